@@ -1,0 +1,90 @@
+# The README's two commands are `make demo` and `make test`; `make help` lists the rest.
+# Everything lives in .venv; what was installed is installed again only when pyproject.toml or constraints.txt change.
+
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+MADE := $(VENV)/.made
+CORE := $(VENV)/.installed-core
+DEV := $(VENV)/.installed-dev
+
+# Each run of the tests chooses its own mode.
+unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint modes-compiled modes-nojit modes-bounds quick coverage golden bench clean distclean
+.NOTPARALLEL:
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+$(MADE):
+	@echo "== Making the virtual environment $(VENV) with $(PYTHON)"
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("risk_env needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.11 ..." % sys.version_info[:2])'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(CORE): pyproject.toml constraints.txt | $(MADE)
+	@echo "== Installing risk_env and the extra 'tournament' into $(VENV) (a minute or so)"
+	@$(INSTALL) -e '.[tournament]'
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(MADE)
+	@echo "== Installing risk_env and the extras 'dev', 'tournament', 'train', 'render' into $(VENV) (a few minutes: torch is large)"
+	@$(INSTALL) -e '.[dev,tournament,train,render]'
+	@touch $@ $(CORE)
+
+demo: $(CORE) ## install what a game needs and watch one
+	@echo "== Playing (the first run compiles the rules)"
+	@$(PY) -m risk_env demo $(ARGS)
+
+test: export OMP_NUM_THREADS = 1
+test: $(DEV) lint modes-compiled modes-nojit modes-bounds ## install everything; lint, types, floors, then all tests in three modes
+	@echo "== All checks passed"
+
+lint: $(DEV) ## lint, format, types, floors
+	@echo "== Lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "== Types"
+	@$(BIN)/mypy
+	@echo "== Floors"
+	@$(BIN)/lint-imports
+
+modes-compiled: $(DEV)
+	@echo "== Tests 1 of 3: compiled, everything"
+	@$(PY) -m risk_env warmup
+	@$(PY) -m pytest -n $(WORKERS) $(ARGS)
+
+modes-nojit: $(DEV)
+	@echo "== Tests 2 of 3: JIT off, the tests marked 'modes'"
+	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -m modes -n $(WORKERS) $(ARGS)
+
+modes-bounds: $(DEV)
+	@echo "== Tests 3 of 3: compiled with bounds checks, the tests marked 'modes'"
+	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup
+	@NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -m modes -n $(WORKERS) $(ARGS)
+
+quick: $(DEV) ## the compiled tests that are not slow, in one process
+	@$(PY) -m pytest -m 'not slow' -x $(ARGS)
+
+coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
+	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -m modes -n $(WORKERS) --cov $(ARGS)
+
+golden: $(CORE) ## write tests/golden again; review the difference
+	@$(PY) -m tests.golden $(ARGS)
+
+bench: $(CORE) ## measure speed on this machine
+	@$(PY) -m risk_env bench $(ARGS)
+
+clean: ## remove caches and build products
+	@rm -rf build dist *.egg-info htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .benchmarks
+	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and remove .venv
+	@rm -rf $(VENV)

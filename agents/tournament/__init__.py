@@ -1,0 +1,51 @@
+"""The tournament: agents of every kind against each other, with ratings that know their doubt (DESIGN, Results).
+
+`risk-env tournament` is the way in for people; programs use
+
+    setting = make_setting(["grower", "bots.py:MyBot"], Rules.preset("classic", num_players=3), "classic", seed=0)
+    store = Store.create("games.sqlite", setting)
+    conduct(store, games=3000, jobs=2)
+    summary = summarise(setting, list(store.results()))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Entrant": "setting",
+    "GameResult": "results",
+    "Setting": "setting",
+    "Store": "store",
+    "Summary": "analysis",
+    "conduct": "running",
+    "make_setting": "loading",
+    "read_records": "records",
+    "summarise": "analysis",
+    "write_csv": "exports",
+    "write_json": "exports",
+    "write_records": "records",
+    "write_report": "report",
+}
+__all__ = [
+    "Entrant",
+    "GameResult",
+    "Setting",
+    "Store",
+    "Summary",
+    "conduct",
+    "make_setting",
+    "read_records",
+    "summarise",
+    "write_csv",
+    "write_json",
+    "write_records",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

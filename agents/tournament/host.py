@@ -1,0 +1,180 @@
+"""A process in which agents written in Python live: it may crash, hang or end, and the tournament goes on.
+
+At each decision the process is sent a record in which everything that the seat cannot see has been drawn anew: there
+is nothing in it to peek at.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+import agents
+from agents.base import View
+from agents.tournament.results import Forfeit
+from risk_env.game import Game
+from risk_env.maps import load_map
+from risk_env.rules import Rules
+from risk_env.seeds import bot_seed, game_seed
+
+START_LIMIT = 120.0  # seconds in which a process must have made its agent
+REHEARSAL = 12.0  # times the time limit: what a rehearsal may take
+_PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent has died
+
+
+class Host:
+    """The near end: starts the process, sends it questions, and ends it when an answer takes too long."""
+
+    def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float) -> None:
+        self.time_limit = time_limit
+        context = get_context("spawn")
+        self._near, far = context.Pipe()
+        self._process = context.Process(target=serve, args=(far, spec, rules, map_source), daemon=True)
+        self._process.start()
+        far.close()
+        try:
+            self.name, self.version = self._answer(START_LIMIT)
+        except BaseException:
+            self.close()
+            raise
+
+    def rehearse(self) -> None:
+        """Let the agent play a turn of another game, so that what it compiles is compiled; faults do not matter."""
+        with suppress(Forfeit, OSError):
+            self._near.send(("rehearse", 0, None))
+            self._answer(REHEARSAL * self.time_limit)
+
+    def begin(self, seat: int, seed: int) -> None:
+        """Tell the agent of a seat that a game begins."""
+        self._near.send(("begin", seat, seed))
+        self._answer(self.time_limit)
+
+    def choose(self, game: Game) -> int:
+        """What the agent of the seat to decide answers."""
+        shown = game.determinize(game.seat, 0)
+        self._near.send(("act", game.seat, shown.to_record()))
+        return self._answer(self.time_limit)
+
+    def _answer(self, limit: float) -> Any:
+        try:
+            if not self._near.poll(limit):
+                self.close()
+                raise Forfeit("time", f"no answer within {limit:g} s")
+            fine, answer = self._near.recv()
+        except (EOFError, OSError) as error:
+            self._process.join(1.0)
+            code = self._process.exitcode
+            self.close()
+            raise Forfeit("died", f"the agent's process ended with status {code}") from error
+        if not fine:
+            raise Forfeit("crash", answer)
+        return answer
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process can be asked."""
+        return not self._near.closed and self._process.is_alive()
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._near.close()
+        self._process.kill()
+        self._process.join()
+
+
+def serve(far: Connection, spec: str, rules: Rules, map_source: str) -> None:
+    """The far end: make agents of `spec`, one a seat, and answer until the pipe is closed."""
+    end_with_parent()
+    sys.stdout = sys.stderr  # what agents print must not get into the tables
+    with suppress(EOFError, OSError):
+        try:
+            troupe = Troupe(spec, rules, map_source)
+            far.send((True, troupe.introduce()))
+        except Exception as error:
+            far.send((False, _told(error)))
+            return
+        while True:
+            far.send(_try(troupe, *far.recv()))
+
+
+def end_with_parent() -> None:
+    """Ctrl-C is the parent's affair; when the parent is killed, so is this process (on Linux)."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        import ctypes
+
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _try(troupe: Troupe, message: str, seat: int, content: Any) -> tuple[bool, Any]:
+    """The answer to a message, or what went wrong."""
+    try:
+        if message == "begin":
+            return True, troupe.begin(seat, content)
+        if message == "rehearse":
+            return True, troupe.rehearse()
+        return True, int(troupe.act(seat, content))
+    except Exception as error:
+        return False, _told(error)
+
+
+def _told(error: Exception) -> str:
+    """An exception in one line, with the place in the agent's code where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+class Troupe:
+    """The agents of one spec, one a seat, made when first needed."""
+
+    def __init__(self, spec: str, rules: Rules, map_source: str) -> None:
+        self.spec, self.rules, self.board = spec, rules, load_map(map_source)
+        self._agents: dict[int, Any] = {}
+        self._chance: dict[int, int] = {}  # of the agent of each seat
+
+    def _agent(self, seat: int) -> Any:
+        if seat not in self._agents:
+            self._agents[seat] = agents.make(self.spec)
+        return self._agents[seat]
+
+    def begin(self, seat: int, seed: int) -> None:
+        """A game begins for the agent of a seat."""
+        self._chance[seat] = seed
+        self._agent(seat).reset(seat, self.rules, self.board, seed)
+
+    def act(self, seat: int, record: bytes) -> int:
+        """Its answer in the position of a record (`Game.to_record`)."""
+        game = Game.from_record(self.rules, self.board, record)
+        return self._agent(seat).act(View(game, seat, self._chance[seat]))
+
+    def introduce(self) -> tuple[str, str]:
+        """Name and version of the agent."""
+        agent = self._agent(0)
+        return str(agent.name), str(agent.version)
+
+    def rehearse(self) -> None:
+        """Play the first turn of another game."""
+        rules = _quick_start(self.rules)
+        game = Game(rules, self.board, seed=0)
+        seat, now = game.seat, (game.round, game.turn)
+        self._agent(seat).reset(seat, rules, self.board, int(bot_seed(int(game_seed(0)), seat)))
+        while not game.is_over and (game.round, game.turn) == now and game.seat == seat:
+            game.step(int(self._agent(seat).act(View(game, seat))))
+
+
+def _quick_start(rules: Rules) -> Rules:
+    """The same game without a set-up to be played."""
+    try:
+        return rules.replace(setup="random")
+    except ValueError:
+        return rules

@@ -1,0 +1,98 @@
+"""From what stands behind `--agents` to entrants: `grower`, `bots.py:MyBot`, `best.zip`, `cmd:./bot`, `label=spec`."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from agents.base import load
+from agents.external import ExternalAgent, ProgramFault, is_program
+from agents.tournament.host import Host
+from agents.tournament.results import Forfeit
+from agents.tournament.setting import TIME_LIMIT, Entrant, Setting
+from risk_env import opponents
+from risk_env.maps import load_map
+from risk_env.opponents import CompiledBot
+from risk_env.rules import Rules, check_rules
+
+_LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
+
+
+def split_agents(text: str) -> list[str]:
+    """The specs of a list with commas; quotes protect commas: `random,"cmd:./bot --levels 1,2"`."""
+    (row,) = csv.reader([text], skipinitialspace=True)
+    return [spec.strip() for spec in row if spec.strip()]
+
+
+@cache
+def compiled_bot(spec: str) -> CompiledBot | None:
+    """The compiled bot of a name or of `file.py:NAME`; None if the spec is of another kind."""
+    if is_program(spec) or not (is_in_file(spec) or spec in opponents.names()):
+        return None
+    found = load(spec)
+    return found if isinstance(found, CompiledBot) else None
+
+
+def is_in_file(spec: str) -> bool:
+    """Whether a spec is `path/to/file.py:NAME`."""
+    return bool(re.search(r"\.py:\w+$", spec))
+
+
+def make_setting(
+    agents: Sequence[str],
+    rules: Rules,
+    map_source: str = "classic",
+    *,
+    seed: int = 0,
+    time_limit: float = TIME_LIMIT,
+    record: bool = False,
+    duel: bool = False,
+) -> Setting:
+    """The setting of a tournament of these agents (`agents.make` specs, or `label=spec`); every agent is tried once."""
+    if not agents or (duel and len(agents) != 2):
+        raise ValueError(f"agents={list(agents)!r}: {'two are' if duel else 'at least one is'} needed")
+    if not time_limit > 0:
+        raise ValueError(f"time_limit={time_limit!r} must be more than 0 seconds")
+    board = load_map(map_source)
+    check_rules(rules, board)
+    found = entrants(agents, rules, map_source, time_limit)
+    return Setting(found, rules, map_source, board.digest, seed, float(time_limit), record, duel)
+
+
+def entrants(
+    texts: Sequence[str], rules: Rules, map_source: str, time_limit: float = TIME_LIMIT
+) -> tuple[Entrant, ...]:
+    """Try every agent once, in the game that it will play; ValueError for one that cannot be had or played."""
+    found = tuple(_entrant(text, rules, map_source, time_limit) for text in texts)
+    labels = [entrant.label for entrant in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ValueError(f"--agents: two agents are called {label!r}; name one of them, as other={label}")
+    return found
+
+
+def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Entrant:
+    labelled = _LABELLED.fullmatch(text) if not is_program(text) else None
+    label, spec = labelled.groups() if labelled else (None, text)
+    bot = compiled_bot(spec)
+    if bot is not None:
+        return Entrant(label or bot.name, spec, bot.version, compiled=True)
+    try:
+        name, version = _asked(spec, rules, map_source, time_limit)
+    except (Forfeit, ProgramFault) as fault:
+        raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
+    return Entrant(label or name, spec, version, compiled=False)
+
+
+def _asked(spec: str, rules: Rules, map_source: str, time_limit: float) -> tuple[str, str]:
+    """Name and version of an agent that is not compiled, as it says itself."""
+    if is_program(spec):
+        program = ExternalAgent(spec, time_limit=time_limit)
+        program.close()
+        return program.name, program.version
+    host = Host(spec, rules, map_source, time_limit)
+    host.rehearse()
+    host.close()
+    return host.name, host.version

@@ -1,0 +1,72 @@
+"""What a game of a tournament came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from risk_env.seeds import game_seed
+
+WON = "won"
+TRUNCATED = "truncated"  # by max_rounds (RULES 11.2): no win for anybody
+FORFEIT = "forfeit"
+NOBODY = -1
+_TIES = 0x7E  # the episode number under which shared places are drawn for
+
+
+class Forfeit(Exception):
+    """An agent gave no legal answer in time; `kind` is one of KINDS, `seat` its seat once that is known."""
+
+    KINDS = ("crash", "died", "garbage", "illegal", "time")
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = " ".join(reason.split())[:500]
+        self.seat = NOBODY
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """One game of P players. All but `seconds` follows from the tournament's seed, unless an agent ran out of time."""
+
+    game: int
+    deal: int
+    seats: tuple[int, ...]  # (P,) number of the agent at each seat
+    starter: int
+    ending: str  # WON, TRUNCATED or FORFEIT
+    winner: int  # seat, NOBODY after a truncation or a forfeit that left more than one other
+    places: tuple[int, ...]  # (P,) place of each seat, 1 … P, no two alike
+    rounds: int
+    decisions: tuple[int, ...]  # (P,) asked decisions
+    turns: tuple[int, ...]  # (P,) rounds in which the seat was asked anything, set-up counting as one
+    seconds: tuple[float, ...]  # (P,) time the agent took for them
+    forfeit_seat: int = NOBODY
+    forfeit_kind: str = ""
+    forfeit_reason: str = ""
+    actions: tuple[int, ...] | None = None  # the asked actions, if the tournament keeps them
+
+    @property
+    def winning_agent(self) -> int:
+        """Number of the agent that won, NOBODY if none did."""
+        return NOBODY if self.winner == NOBODY else self.seats[self.winner]
+
+
+def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:
+    """Places 1 … P from places that equal seats share (RULES 11.2): ties are broken by a hash of the game's seed.
+
+    Seat `last`, one that forfeited, comes behind all others.
+    """
+    seats = range(len(shared))
+    order = sorted(seats, key=lambda seat: (seat == last, int(shared[seat]), int(game_seed(chance, seat, _TIES))))
+    places = np.empty(len(shared), int)
+    places[order] = np.arange(1, len(shared) + 1)
+    return tuple(places.tolist())
+
+
+def winner_of_forfeit(alive: Sequence[bool], loser: int) -> int:
+    """The one other seat that still lives (RULES 11.1: it has outlasted all others), NOBODY if there are several."""
+    others = [seat for seat, lives in enumerate(alive) if lives and seat != loser]
+    return others[0] if len(others) == 1 else NOBODY

@@ -1,0 +1,1 @@
+"""Speed, peers side by side, strength; recorded results with machine, command and date."""

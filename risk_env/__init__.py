@@ -1,0 +1,78 @@
+"""risk_env: the board game Risk, exact and fast, for people who train, benchmark and pit AIs against each other.
+
+Unofficial; not affiliated with Hasbro.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from risk_env import registration
+
+if TYPE_CHECKING:
+    from risk_env.batch import GameBatch
+    from risk_env.game import Game, SaveError
+    from risk_env.maps import Board, MapError, load_map, map_names
+    from risk_env.notation import IllegalAction
+    from risk_env.positions import PositionError
+    from risk_env.rules import Rules, presets
+
+# What is public, and where it lives: a module is imported when its first name is asked for.
+_HOMES = {
+    "Board": "maps",
+    "Game": "game",
+    "GameBatch": "batch",
+    "IllegalAction": "notation",
+    "MapError": "maps",
+    "PositionError": "positions",
+    "Rules": "rules",
+    "SaveError": "game",
+    "load_map": "maps",
+    "map_names": "maps",
+    "presets": "rules",
+}
+__all__ = [
+    "Board",
+    "Game",
+    "GameBatch",
+    "IllegalAction",
+    "MapError",
+    "PositionError",
+    "Rules",
+    "SaveError",
+    "load_map",
+    "map_names",
+    "presets",
+    "warmup",
+]
+
+registration.announce()  # to Gymnasium: "risk_env/Risk-v0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'risk_env' has no attribute {name!r}")
+    return getattr(import_module(f"risk_env.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def warmup() -> None:
+    """Compile the core, or load it from the cache: afterwards every game, preset and batch starts at once."""
+    from risk_env.batch import GameBatch
+    from risk_env.game import Game
+
+    game = Game(seed=0)
+    game.step(int(game.legal_actions()[0]))
+    game.placements()
+    game.observe(game.seat)
+    game.determinize(game.seat, seed=0)
+    Game.from_bytes(game.to_bytes())
+    str(game.last_battle)  # tells the log
+    batch = GameBatch(game.rules, game.board, num_games=1)
+    mask = batch.reset()[1]
+    batch.step(mask.argmax(axis=1))
+    batch.finish(batch.seat[:0])

@@ -1,0 +1,234 @@
+"""GameBatch: many games at core speed, arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env import notation
+from risk_env.core import loop
+from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.game import Game, observation_size
+from risk_env.maps import Board, load_map
+from risk_env.rules import Rules
+from risk_env.seeds import word
+from risk_env.tables import tables
+
+Array = npt.NDArray[Any]
+Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
+OBSERVATIONS = ("flat", "structured", None)
+MASKS = {"bytes": loop.BYTE_MASK, "bits": loop.BIT_MASK, None: loop.NO_MASK}
+REWARDS = {"win": loop.WIN_REWARD, "placement": loop.PLACEMENT_REWARD}
+
+
+class GameBatch:
+    """`num_games` games (lanes) in step.
+
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... whatever the batch's size or threads. All that
+    `reset` and `step` return are buffers of the batch, lent until the next step: copy what you keep.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | str = "classic",
+        board: Board | str = "classic",
+        num_games: int = 1024,
+        seed: int = 0,
+        *,
+        threads: int = 1,
+        autoreset: bool = True,
+        observation: str | None = "flat",
+        mask: str | None = "bytes",
+        reward: str = "win",
+    ) -> None:
+        self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
+        self.board = board if isinstance(board, Board) else load_map(board)
+        _check_count("num_games", num_games)
+        _check_count("threads", threads)
+        _check_choice("observation", observation, OBSERVATIONS)
+        _check_choice("mask", mask, MASKS)
+        _check_choice("reward", reward, REWARDS)
+        self.num_games, self.num_players = num_games, self.rules.num_players
+        self.autoreset = autoreset
+        self.tables = tables(self.rules, self.board)
+        self.num_actions = self.tables.num_actions
+        self.seed_word, self._mask_kind, self._reward_kind = word(seed), MASKS[mask], REWARDS[reward]
+        self._observation = observation
+        self._all = np.arange(num_games)
+        self._shares = np.array_split(self._all, min(threads, num_games))
+        self._workers = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._make_buffers()
+
+    def _make_buffers(self) -> None:
+        N, P = self.num_games, self.num_players
+        D = observation_size(self.board) if self._observation else 0
+        self._games = self.tables.new_games(N)
+        self.episodes = np.full(N, -1, np.int64)  # (N,) number of each lane's game
+        self.seeds = np.zeros(N, np.uint64)  # (N,) seed of each lane's game
+        self._view = np.zeros((N, D), np.int8)
+        self._final_view = np.zeros((N, P, D), np.int8)
+        self._totals = np.zeros((len(self._shares), 8), np.int32)
+        words = -(-self.num_actions // (64 if self._mask_kind == loop.BIT_MASK else 8))
+        self._mask = np.zeros((N, words if self._mask_kind else 0), np.uint64)
+        self.seat = np.zeros(N, np.int64)
+        self.reward = np.zeros((N, P), np.float32)
+        self.terminated = np.zeros((N, P), np.bool_)
+        self.truncated = np.zeros((N, P), np.bool_)
+        self.game_over = np.zeros(N, np.bool_)  # (N,) whether the game is over (with `autoreset`: by the last step)
+        self.final_placement = np.zeros((N, P), np.int64)  # (N, P) places, where game_over
+        self.final_rounds = np.zeros(N, np.int64)  # (N,) rounds, where game_over
+        self.observation = self._shaped(self._view)
+        self.final_observation = self._shaped(self._final_view)  # (N, P, ...) every seat's last view, where game_over
+        self.action_mask = self._mask_seen()
+
+    @property
+    def games(self) -> np.recarray[Any, Any]:
+        """The record array itself (`core.types.game_dtype`), (N,)."""
+        return self._games.view(np.recarray)
+
+    @property
+    def records(self) -> Array:
+        """The same memory as kernels take it."""
+        return self._games
+
+    def game(self, lane: int) -> Game:
+        """A `Game` in the state of a lane, to look at or to play on by itself."""
+        return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
+
+    def _shaped(self, view: Array) -> Observation:
+        if self._observation is None:
+            return None
+        if self._observation == "flat":
+            return view
+        split = TERRITORY_WIDTH * self.board.num_territories
+        territories = view[..., :split].reshape(*view.shape[:-1], -1, TERRITORY_WIDTH)
+        return {"territories": territories, "globals": view[..., split:]}
+
+    def _mask_seen(self) -> Array | None:
+        if self._mask_kind == loop.BYTE_MASK:
+            return self._mask.view(np.int8)[:, : self.num_actions]
+        return self._mask if self._mask_kind == loop.BIT_MASK else None
+
+    def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
+        """Begin every lane's next game, or with `seed` its first: observation, mask and seat of each to decide."""
+        if seed is not None:
+            self.seed_word = word(seed)
+            self.episodes[:] = -1
+        self.begin(self._all)
+        self.game_over[:] = False
+        self.ask(self._all)
+        return self.observation, self.action_mask, self.seat
+
+    def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
+        """Play one action in every lane (int, N): observation, mask, seat, reward, terminated, truncated.
+
+        Reward, terminated and truncated are (N, P): a seat ends when it dies, or with the game. Where `game_over`, the
+        final fields hold the end and, with `autoreset`, observation, mask and seat are the next game's. Without
+        it a game that is over stays over: its mask is empty, its seat -1, its action ignored. One illegal action raises
+        IllegalAction and no lane is stepped.
+        """
+        actions = self._checked(actions)
+        self.step_lanes(self._all, actions)
+        ended = np.flatnonzero(self.game_over)
+        if len(ended):
+            self.finish(ended)
+        self.ask(self._all)
+        return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
+
+    def _checked(self, actions: Array) -> npt.NDArray[np.int64]:
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers of shape ({self.num_games},), not {actions.dtype} {actions.shape}"
+            )
+        actions = actions.astype(np.int64, copy=False)
+        lane = loop.first_illegal(self._games, self.tables.rules, self._all, actions)
+        if lane != loop.NO_LANE:
+            self._refuse(lane, int(actions[lane]))
+        return actions
+
+    def _refuse(self, lane: int, action: int) -> None:
+        if self.episodes[lane] < 0:
+            raise ValueError("step before reset: call reset() first")
+        error = notation.illegal_action(self._games[lane], self.tables, self.board, action)
+        error.args = (f"lane {lane}: {error}",)
+        raise error
+
+    # ------------------------------------------------------------ the parts, for those who drive lanes themselves
+
+    def begin(self, lanes: Array) -> None:
+        """Begin the next game of these lanes (int64, k)."""
+        self.episodes[lanes] += 1
+        loop.write_seeds(self.seed_word, lanes, self.episodes, self.seeds)
+        self.begin_seeded(lanes, self.seeds[lanes])
+
+    def begin_seeded(self, lanes: Array, seeds: Array) -> None:
+        """Begin a game in each of these lanes with chance from its seed (uint64, k)."""
+        self.seeds[lanes] = seeds
+        loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
+
+    def step_lanes(self, lanes: Array, actions: Array) -> None:
+        """Play a legal action (actions int64, N) in these lanes; write reward, terminated, truncated, game_over."""
+        self._share(lanes, self._step_share, actions)
+
+    def finish(self, lanes: Array) -> None:
+        """Keep the end of these lanes' games and, with `autoreset`, begin their next."""
+        T = self.tables
+        words = self._final_view.view(np.uint64)
+        ends = (self.final_placement, self.final_rounds)
+        loop.write_final(self._games, T.board, T.rules, lanes, words, self._final_view, self._totals[0], *ends)
+        if self.autoreset:
+            self.begin(lanes)
+
+    def ask(self, lanes: Array) -> None:
+        """Write observation, mask and seat of these lanes."""
+        self._share(lanes, self._ask_share)
+
+    def _step_share(self, share: int, lanes: Array, actions: Array) -> None:
+        outputs = (self.reward, self.terminated, self.truncated, self.game_over)
+        loop.step_lanes(self._games, self.tables.board, self.tables.rules, lanes, actions, self._reward_kind, *outputs)
+
+    def _ask_share(self, share: int, lanes: Array) -> None:
+        loop.write_questions(
+            self._games,
+            self.tables.board,
+            self.tables.rules,
+            lanes,
+            self._mask_kind,
+            self._mask,
+            self._view.view(np.uint64),
+            self._view,
+            self._totals[share],
+            self.seat,
+        )
+
+    def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
+        """Do some work for these lanes, each thread a part of them."""
+        if self._workers is None:
+            work(0, lanes, *arguments)
+            return
+        parts = self._shares if lanes is self._all else np.array_split(lanes, len(self._shares))
+        others = [self._workers.submit(work, share, parts[share], *arguments) for share in range(1, len(parts))]
+        work(0, parts[0], *arguments)
+        for other in others:
+            other.result()
+
+    def play(self, bots: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
+        """Play whole games between compiled bots (names or `CompiledBot`s, one a seat): `opponents.play`."""
+        from risk_env import opponents
+
+        return opponents.play(self.rules, self.board, bots, games, seed, lanes=min(self.num_games, games))
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+
+
+def _check_choice(name: str, value: Any, choices: Any) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")

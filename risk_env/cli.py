@@ -1,0 +1,177 @@
+"""The command line: `risk-env`, or `python -m risk_env`.
+
+COMMANDS is the whole list. A command is a function `main(argv) -> int | None` that reads its own arguments, best with
+`command_parser(name)`, and returns an exit status (None: success) or raises; its module is imported only when the
+command is called, so that help comes at once.
+"""
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+PROGRAM = "risk-env"
+
+SUCCESS = 0
+FAILURE = 1  # the program's fault, or the machine's
+WRONG_INPUT = 2  # the caller's; argparse uses it too
+INTERRUPTED = 130  # as shells count Ctrl-C
+
+
+class Command(NamedTuple):
+    """A subcommand: where its function is, and one line of help."""
+
+    module: str
+    function: str
+    help: str
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command("risk_env.demo", "main", "watch one game"),
+    "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
+    "tournament": Command("agents.tournament.cli", "main", "play agents against each other and rate them"),
+    "agents": Command("agents.tournament.cli", "show_agents", "the agents that can play, by name"),
+    "replay": Command("agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
+    "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
+    "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is quick"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command (`argv` None: the arguments of the program); returns the exit status, 0 only on success."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return WRONG_INPUT
+    try:
+        status = _function(COMMANDS[arguments.command])(arguments.arguments)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        if arguments.debug:
+            traceback.print_exc()
+        return _report(error)
+    return SUCCESS if status is None else status
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """An empty parser for the arguments of a command, with its name and its help from COMMANDS."""
+    return argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=_sentence(COMMANDS[name].help))
+
+
+def show_presets(argv: Sequence[str]) -> None:
+    """The command `presets`: a table of all presets, or every option of one (RULES 12, 13)."""
+    from risk_env.rules import presets
+
+    parser = command_parser("presets")
+    parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
+    parser.add_argument("--players", type=int, metavar="N", help="for so many players (default: 3, or 2)")
+    parser.add_argument("--expert", action="store_true", help="with the variations for experts (RULES 10.1-10.5)")
+    arguments = parser.parse_args(argv)
+    if arguments.preset is None and (arguments.players is not None or arguments.expert):
+        parser.error("--players and --expert need the name of a preset")
+    if arguments.preset is None:
+        _print_all_presets()
+    else:
+        _print_one_preset(arguments.preset, arguments.players, arguments.expert)
+
+
+def warm_up(argv: Sequence[str]) -> None:
+    """The command `warmup`: compile the kernels or find them in the cache, and say how long that took."""
+    command_parser("warmup").parse_args(argv)
+    start = time.perf_counter()
+    import risk_env
+
+    risk_env.warmup()
+    print(f"The rules are compiled and kept ({time.perf_counter() - start:.1f} s).")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Play, train, benchmark: AIs for the board game Risk.",
+        epilog=_list_of_commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
+    parser.add_argument("--debug", action="store_true", help="print the traceback of an error (before the command)")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="command", help="one of the list below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments, or --help")
+    return parser
+
+
+def _list_of_commands() -> str:
+    return "commands:\n" + "\n".join(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())
+
+
+def _version() -> str:
+    try:
+        return version("risk-env")
+    except PackageNotFoundError:
+        return "(not installed: run from its folder)"
+
+
+def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
+    return getattr(import_module(command.module), command.function)
+
+
+def _report(error: BaseException) -> int:
+    """Say in one line what went wrong; returns the exit status."""
+    if isinstance(error, BrokenPipeError):  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, ValueError | OSError):
+        return _say(str(error), WRONG_INPUT)
+    if isinstance(error, ImportError):
+        return _say(str(error), FAILURE)
+    return _say(f"{type(error).__name__}: {error} ({PROGRAM} --debug ... prints the traceback)", FAILURE)
+
+
+def _say(problem: str, status: int) -> int:
+    print(f"{PROGRAM}: error: {' '.join(problem.split())}", file=sys.stderr)
+    return status
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _print_all_presets() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from risk_env.rules import Rules, preset_players, presets
+
+    shown = ("deck", "setup", "fortify", "victory")
+    table = Table("preset", "players", *shown, box=None, pad_edge=False)
+    for name in presets():
+        players = preset_players(name)
+        rules = Rules.preset(name, num_players=players[-1])
+        table.add_row(name, _span(players), *(str(getattr(rules, option)) for option in shown))
+    console = Console()
+    console.print(table)
+    console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
+
+
+def _span(players: Sequence[int]) -> str:
+    return f"{players[0]}-{players[-1]}" if len(players) > 1 else f"{players[0]}"
+
+
+def _print_one_preset(name: str, num_players: int | None, expert: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from risk_env.rules import Rules
+
+    rules = Rules.preset(name, num_players=num_players, expert=expert)
+    table = Table("option", "value", box=None, pad_edge=False)
+    for option, value in rules.to_dict().items():
+        table.add_row(option, repr(value))
+    Console().print(table)

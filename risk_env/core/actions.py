@@ -1,0 +1,218 @@
+"""Which actions are legal: the mask of every phase, in bits (docs/decisions.md).
+
+block      first action        size   action
+TERRITORY  0                   T      t
+BORDER     rules.border_0      B      directed border b
+DICE       rules.dice_0        4      one, two, three dice, blitz
+AMOUNT     rules.amount_0      17     1 2 3 4 5 6 8 10 12 15 20 25 30 40 50 half all
+CARD       rules.card_0        T + 1  card of territory t; last: a wild
+DONE       rules.done          1
+DIE        rules.die_0         6      a die that shows face 1 ... 6
+OBJECTIVE  rules.objective_0   12     objective o
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_env.core.bits import ZERO, add, bit, chunk_of, clear, put_block, size
+from risk_env.core.cards import (
+    MIN_STARS,
+    counts_left,
+    counts_picked,
+    may_pick_kind,
+    num_picked,
+    pickable_stars,
+    set_is_owed,
+    stars_in,
+)
+from risk_env.core.combat import ATTACKER, battles_left, most_attack_dice, most_defence_dice
+from risk_env.core.draft import draftable
+from risk_env.core.goals import objectives_met
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.movement import can_fortify_from, movable
+from risk_env.core.position import free_territories, with_room
+from risk_env.core.turn import airfield_places
+from risk_env.core.types import (
+    ALL_OF_THEM,
+    BLITZ,
+    HALF,
+    MANY,
+    NUM_FACES,
+    Deck,
+    Phase,
+)
+
+BLITZ_DICE = 2  # dice allowed from which on a blitz is a choice: three troops (RULES 3.2.4)
+
+
+@kernel
+def write_legal(game, board, rules):
+    """Write the legal actions of the phase at hand into `game.legal`; none when the game is over."""
+    clear(game.legal)
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        legal_attacks(game, board, rules)
+    elif phase == Phase.ATTACK_DICE:
+        legal_attack_dice(game, rules)
+    elif phase == Phase.DEFEND:
+        legal_defence_dice(game, rules)
+    elif phase == Phase.DRAFT:
+        legal_own(game, rules, int64(game.turn))
+    elif phase == Phase.DRAFT_AMOUNT:
+        legal_amounts(game, rules, draftable(game, rules, int64(game.target)))
+    elif phase == Phase.OCCUPY:
+        legal_amounts(game, rules, movable(game, rules))
+        add(game.legal, int64(rules.done))
+    elif phase == Phase.FORTIFY_FROM:
+        legal_sources(game, board, rules)
+    elif phase == Phase.FORTIFY_TO:
+        legal_territories(game, game.reach)
+    elif phase == Phase.FORTIFY_AMOUNT:
+        legal_amounts(game, rules, movable(game, rules))
+        if game.move_begun:
+            add(game.legal, int64(rules.done))
+    elif phase == Phase.TRADE:
+        legal_cards(game, board, rules)
+    else:
+        write_rare_legal(game, board, rules)
+
+
+@kernel
+def write_rare_legal(game, board, rules):
+    """The phases of set-up, of bonuses and of variants."""
+    phase = game.phase
+    if phase == Phase.CLAIM or phase == Phase.CAPITAL:
+        legal_free(game, board)
+    elif phase == Phase.DEPLOY:
+        legal_own(game, rules, int64(game.turn))
+    elif phase == Phase.DEPLOY_NEUTRAL:
+        legal_own(game, rules, int64(rules.num_players))
+    elif phase == Phase.HEADQUARTERS:
+        legal_territories(game, game.owned[game.turn])
+    elif phase == Phase.BONUS:
+        legal_territories(game, game.bonus)
+    elif phase == Phase.REROLL or phase == Phase.COMMANDER:
+        legal_dice(game, rules)
+    elif phase == Phase.OBJECTIVE:
+        put_block(game.legal, int64(rules.objective_0), objectives_met(game, board, rules))
+        add(game.legal, int64(rules.done))
+    elif phase == Phase.AIRFIELD:
+        for w in range(len(game.strong)):
+            put_block(game.legal, w << 6, airfield_places(game, w))
+
+
+@inlined
+def legal_territories(game, territories):
+    """TERRITORY: all of a set."""
+    for w in range(len(territories)):
+        put_block(game.legal, w << 6, territories[w])
+
+
+@kernel
+def legal_free(game, board):
+    """TERRITORY: those that nobody holds."""
+    for w in range(len(game.strong)):
+        put_block(game.legal, w << 6, free_territories(game, board, w))
+
+
+@kernel
+def legal_own(game, rules, owner):
+    """TERRITORY: an owner's, with room for a troop."""
+    for w in range(len(game.strong)):
+        put_block(game.legal, w << 6, with_room(game, rules, w, game.owned[owner, w]))
+
+
+@kernel
+def legal_attacks(game, board, rules):
+    """BORDER: from own territories with two troops to others (RULES 3.2.1), and DONE."""
+    add(game.legal, int64(rules.done))
+    if not battles_left(game, rules):
+        return
+    own = game.owned[game.turn]
+    for w in range(board.chunk_out.shape[2]):
+        leaving = ZERO
+        inward = ZERO
+        for chunk in range(board.num_chunks):
+            members = chunk_of(own, chunk)
+            leaving |= board.chunk_out[chunk, members & chunk_of(game.strong, chunk), w]
+            inward |= board.chunk_in[chunk, members, w]
+        put_block(game.legal, int64(rules.border_0) + (w << 6), leaving & ~inward)
+
+
+@kernel
+def legal_attack_dice(game, rules):
+    """DICE: up to three and one fewer than troops; BLITZ with three troops (RULES 3.2.2, 3.2.4)."""
+    most = most_attack_dice(game)
+    answers = (np.uint64(1) << np.uint64(most)) - np.uint64(1)
+    if most >= BLITZ_DICE:
+        answers |= bit(BLITZ)
+    put_block(game.legal, int64(rules.dice_0), answers)
+
+
+@kernel
+def legal_defence_dice(game, rules):
+    """DICE: one, or two with two troops (RULES 3.2.2)."""
+    answers = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
+    put_block(game.legal, int64(rules.dice_0), answers)
+
+
+@inlined
+def legal_amounts(game, rules, most):
+    """AMOUNT: how many of `most` troops."""
+    put_block(game.legal, int64(rules.amount_0), np.uint64(rules.amount_words[min(most, MANY)]))
+
+
+@inlined
+def amount_of(rules, answer, most):
+    """Troops meant by an answer of the AMOUNT block, of `most` that there are."""
+    if answer == ALL_OF_THEM:
+        return most
+    if answer == HALF:
+        return most // 2
+    return int64(rules.amounts[answer])
+
+
+@kernel
+def legal_sources(game, board, rules):
+    """TERRITORY: where troops can leave to fortify (RULES 3.4), and DONE."""
+    add(game.legal, int64(rules.done))
+    for w in range(len(game.strong)):
+        put_block(game.legal, w << 6, can_fortify_from(game, board, rules, w))
+
+
+@kernel
+def legal_cards(game, board, rules):
+    """CARD: what may join the picked ones; DONE where it may be left at that (RULES 5.1, 5.3, 9.4)."""
+    if rules.deck == Deck.STAR:
+        for w in range(len(game.strong)):
+            put_block(game.legal, int64(rules.card_0) + (w << 6), pickable_stars(game, board, w))
+        may_stop = size(game.picked) == 0 or stars_in(game.picked, board) >= MIN_STARS
+    else:
+        legal_set_cards(game, board, rules)
+        may_stop = num_picked(game) == 0 and not set_is_owed(game)
+    if may_stop:
+        add(game.legal, int64(rules.done))
+
+
+@kernel
+def legal_set_cards(game, board, rules):
+    """CARD: those with which the picked ones can still become a set (RULES 5.1)."""
+    picked = counts_picked(game, board)
+    left = counts_left(game, board, int64(game.turn))
+    for symbol in range(3):
+        if may_pick_kind(picked, left, symbol):
+            for w in range(len(game.strong)):
+                cards = game.hand[game.turn, w] & ~game.picked[w] & board.symbol_cards[symbol, w]
+                put_block(game.legal, int64(rules.card_0) + (w << 6), cards)
+    if may_pick_kind(picked, left, 3):
+        add(game.legal, int64(rules.card_0) + int64(board.num_territories))
+
+
+@kernel
+def legal_dice(game, rules):
+    """DIE: the faces that the attacker's dice show, below 6 for the commander (RULES 10.4, 10.5), and DONE."""
+    add(game.legal, int64(rules.done))
+    for d in range(int64(game.chosen_dice[ATTACKER])):
+        face = int64(game.settled[ATTACKER, d])
+        if game.phase == Phase.REROLL or face < NUM_FACES:
+            add(game.legal, int64(rules.die_0) + face - 1)

@@ -1,0 +1,177 @@
+"""Sets of territories, borders, cards and actions as bit words.
+
+A set is an array of uint64, element e in bit `e % 64` of word `e // 64`. Words meet words only: uint64 with int64 would
+give a signed number in compiled code and a float in NumPy.
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_env.core.jit import JIT_DISABLED, inlined
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+CHUNK = 6  # elements of a chunk, the index of the lookup tables
+_CHUNK_MASK = np.uint64(2**CHUNK - 1)
+_PAIRS = np.uint64(0x5555555555555555)
+_NIBBLES = np.uint64(0x3333333333333333)
+_LOW_NIBBLES = np.uint64(0x0F0F0F0F0F0F0F0F)
+_SUM = np.uint64(0x0101010101010101)
+_TOPS = np.uint64(0x8080808080808080)
+_CARRIES = np.uint64(0x7F7F7F7F7F7F7F7F)
+_DIAGONAL = np.uint64(0x8040201008040201)  # bit k of byte k
+_BYTE = np.uint64(0xFF)
+
+
+def _wrapping_times(a, b):
+    return np.uint64((int(a) * int(b)) & 0xFFFFFFFFFFFFFFFF)
+
+
+def _wrapping_plus(a, b):
+    return np.uint64((int(a) + int(b)) & 0xFFFFFFFFFFFFFFFF)
+
+
+def _times(a, b):
+    return np.uint64(a) * np.uint64(b)
+
+
+def _plus(a, b):
+    return np.uint64(a) + np.uint64(b)
+
+
+# uint64 arithmetic modulo 2**64, the same compiled and interpreted (NumPy's scalars would warn of the overflow)
+times = _wrapping_times if JIT_DISABLED else inlined(_times)
+plus = _wrapping_plus if JIT_DISABLED else inlined(_plus)
+
+
+@inlined
+def bit(element):
+    """The word with only the bit of `element` (within its word)."""
+    return ONE << np.uint64(element & 63)
+
+
+@inlined
+def has(words, element):
+    """Whether `element` is in the set."""
+    return (words[element >> 6] >> np.uint64(element & 63)) & ONE != ZERO
+
+
+@inlined
+def add(words, element):
+    """Put `element` into the set."""
+    words[element >> 6] |= bit(element)
+
+
+@inlined
+def remove(words, element):
+    """Take `element` out of the set."""
+    words[element >> 6] &= ~bit(element)
+
+
+@inlined
+def put(words, element, inside):
+    """Put `element` into the set or take it out."""
+    others = words[element >> 6] & ~bit(element)
+    words[element >> 6] = others | (np.uint64(inside) << np.uint64(element & 63))
+
+
+@inlined
+def clear(words):
+    """Empty the set."""
+    for w in range(len(words)):
+        words[w] = ZERO
+
+
+@inlined
+def bits_of_bytes(word):
+    """Eight bytes: how many bits are set in each byte of the word."""
+    pairs = word - ((word >> ONE) & _PAIRS)
+    nibbles = (pairs & _NIBBLES) + ((pairs >> np.uint64(2)) & _NIBBLES)
+    return (nibbles + (nibbles >> np.uint64(4))) & _LOW_NIBBLES
+
+
+@inlined
+def running_sums(numbers):
+    """Eight bytes, each the sum of its own and the lower ones of a word of bytes."""
+    return times(numbers, _SUM)
+
+
+@inlined
+def popcount(word):
+    """Number of bits set in one word."""
+    return int64(running_sums(bits_of_bytes(word)) >> np.uint64(56))
+
+
+@inlined
+def lowest(word):
+    """Index of the lowest bit set in a word that is not zero."""
+    return popcount(~word & (word - ONE))
+
+
+@inlined
+def size(words):
+    """Number of elements of the set."""
+    total = 0
+    for w in range(len(words)):
+        total += popcount(words[w])
+    return total
+
+
+@inlined
+def is_empty(words):
+    """Whether the set has no element."""
+    found = ZERO
+    for w in range(len(words)):
+        found |= words[w]
+    return found == ZERO
+
+
+@inlined
+def count_at_most(numbers, most):
+    """How many of the eight bytes of a word (each below 128) are at most so much."""
+    not_above = ((times(np.uint64(most), _SUM) | _TOPS) - numbers) & _TOPS
+    return int64(running_sums(not_above >> np.uint64(7)) >> np.uint64(56))
+
+
+@inlined
+def nth_bit(word, n):
+    """Index of the n-th set bit (n = 0: the lowest) of a word that has more than n: its byte first, then its bit."""
+    sums = running_sums(bits_of_bytes(word))
+    place = np.uint64(8 * count_at_most(sums, n))
+    before = int64(((sums << np.uint64(8)) >> place) & _BYTE)
+    byte = (word >> place) & _BYTE
+    bits = ((times(byte, _SUM) & _DIAGONAL) + _CARRIES) >> np.uint64(7) & _SUM
+    return int64(place) + count_at_most(running_sums(bits), n - before)
+
+
+@inlined
+def nth(words, n):
+    """The n-th element (n = 0: the least) of a set that has more than n, -1 otherwise."""
+    full, before, total = 0, 0, 0
+    for w in range(len(words)):
+        total += popcount(words[w])
+        if total <= n:
+            full, before = w + 1, total
+    return (full << 6) + nth_bit(words[full], int64(n) - before) if full < len(words) else -1
+
+
+@inlined
+def put_block(words, offset, word):
+    """Add a word of elements to the set, shifted up by `offset`: its bit 0 becomes element `offset`."""
+    index = offset >> 6
+    shift = np.uint64(offset & 63)
+    words[index] |= word << shift
+    words[index + 1] |= (word >> ONE) >> (np.uint64(63) - shift)
+
+
+@inlined
+def chunk_of(words, chunk):
+    """Six elements of the set, from 6 * chunk on, as a number 0 ... 63."""
+    first = CHUNK * chunk
+    w = first >> 6
+    shift = first & 63
+    members = words[w] >> np.uint64(shift)
+    if shift > 64 - CHUNK and w + 1 < len(words):
+        members |= words[w + 1] << np.uint64(64 - shift)
+    return int64(members & _CHUNK_MASK)

@@ -1,0 +1,355 @@
+"""Attack: declaring it, the dice of both sides, losses, capture, elimination (RULES 3.2, 3.3, 9.8, 10.4-10.6)."""
+
+from numpy import int64
+
+from risk_env.core.bits import ZERO, add, has
+from risk_env.core.chance import below, roll
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.position import (
+    change_owner,
+    holds_nothing,
+    owner_of,
+    set_troops,
+    troops_on,
+)
+from risk_env.core.types import (
+    BLITZ,
+    NOBODY,
+    NOWHERE,
+    NUM_AIRFIELDS,
+    NUM_FACES,
+    NUM_REWARDS,
+    Attack,
+    DefenderDice,
+    Phase,
+    Reward,
+)
+
+MAX_ATTACK_DICE = 3
+MAX_DEFENCE_DICE = 2
+ATTACKER = 0
+DEFENDER = 1
+
+
+@inlined
+def most_attack_dice(game):
+    """One die fewer than troops, at most three (RULES 3.2.2)."""
+    return min(MAX_ATTACK_DICE, troops_on(game, int64(game.source)) - 1)
+
+
+@inlined
+def most_defence_dice(game):
+    return min(MAX_DEFENCE_DICE, troops_on(game, int64(game.target)))
+
+
+@inlined
+def battles_left(game, rules):
+    """Whether another roll may be made this turn (RULES 11.3)."""
+    return game.battles < rules.max_battles
+
+
+@kernel
+def declare_attack(game, board, rules, border):
+    """Attack along a border; ask for the dice where the attacker chooses them (RULES 3.2.4)."""
+    game.source = board.border_source[border]
+    game.target = board.border_target[border]
+    if rules.attack == Attack.CHOICE:
+        game.phase = Phase.ATTACK_DICE
+    elif rules.attack == Attack.MAX:
+        choose_attack_dice(game, rules, most_attack_dice(game))
+    else:
+        begin_blitz(game)
+
+
+@kernel
+def answer_attack_dice(game, rules, answer):
+    """The attacker's dice (answer 0-2: one to three dice), or a blitz."""
+    if answer == BLITZ:
+        begin_blitz(game)
+    else:
+        choose_attack_dice(game, rules, answer + 1)
+
+
+@kernel
+def choose_attack_dice(game, rules, dice):
+    """The attacker has declared; now the defender, where it has a choice (RULES 3.2.2)."""
+    game.chosen_dice[ATTACKER] = dice
+    if rules.defender_dice == DefenderDice.CHOICE:
+        game.seat = defending_seat(game, rules)
+        game.phase = Phase.DEFEND
+    else:
+        choose_defence_dice(game, most_defence_dice(game))
+
+
+@kernel
+def defending_seat(game, rules):
+    """Who rolls for the attacked territory: its owner, for the neutral army the attacker's opponent (RULES 6.2)."""
+    owner = owner_of(game, int64(game.target))
+    return owner if owner < rules.num_players else 1 - int64(game.turn)
+
+
+@kernel
+def choose_defence_dice(game, dice):
+    game.chosen_dice[DEFENDER] = dice
+    game.seat = game.turn
+    game.phase = Phase.ROLL
+
+
+@kernel
+def begin_blitz(game):
+    """Roll with the most dice on both sides until it is decided (RULES 3.2.4)."""
+    game.blitz = True
+    roll_on(game)
+
+
+@kernel
+def roll_on(game):
+    """The next roll of a blitz."""
+    game.chosen_dice[ATTACKER] = most_attack_dice(game)
+    choose_defence_dice(game, most_defence_dice(game))
+
+
+@inlined
+def owns_reward(game, reward, seat):
+    return game.reward_owner[reward] == seat
+
+
+@kernel
+def roll_dice(game, board, rules):
+    """Roll the chosen and the extra dice, drop the lowest; then re-roll, commander or losses (RULES 9.8, 10.6)."""
+    defender = owner_of(game, int64(game.target))
+    attack_dice = int64(game.chosen_dice[ATTACKER])
+    defence_dice = int64(game.chosen_dice[DEFENDER])
+    extra_attack = int64(owns_reward(game, Reward.ATTACK_DIE.value, int64(game.turn)))
+    extra_defence = int64(owns_reward(game, Reward.DEFENSE_DIE.value, defender))
+    roll(game, attack_dice + extra_attack, defence_dice + extra_defence)
+    game.battles += 1
+    keep_highest(game, ATTACKER, attack_dice)
+    keep_highest(game, DEFENDER, defence_dice)
+    game.rerolled[0] = 0
+    game.rerolled[1] = 0
+    if may_reroll(game, rules):
+        game.phase = Phase.REROLL
+    else:
+        ask_commander(game, board, rules)
+
+
+@inlined
+def keep_highest(game, side, dice):
+    """Sort a side's rolled dice downwards into `game.settled`, the highest `dice` of them (RULES 3.2.3, 9.8)."""
+    settled = game.settled[side]
+    for d in range(len(settled)):
+        settled[d] = game.rolled[side, d]
+    sort_downwards(settled)
+    for d in range(len(settled)):
+        settled[d] = settled[d] if d < dice else 0
+
+
+@inlined
+def sort_downwards(dice):
+    """Sort a few small numbers in place, highest first: exchanges without a branch, for dice cannot be foreseen."""
+    for last in range(len(dice) - 1, 0, -1):
+        for d in range(last):
+            higher, lower = max(dice[d], dice[d + 1]), min(dice[d], dice[d + 1])
+            dice[d] = higher
+            dice[d + 1] = lower
+
+
+@inlined
+def shows(dice, face):
+    """Whether one of the dice shows the face."""
+    found = False
+    for d in range(len(dice)):
+        found |= dice[d] == face
+    return found
+
+
+@kernel
+def may_reroll(game, rules):
+    """Whether the attacker holds the card of either territory (RULES 10.4)."""
+    if not rules.card_reroll or game.blitz:
+        return False
+    hand = game.hand[game.turn]
+    return has(hand, int64(game.source)) or has(hand, int64(game.target))
+
+
+@kernel
+def reroll(game, board, rules, face):
+    """Show the card, the attacking territory's if both are held, and roll one own die again (RULES 10.4)."""
+    source = int64(game.source)
+    held = has(game.hand[game.turn], source)
+    add(game.shown, source if held else int64(game.target))
+    again = below(game, NUM_FACES) + 1
+    game.rerolled[0] = face
+    game.rerolled[1] = again
+    turn_die(game.settled[ATTACKER], face, again)
+    ask_commander(game, board, rules)
+
+
+@kernel
+def turn_die(dice, face, other):
+    """Turn one die that shows `face` to another face, and sort again."""
+    for d in range(len(dice)):
+        if dice[d] == face:
+            dice[d] = other
+            break
+    sort_downwards(dice)
+
+
+@kernel
+def may_command(game, rules):
+    """Whether a die can be turned to 6: once a turn, never in a blitz (RULES 10.5, 10.6)."""
+    if not rules.commander or game.commander_used or game.blitz:
+        return False
+    lowest_die = int64(game.settled[ATTACKER, int64(game.chosen_dice[ATTACKER]) - 1])
+    return lowest_die < NUM_FACES
+
+
+@kernel
+def ask_commander(game, board, rules):
+    if may_command(game, rules):
+        game.phase = Phase.COMMANDER
+    else:
+        decide_battle(game, board, rules)
+
+
+@kernel
+def command(game, board, rules, face):
+    """Turn one die just rolled to 6 (RULES 10.5)."""
+    game.commander_used = True
+    turn_die(game.settled[ATTACKER], face, NUM_FACES)
+    decide_battle(game, board, rules)
+
+
+@inlined
+def airfield_reward(which):
+    """The Reward of airfield 0 (minor) or 1 (major)."""
+    return Reward.AIRFIELD.value if which == 0 else Reward.MAJOR_AIRFIELD.value
+
+
+@kernel
+def airfield_helps(game, board, seat, territory):
+    """Whether an airfield of the seat stands on the attacked territory or next to it (RULES 9.8, 9.9)."""
+    found = False
+    for which in range(NUM_AIRFIELDS):
+        place = int64(game.airfield[which])
+        if place != NOWHERE and game.reward_owner[airfield_reward(which)] == seat:
+            found |= place == territory or has(board.neighbours[territory], place)
+    return found
+
+
+@kernel
+def add_airfields(game, board):
+    """One more on the highest die of each side that has an airfield near (RULES 9.8)."""
+    target = int64(game.target)
+    if airfield_helps(game, board, int64(game.turn), target):
+        game.settled[ATTACKER, 0] += 1
+    if airfield_helps(game, board, owner_of(game, target), target):
+        game.settled[DEFENDER, 0] += 1
+
+
+@kernel
+def decide_battle(game, board, rules):
+    """Compare the dice, remove the losses; the territory is captured, or the attack goes on or ends (RULES 3.2.3)."""
+    if rules.rewards:
+        add_airfields(game, board)
+    compare_dice(game)
+    source, target = int64(game.source), int64(game.target)
+    set_troops(game, source, troops_on(game, source) - int64(game.losses[ATTACKER]))
+    set_troops(game, target, troops_on(game, target) - int64(game.losses[DEFENDER]))
+    if troops_on(game, target) == 0:
+        capture(game, rules)
+    elif game.blitz and troops_on(game, source) > 1 and battles_left(game, rules):
+        roll_on(game)
+    else:
+        end_battle(game)
+
+
+@kernel
+def compare_dice(game):
+    """Highest with highest, then second with second; ties go to the defender (RULES 3.2.3)."""
+    attacker_loses = 0
+    defender_loses = 0
+    for d in range(MAX_DEFENCE_DICE):
+        attack, defence = int64(game.settled[ATTACKER, d]), int64(game.settled[DEFENDER, d])
+        if attack > 0 and defence > 0:
+            wins = int64(attack > defence)
+            defender_loses += wins
+            attacker_loses += 1 - wins
+    game.losses[ATTACKER] = attacker_loses
+    game.losses[DEFENDER] = defender_loses
+
+
+@inlined
+def end_battle(game):
+    """Back to the question where to attack."""
+    game.blitz = False
+    game.source = NOWHERE
+    game.target = NOWHERE
+    game.phase = Phase.ATTACK
+
+
+@kernel
+def capture(game, rules):
+    """Move the dice chosen for the roll into the fallen territory; who has none left is out (RULES 3.2.5, 3.3.1)."""
+    source, target = int64(game.source), int64(game.target)
+    moving = int64(game.chosen_dice[ATTACKER])
+    loser = owner_of(game, target)
+    change_owner(game, target, int64(game.turn))
+    set_troops(game, source, troops_on(game, source) - moving)
+    set_troops(game, target, moving)
+    game.blitz = False
+    game.captured = True
+    game.eliminated = False
+    game.phase = Phase.OCCUPY
+    destroy_airfields(game, target)
+    if loser < rules.num_players and holds_nothing(game, loser):
+        eliminate(game, loser)
+
+
+@inlined
+def destroy_airfields(game, territory):
+    """An airfield goes with its territory; the Objective it came with stays (RULES 9.8)."""
+    for which in range(NUM_AIRFIELDS):
+        if game.airfield[which] == territory:
+            lose_reward(game, airfield_reward(which))
+
+
+@kernel
+def eliminate(game, loser):
+    """The loser is out; cards and Objectives go to the eliminator, Rewards vanish (RULES 3.3)."""
+    last = 0
+    for seat in range(len(game.death)):
+        last = max(last, int64(game.death[seat]))
+    game.death[loser] = last + 1
+    game.eliminated = True
+    hand_over_cards(game, loser)
+    hand_over_objectives(game, loser)
+    for reward in range(NUM_REWARDS):
+        if game.reward_owner[reward] == loser:
+            lose_reward(game, reward)
+
+
+@kernel
+def hand_over_cards(game, loser):
+    seat = int64(game.turn)
+    for w in range(len(game.picked)):
+        game.hand[seat, w] |= game.hand[loser, w]
+        game.hand[loser, w] = ZERO
+    game.wilds[seat] += game.wilds[loser]
+    game.wilds[loser] = 0
+
+
+@kernel
+def hand_over_objectives(game, loser):
+    for objective in range(len(game.objective)):
+        if game.objective[objective] == loser:
+            game.objective[objective] = game.turn
+
+
+@kernel
+def lose_reward(game, reward):
+    game.reward_owner[reward] = NOBODY
+    for which in range(NUM_AIRFIELDS):
+        if airfield_reward(which) == reward:
+            game.airfield[which] = NOWHERE

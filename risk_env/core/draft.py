@@ -1,0 +1,90 @@
+"""The draft: troops due at the start of a turn, and placing them (RULES 3.1, 9.2)."""
+
+from numpy import int64
+
+from risk_env.core.bits import ZERO, popcount
+from risk_env.core.cards import FORCED_HAND, can_trade, hand_size
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.position import add_troops, controls, holds_continent, num_territories, room, with_room
+from risk_env.core.types import NOWHERE, Deck, Phase, Reward, Trade
+
+MIN_DRAFT = 3
+TERRITORIES_A_TROOP = 3
+
+
+@kernel
+def num_cities(game, owner):
+    """Cities held (2008 games)."""
+    total = 0
+    for w in range(len(game.city)):
+        total += popcount(game.city[w] & game.owned[owner, w])
+    return total
+
+
+@kernel
+def continent_troops(game, board, seat):
+    """Bonus of the continents held entirely (RULES 3.1.2)."""
+    total = 0
+    for continent in range(board.num_continents):
+        if holds_continent(game, board, seat, continent):
+            total += int64(board.continent_bonus[continent])
+    return total
+
+
+@kernel
+def capitals_controlled(game, rules, seat):
+    """Capitals held, one's own included (RULES 9.2)."""
+    total = 0
+    for other in range(rules.num_players):
+        capital = int64(game.capital[other])
+        total += int64(capital != NOWHERE and controls(game, seat, capital))
+    return total
+
+
+@kernel
+def troops_due(game, board, rules, seat):
+    """Troops before any cards: territories and cities, continents, capitals, 2 Troops (RULES 3.1, 9.2, 9.8)."""
+    places = num_territories(game, seat)
+    if rules.deck == Deck.SYMBOL:
+        return max(MIN_DRAFT, places // TERRITORIES_A_TROOP) + continent_troops(game, board, seat)
+    places += num_cities(game, seat)
+    due = max(MIN_DRAFT, places // TERRITORIES_A_TROOP) + continent_troops(game, board, seat)
+    due += capitals_controlled(game, rules, seat)
+    return due + 2 * int64(game.reward_owner[Reward.TWO_TROOPS.value] == seat)
+
+
+@kernel
+def begin_draft(game, board, rules):
+    """Add up the troops due; ask for cards if the hand holds a set or stars enough (RULES 3.1, 5.3)."""
+    seat = int64(game.turn)
+    game.draft_left = troops_due(game, board, rules, seat)
+    if can_trade(game, board, rules, seat):
+        owed = rules.deck == Deck.SYMBOL and hand_size(game, seat) >= FORCED_HAND
+        game.trade = Trade.OWED if owed else Trade.FREE
+        game.phase = Phase.TRADE
+    else:
+        game.phase = Phase.DRAFT
+
+
+@kernel
+def anywhere_to_draft(game, rules):
+    """Whether any own territory has room (RULES 10.3)."""
+    roomy = ZERO
+    for w in range(len(game.strong)):
+        roomy |= with_room(game, rules, w, game.owned[game.turn, w])
+    return roomy != ZERO
+
+
+@inlined
+def draftable(game, rules, territory):
+    """How many of the troops left the territory can take."""
+    return min(int64(game.draft_left), room(game, rules, territory))
+
+
+@kernel
+def place_troops(game, rules, amount):
+    """Place drafted troops on the chosen territory (RULES 3.1.4)."""
+    add_troops(game, int64(game.target), amount)
+    game.draft_left -= amount
+    game.target = NOWHERE
+    game.phase = Phase.DRAFT

@@ -1,0 +1,113 @@
+"""What Python calls: one game of an array of games at a time, or all of them.
+
+`games` is an array of `game_dtype`, `boards` and `rules` arrays with one record each: a record of its own would cost
+more to hand over than an array and an index.
+"""
+
+from risk_env.core import hidden
+from risk_env.core.actions import write_legal
+from risk_env.core.bits import has
+from risk_env.core.chance import mix
+from risk_env.core.goals import place_of
+from risk_env.core.jit import entry_point
+from risk_env.core.observe import encode_count, observe
+from risk_env.core.setup import set_up
+from risk_env.core.step import act, apply, is_chance, play_one_chance, resume, start
+
+
+@entry_point
+def seed_of(seed, lane, episode):
+    """Seed of one game (uint64 each)."""
+    return mix(seed, lane, episode)
+
+
+@entry_point
+def set_up_game(games, i, boards, rules, seed):
+    """Set game `i` up with chance `seed` (uint64) and write its first question; nothing is played."""
+    set_up(games[i], boards[0], rules[0], seed)
+    write_legal(games[i], boards[0], rules[0])
+
+
+@entry_point
+def start_game(games, i, boards, rules, seed):
+    """Set game `i` up and play on to its first asked decision."""
+    start(games[i], boards[0], rules[0], seed)
+
+
+@entry_point
+def step_game(games, i, boards, rules, action):
+    """Play an action in game `i` and on to the next asked decision; False, and nothing done, if it is not legal."""
+    game = games[i]
+    if action < 0 or action >= rules[0].num_actions or not has(game.legal, action):
+        return False
+    game.decisions += 1
+    act(game, boards[0], rules[0], action)
+    return True
+
+
+@entry_point
+def apply_action(games, i, boards, rules, action):
+    """Play one legal action in game `i` and nothing after it; the legal actions are written unless chance is next."""
+    apply(games[i], boards[0], rules[0], action)
+    write_legal(games[i], boards[0], rules[0])
+
+
+@entry_point
+def play_chance_once(games, i, boards, rules):
+    """Let chance speak once in game `i`, if it is its turn; whether it was."""
+    if not is_chance(games[i]):
+        return False
+    play_one_chance(games[i], boards[0], rules[0])
+    write_legal(games[i], boards[0], rules[0])
+    return True
+
+
+@entry_point
+def placements(games, i, boards, rules, places):
+    """Write the place of every seat of game `i`, from 1, into `places` (int array, P)."""
+    for seat in range(len(places)):
+        places[seat] = place_of(games[i], boards[0], rules[0], seat)
+
+
+@entry_point
+def observe_game(games, i, boards, rules, seat, words, view, totals):
+    """Write what `seat` of game `i` may see into `view` (int8, D) and `words` (the same memory, uint64, D / 8)."""
+    observe(games[i], boards[0], rules[0], seat, words, view, totals)
+
+
+@entry_point
+def determinize_game(games, i, boards, rules, seat, seed):
+    """Draw all that `seat` of game `i` does not know anew, and the generator with it (seed uint64)."""
+    hidden.determinize(games[i], boards[0], rules[0], seat, seed)
+
+
+@entry_point
+def resume_game(games, i, boards, rules):
+    """Play game `i` on from any position to an asked decision."""
+    resume(games[i], boards[0], rules[0])
+
+
+@entry_point
+def write_legal_actions(games, i, boards, rules):
+    """Write the legal actions of game `i`, as after loading a position."""
+    write_legal(games[i], boards[0], rules[0])
+
+
+@entry_point
+def code_of_count(count):
+    """`encode_count` for Python."""
+    return encode_count(count)
+
+
+@entry_point
+def write_count_codes(least):
+    """Write the least count of each code into `least` (int64, 128)."""
+    for code in range(len(least)):
+        low, high = 0, 2**31 - 1
+        while low < high:
+            middle = (low + high) // 2
+            if encode_count(middle) < code:
+                low = middle + 1
+            else:
+                high = middle
+        least[code] = low

@@ -1,0 +1,195 @@
+"""The one decorator of every compiled function, and where compiled code is kept between runs.
+
+Numba's own cache notices a change in the file of a kernel, not in the files of the kernels it calls. So the folder of
+the cache is named by a hash of all sources, of the mode and of the compiler's version: stale code is never found.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.typed_passes import AnnotateTypes, NativeLowering
+
+JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
+BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
+
+
+class _HelperLibrary(JITCodeLibrary):
+    """The code of a helper: optimised and made machine code only as a part of the entry points that use it."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _EntryLibrary(JITCodeLibrary):
+    """The code of an entry point and of all its helpers, which are its own: what is called once becomes part of its caller."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "linkonce_odr":
+                function.linkage = "internal"
+        with _numba_setting("LOOP_VECTORIZE", 0):  # loops over a few words or dice only get slower
+            super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _HelperCode(AnalysisPass):
+    """Before a helper is lowered: its code goes into a library of helpers, and no machine code is made."""
+
+    _name = "risk_env_helper_code"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _HelperLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        return False
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _HelperKnown(AnalysisPass):
+    """After it: those that call the helper find its code under a key, as they do where there is machine code."""
+
+    _name = "risk_env_helper_known"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        warning = f"{{{state.func_id.func_name} is a helper, which only compiled code can call}}"
+        state.cr = state.cr._replace(cfunc=warning.format)  # Python calls the key: a KeyError that says why
+        state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
+        return False
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _EntryCode(AnalysisPass):
+    """Before an entry point is lowered: its code goes into a library of its own kind."""
+
+    _name = "risk_env_entry_code"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return False
+
+
+class _HelperCompiler(CompilerBase):
+    """Numba's own pipeline, without machine code for every helper by itself (half of the time otherwise)."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_HelperCode, AnnotateTypes)
+        passes.add_pass_after(_HelperKnown, NativeLowering)
+        passes.finalize()
+        return [passes]
+
+
+class _EntryCompiler(CompilerBase):
+    """Numba's own pipeline; helpers of the entry point are known to be called from nowhere else."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_EntryCode, AnnotateTypes)
+        passes.finalize()
+        return [passes]
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}  # compiled faster
+_ENTRY: dict[str, Any] = {"pipeline_class": _EntryCompiler}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a helper of the core: inlined into what calls it only if the compiler thinks it pays."""
+    return numba.njit(**_OPTIONS, **_INTERNAL)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a small helper that is always inlined: arrays handed to it cost nothing (an array is seven words)."""
+    return numba.njit(**_OPTIONS, **_INTERNAL, forceinline=True)(function)
+
+
+def entry_point(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that Python calls; its machine code, helpers included, is kept on disk between runs."""
+    folder = Path(sys.modules[function.__module__].__file__ or __file__).parent
+    directory = cache_directory(folder)
+    if directory is None:
+        return numba.njit(**_OPTIONS, **_ENTRY)(function)
+    with _numba_setting("CACHE_DIR", directory):
+        return numba.njit(**_OPTIONS, **_ENTRY, cache=True)(function)
+
+
+@cache
+def cache_directory(folder: Path) -> str | None:
+    """Folder of the compiled code of the sources in `folder`; None (and a warning) if none can be written."""
+    name = f"{folder.name}-{_cache_key(folder)}"
+    for root in _cache_roots():
+        directory = root / name
+        if _writable(directory):
+            return str(directory)
+    warnings.warn(
+        "no folder for compiled code can be written: kernels are compiled anew in every process "
+        "(set RISK_ENV_CACHE_DIR to a folder that you may write)",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+def _cache_roots() -> list[Path]:
+    chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return [Path(chosen)]
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    account = os.getuid() if hasattr(os, "getuid") else "user"
+    return [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
+
+
+def _cache_key(folder: Path) -> str:
+    """Hash of the core's sources, of those in `folder`, of the bounds-check mode and of the compiler's versions."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {BOUNDS_CHECKED}".encode())
+    for source in sorted({*Path(__file__).parent.glob("*.py"), *folder.glob("*.py")}):
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _writable(directory: Path) -> bool:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def _numba_setting(name: str, value: Any) -> Any:
+    """Change one of Numba's settings for a moment, and for nothing else in this process."""
+    before = getattr(numba.config, name)
+    setattr(numba.config, name, value)
+    try:
+        yield
+    finally:
+        setattr(numba.config, name, before)

@@ -1,0 +1,162 @@
+"""The batch loop: many games, arrays in, arrays out (DESIGN, Contract: `GameBatch`).
+
+All outputs are buffers of the caller. A *lane* is a row of the batch: one game after another.
+"""
+
+import numpy as np
+
+from risk_env.core.bits import ZERO, has
+from risk_env.core.chance import mix
+from risk_env.core.goals import place_of
+from risk_env.core.jit import entry_point, inlined, kernel
+from risk_env.core.observe import observe
+from risk_env.core.position import is_alive
+from risk_env.core.step import act, start
+from risk_env.core.types import NOBODY, Phase
+
+NO_MASK = 0
+BIT_MASK = 1
+BYTE_MASK = 2
+WIN_REWARD = 0
+PLACEMENT_REWARD = 1
+NO_LANE = -1
+_SPREAD = np.uint64(0x0101010101010101)  # a byte in every byte of a word
+_OWN_BIT = np.uint64(0x8040201008040201)  # bit k of byte k
+_CARRY = np.uint64(0x7F7F7F7F7F7F7F7F)
+_BYTE = np.uint64(0xFF)
+_TOP = np.uint64(7)
+
+
+@entry_point
+def first_illegal(games, rules, lanes, actions):
+    """The first lane whose action (int64, N) is not legal, NO_LANE if there is none; finished games need no action."""
+    most = int(rules[0].num_actions)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        action = actions[lane]
+        legal = 0 <= action < most and has(games[lane].legal, action)
+        if not legal and games[lane].phase != Phase.OVER:
+            return lane
+    return NO_LANE
+
+
+@entry_point
+def write_seeds(seed, lanes, episodes, seeds):
+    """Seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        seeds[lane] = mix(seed, np.uint64(lane), np.uint64(episodes[lane]))
+
+
+@entry_point
+def start_lanes(games, boards, rules, lanes, seeds):
+    """Begin a game in each of the lanes, with chance from its seed, uint64 (N,)."""
+    for k in range(len(lanes)):
+        start(games[lanes[k]], boards[0], rules[0], seeds[lanes[k]])
+
+
+@entry_point
+def step_lanes(games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over):
+    """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
+    bool (N, P), and whether the game is over, bool (N,).
+    """
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game = games[lane]
+        was_over = game.phase == Phase.OVER
+        dead = dead_seats(game, rules[0])
+        if not was_over:
+            game.decisions += 1
+            act(game, boards[0], rules[0], int(actions[lane]))
+        over[lane] = game.phase == Phase.OVER
+        for seat in range(rules[0].num_players):
+            rewards[lane, seat] = 0.0
+            terminated[lane, seat] = False
+            truncated[lane, seat] = False
+        if over[lane] != was_over or dead_seats(game, rules[0]) != dead:
+            pay(game, boards[0], rules[0], dead, reward_kind, rewards[lane], terminated[lane], truncated[lane])
+
+
+@inlined
+def dead_seats(game, rules):
+    """The eliminated seats, as bits."""
+    dead = 0
+    for seat in range(rules.num_players):
+        dead |= int(not is_alive(game, seat)) << seat
+    return dead
+
+
+@kernel
+def pay(game, board, rules, dead_before, kind, rewards, terminated, truncated):
+    """Seats that died get their reward and end; at the end of the game so do all that still lived (DESIGN, Rewards)."""
+    over = game.phase == Phase.OVER
+    for seat in range(rules.num_players):
+        dies = not is_alive(game, seat)
+        ends = dies or over
+        if (dead_before >> seat) & 1 == 0 and ends:
+            truncated[seat] = bool(game.truncated) and not dies
+            terminated[seat] = not truncated[seat]
+            if terminated[seat]:
+                rewards[seat] = reward_of(game, board, rules, seat, kind)
+
+
+@kernel
+def reward_of(game, board, rules, seat, kind):
+    """What a seat that ends is paid: 1 or -1 / (P - 1); or by its place, from 1 down to -1 in even steps."""
+    others = int(rules.num_players) - 1
+    if kind == PLACEMENT_REWARD:
+        return (others + 2.0 - 2.0 * place_of(game, board, rules, seat)) / others
+    return 1.0 if game.winner == seat else -1.0 / others
+
+
+@entry_point
+def write_final(games, boards, rules, lanes, words, views, totals, placements, rounds):
+    """Keep the end of the games of these lanes: every seat's last view (N, P, D), places (N, P) and rounds (N,)."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game = games[lane]
+        rounds[lane] = game.round_number
+        for seat in range(rules[0].num_players):
+            placements[lane, seat] = place_of(game, boards[0], rules[0], seat)
+            if views.shape[2] > 0:
+                observe(game, boards[0], rules[0], seat, words[lane, seat], views[lane, seat], totals)
+
+
+@entry_point
+def write_questions(games, boards, rules, lanes, mask_kind, masks, words, views, totals, seats):
+    """For the seat to decide in each lane: its number (int64), its mask (uint64 words) and its view (int8)."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game = games[lane]
+        seat = int(game.seat)
+        seats[lane] = seat
+        if mask_kind == BIT_MASK:
+            write_bits(game, masks[lane])
+        elif mask_kind == BYTE_MASK:
+            write_bytes(game, masks[lane])
+        if views.shape[1] > 0 and seat != NOBODY:
+            observe(game, boards[0], rules[0], seat, words[lane], views[lane], totals)
+
+
+@inlined
+def write_bits(game, mask):
+    """The legal actions as they are: action a in bit a % 64 of word a // 64."""
+    for w in range(len(mask)):
+        mask[w] = game.legal[w]
+
+
+@inlined
+def write_bytes(game, mask):
+    """The legal actions as bytes 0 or 1, eight to a word."""
+    for w in range(len(mask)):
+        byte = (game.legal[w >> 3] >> np.uint64(8 * (w & 7))) & _BYTE
+        own_bits = (byte * _SPREAD) & _OWN_BIT
+        mask[w] = ((own_bits + _CARRY) >> _TOP) & _SPREAD if byte != ZERO else ZERO
+
+
+@entry_point
+def seed_bots(seeds, lanes, randoms):
+    """State of each bot's own chance: randoms uint64 (N, 6) from the seeds of the lanes' games, uint64 (N,)."""
+    for k in range(len(lanes)):
+        for seat in range(randoms.shape[1]):
+            randoms[lanes[k], seat] = mix(seeds[lanes[k]], np.uint64(seat), np.uint64(1))

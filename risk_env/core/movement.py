@@ -1,0 +1,130 @@
+"""Moving troops: the occupation after a capture, and fortifying (RULES 3.2.5, 3.4, 9.8)."""
+
+from numpy import int64
+
+from risk_env.core.bits import ONE, ZERO, add, bit, chunk_of, clear, is_empty, lowest, remove
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.position import add_troops, room, troops_on, with_room
+from risk_env.core.types import NOWHERE, UNLIMITED, Fortify, Phase, Reward
+
+
+@inlined
+def movable(game, rules):
+    """Troops that can go from source to target: all but one, as far as there is room (RULES 3.4, 10.3)."""
+    return min(troops_on(game, int64(game.source)) - 1, room(game, rules, int64(game.target)))
+
+
+@inlined
+def move_troops(game, amount):
+    add_troops(game, int64(game.source), -amount)
+    add_troops(game, int64(game.target), amount)
+
+
+@kernel
+def next_to(game, board, seat, w):
+    """Word w of the territories next to any of the seat's."""
+    word = ZERO
+    for chunk in range(board.num_chunks):
+        word |= board.chunk_neighbours[chunk, chunk_of(game.owned[seat], chunk), w]
+    return word
+
+
+@kernel
+def spread(game, board, territory):
+    """Fill `game.reach` with the own territories joined to one by own territories, itself included (RULES 3.4)."""
+    own = game.owned[game.turn]
+    reach = game.reach
+    clear(reach)
+    add(reach, territory)
+    grown = True
+    while grown:
+        grown = False
+        for w in range(len(reach)):
+            word = ZERO
+            for chunk in range(board.num_chunks):
+                word |= board.chunk_neighbours[chunk, chunk_of(reach, chunk), w]
+            word &= own[w] & ~reach[w]
+            reach[w] |= word
+            grown |= word != ZERO
+
+
+@kernel
+def find_destinations(game, board, rules, territory):
+    """Fill `game.reach` with the territories that troops of one may fortify to (RULES 3.4)."""
+    if rules.fortify == Fortify.ADJACENT:
+        for w in range(len(game.reach)):
+            game.reach[w] = board.neighbours[territory, w] & game.owned[game.turn, w]
+    else:
+        spread(game, board, territory)
+        remove(game.reach, territory)
+    for w in range(len(game.reach)):
+        game.reach[w] = with_room(game, rules, w, game.reach[w])
+
+
+@kernel
+def can_fortify_from(game, board, rules, w):
+    """Word w of the own territories whose troops can fortify another (RULES 3.4)."""
+    seat = int64(game.turn)
+    strong = game.owned[seat, w] & game.strong[w]
+    if rules.max_troops == UNLIMITED:
+        return strong & next_to(game, board, seat, w)
+    word = ZERO
+    while strong != ZERO:
+        territory = lowest(strong)
+        find_destinations(game, board, rules, (w << 6) + territory)
+        if not is_empty(game.reach):
+            word |= bit(territory)
+        strong &= strong - ONE
+    clear(game.reach)
+    return word
+
+
+@kernel
+def begin_fortify(game, board, rules):
+    """Ask for the fortify moves of the end of a turn (RULES 3.4, 9.8, 9.10)."""
+    if rules.fortify == Fortify.FREE:
+        game.moves_left = board.num_territories
+    else:
+        additional = game.reward_owner[Reward.ADDITIONAL_MANEUVER.value] == game.turn
+        game.moves_left = 2 if additional else 1
+    game.phase = Phase.FORTIFY_FROM
+
+
+@kernel
+def begin_starting_maneuver(game):
+    """One fortify move after placing, before the first attack (RULES 9.8)."""
+    game.moves_left = 1
+    game.phase = Phase.FORTIFY_FROM
+
+
+@kernel
+def choose_source(game, board, rules, territory):
+    game.source = territory
+    find_destinations(game, board, rules, territory)
+    game.phase = Phase.FORTIFY_TO
+
+
+@kernel
+def choose_target(game, territory):
+    game.target = territory
+    game.move_begun = False
+    clear(game.reach)
+    game.phase = Phase.FORTIFY_AMOUNT
+
+
+@kernel
+def fortify(game, rules, amount):
+    """Move troops; whether the move is over because no more can go."""
+    move_troops(game, amount)
+    game.move_begun = True
+    return movable(game, rules) == 0
+
+
+@kernel
+def end_move(game):
+    """One fortify move is done."""
+    game.source = NOWHERE
+    game.target = NOWHERE
+    game.move_begun = False
+    game.moves_left -= 1
+    game.phase = Phase.FORTIFY_FROM

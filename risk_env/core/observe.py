@@ -1,0 +1,373 @@
+"""What one seat may see, written into a caller's buffer of int8 (DESIGN, Observation).
+
+ 0            16             32                    16 T            16 T + G
+ | territory 0 | territory 1 | ... | territory T-1 | globals, continents |
+
+Seats are counted from the one who looks: player 0 is oneself, player 1 the next clockwise. Counts are coded by
+`encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` are the columns' one description: the
+offsets below, the tables of docs/observation.md and the tests all come from them.
+"""
+
+import numpy as np
+
+from risk_env.core.bits import ONE, ZERO, lowest, popcount, size
+from risk_env.core.cards import count_symbol, hand_size, num_picked, set_troops_due
+from risk_env.core.combat import ATTACKER, DEFENDER
+from risk_env.core.draft import draftable, troops_due
+from risk_env.core.goals import taken_this_turn
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.movement import movable
+from risk_env.core.position import holds_continent, is_alive, num_territories, owner_of, troops_on
+from risk_env.core.types import (
+    MAX_SEATS,
+    NOBODY,
+    NOWHERE,
+    NUM_AIRFIELDS,
+    NUM_OBJECTIVES,
+    NUM_REWARDS,
+    UNLIMITED,
+    Deck,
+    Held,
+    Mission,
+    Phase,
+    Victory,
+)
+
+EXACT_TO = 32  # counts up to this are their own code
+MOST_CODE = 127
+STEPS_AN_OCTAVE = 4  # codes for each doubling beyond
+
+TERRITORY_COLUMNS = (
+    *((f"troops_{k}", f"troops if player {k} holds it, else 0 (count)") for k in range(MAX_SEATS)),
+    ("troops_neutral", "troops if the neutral army holds it, else 0 (count)"),
+    ("source", "1: attacks, or troops leave from here"),
+    ("target", "1: attacked, moved to or drafted to"),
+    ("own_card", "1: its card is in the own hand; 2: picked for a set"),
+    ("known_card", "1: its card is known to be in another hand (re-roll, or laid out for a set)"),
+    ("discarded", "1: its card lies on the discard pile"),
+    ("city", "1: a city"),
+    ("seat_of", "1 + player whose capital or (public or own) headquarters it is"),
+    ("airfield", "1 + player whose airfield stands here"),
+    ("taken", "1: taken by the player in turn since the turn began"),
+)
+GLOBAL_BLOCKS = (
+    ("phase", int(Phase.OVER), "one-hot: the phase (all 0 when over)"),
+    ("turn", MAX_SEATS, "one-hot: player in turn"),
+    ("alive", MAX_SEATS, "1: player lives"),
+    ("territories", MAX_SEATS, "territories of each player (count)"),
+    ("troops", MAX_SEATS, "troops of each player (count)"),
+    ("income", MAX_SEATS, "troops due to each player before cards (count)"),
+    ("cards", MAX_SEATS, "cards in each hand (count)"),
+    ("objectives_held", MAX_SEATS, "Objectives of each player"),
+    ("to_place", MAX_SEATS, "set-up troops each player has to place (count)"),
+    ("neutral", 3, "territories, troops, troops to place of the neutral army (counts)"),
+    ("own_symbols", 3, "infantry, cavalry, artillery cards in the own hand"),
+    ("own_wilds", 1, "wild cards in the own hand"),
+    ("picked", 1, "cards picked for a set"),
+    ("next_set", 1, "troops for the next set (count)"),
+    ("deck", 1, "cards not drawn (count)"),
+    ("draft_left", 1, "troops left to draft (count)"),
+    ("movable", 1, "troops that the amount asked for is a part of (count)"),
+    ("moves_left", 1, "fortify moves left (count)"),
+    ("battles_left", 1, "rolls left this turn, 127 for no limit (count)"),
+    ("round", 1, "round (count)"),
+    ("rounds_left", 1, "rounds until truncation, 127 for no limit (count)"),
+    ("attack_dice", 1, "dice that the attacker chose (DEFEND)"),
+    ("own_faces", 3, "the attacker's dice, highest first (REROLL, COMMANDER)"),
+    ("other_faces", 2, "the defender's dice, highest first (REROLL, COMMANDER)"),
+    ("captured", 1, "1: a territory fell this turn"),
+    ("bonus_paid", 1, "1: the bonus of an occupied territory was paid this turn"),
+    ("commander_used", 1, "1: the commander was used this turn"),
+    ("objective_taken", 1, "1: an Objective was taken this turn"),
+    ("attacks_over", 1, "1: the attacks of this turn are over"),
+    ("move_begun", 1, "1: the fortify move under way has begun"),
+    ("must_trade", 1, "1: a set must be traded"),
+    ("objective", NUM_OBJECTIVES, "each Objective: 0 not in play, 1 face up, 2 + player who holds it"),
+    ("objective_reward", NUM_OBJECTIVES, "1 + the Reward that lies on a face-up Objective, else 0"),
+    ("reward", NUM_REWARDS, "each Reward: 1 + player who owns it, else 0"),
+    ("mission_target", MAX_SEATS, "one-hot: player that the own mission wants destroyed"),
+    ("mission_territories", 1, "territories that the own mission wants (count)"),
+    ("mission_min_troops", 1, "troops it wants on each of them"),
+    ("mission_third", 1, "1: it wants one more continent of any kind"),
+)
+CONTINENT_COLUMNS = (
+    ("holder", "1 + player who holds it entirely, 7 the neutral army, 0 nobody"),
+    ("own", "own territories in it (count)"),
+    ("wanted", "1: the own mission wants it"),
+)
+TERRITORY_WIDTH = len(TERRITORY_COLUMNS)
+GLOBAL_WIDTH = sum(width for _, width, _ in GLOBAL_BLOCKS)
+CONTINENT_WIDTH = len(CONTINENT_COLUMNS)
+WORDS_A_TERRITORY = TERRITORY_WIDTH // 8
+
+
+def _column(name: str) -> int:
+    return [column for column, _ in TERRITORY_COLUMNS].index(name)
+
+
+def _block(name: str) -> int:
+    names = [block for block, _, _ in GLOBAL_BLOCKS]
+    return sum(width for _, width, _ in GLOBAL_BLOCKS[: names.index(name)])
+
+
+def num_globals(num_continents: int) -> int:
+    """G: global and continent columns, rounded up with zeros to whole words."""
+    return -(-(GLOBAL_WIDTH + CONTINENT_WIDTH * num_continents) // 8) * 8
+
+
+NEUTRAL_COLUMN = _column("troops_neutral")
+SOURCE_COLUMN = _column("source")
+TARGET_COLUMN = _column("target")
+OWN_CARD_COLUMN = _column("own_card")
+KNOWN_CARD_COLUMN = _column("known_card")
+DISCARDED_COLUMN = _column("discarded")
+CITY_COLUMN = _column("city")
+SEAT_OF_COLUMN = _column("seat_of")
+AIRFIELD_COLUMN = _column("airfield")
+TAKEN_COLUMN = _column("taken")
+PHASE, TURN, ALIVE = _block("phase"), _block("turn"), _block("alive")
+TERRITORIES, TROOPS, INCOME, CARDS = _block("territories"), _block("troops"), _block("income"), _block("cards")
+OBJECTIVES_HELD, TO_PLACE, NEUTRAL = _block("objectives_held"), _block("to_place"), _block("neutral")
+OWN_SYMBOLS, OWN_WILDS, PICKED = _block("own_symbols"), _block("own_wilds"), _block("picked")
+NEXT_SET, DECK, DRAFT_LEFT, MOVABLE = _block("next_set"), _block("deck"), _block("draft_left"), _block("movable")
+MOVES_LEFT, BATTLES_LEFT = _block("moves_left"), _block("battles_left")
+ROUND, ROUNDS_LEFT = _block("round"), _block("rounds_left")
+ATTACK_DICE, OWN_FACES, OTHER_FACES = _block("attack_dice"), _block("own_faces"), _block("other_faces")
+CAPTURED, BONUS_PAID, COMMANDER_USED = _block("captured"), _block("bonus_paid"), _block("commander_used")
+OBJECTIVE_TAKEN, ATTACKS_OVER = _block("objective_taken"), _block("attacks_over")
+MOVE_BEGUN, MUST_TRADE = _block("move_begun"), _block("must_trade")
+OBJECTIVE, OBJECTIVE_REWARD, REWARD = _block("objective"), _block("objective_reward"), _block("reward")
+MISSION_TARGET, MISSION_TERRITORIES = _block("mission_target"), _block("mission_territories")
+MISSION_MIN_TROOPS, MISSION_THIRD = _block("mission_min_troops"), _block("mission_third")
+
+
+@inlined
+def encode_count(count):
+    """A count as a code 0 ... 127: itself to 32, then four codes a doubling, saturating at 2**28.75; monotone."""
+    if count <= EXACT_TO:
+        return count
+    octave = 5
+    rest = count >> 6
+    while rest > 0:
+        octave += 1
+        rest >>= 1
+    quarter = (count >> (octave - 2)) & 3
+    return min(MOST_CODE, EXACT_TO + STEPS_AN_OCTAVE * (octave - 5) + quarter)
+
+
+@inlined
+def encode_limit(left):
+    """What is left of a limit: a count, or the highest code where there is none."""
+    return MOST_CODE if left > UNLIMITED // 2 else encode_count(left)
+
+
+@inlined
+def seen_from(rules, seat, other):
+    """Number of another seat as `seat` counts: itself 0, then clockwise."""
+    number = other - seat
+    return number if number >= 0 else number + int(rules.num_players)
+
+
+@kernel
+def observe(game, board, rules, seat, words, view, totals):
+    """Write what `seat` may see: `view` int8 (D,) of zeros or of an earlier view, `words` the same memory as uint64,
+    `totals` int32 (8,) to count in.
+    """
+    observe_territories(game, board, rules, seat, words, totals)
+    first = TERRITORY_WIDTH * int(board.num_territories)
+    for w in range(first // 8, len(words)):
+        words[w] = ZERO
+    observe_marks(game, board, rules, seat, view)
+    observe_players(game, board, rules, seat, view[first:], totals)
+    observe_turn(game, board, rules, seat, view[first:])
+    if rules.deck == Deck.STAR:
+        observe_objectives(game, rules, seat, view[first:])
+    if rules.victory == Victory.MISSION and seat < rules.num_players:
+        observe_mission(game, board, rules, seat, view[first:])
+
+
+@kernel
+def observe_territories(game, board, rules, seat, words, totals):
+    """Troops in their holder's column; the other columns zero. Counts each owner's troops on the way."""
+    for owner in range(len(totals)):
+        totals[owner] = 0
+    players = int(rules.num_players)
+    for territory in range(board.num_territories):
+        owner = owner_of(game, territory)
+        troops = troops_on(game, territory)
+        word = ZERO
+        if owner >= 0:
+            totals[owner] += troops
+            column = NEUTRAL_COLUMN if owner == players else seen_from(rules, seat, owner)
+            word = np.uint64(encode_count(troops)) << np.uint64(8 * column)
+        words[WORDS_A_TERRITORY * territory] = word
+        words[WORDS_A_TERRITORY * territory + 1] = ZERO
+
+
+@inlined
+def mark(view, territory, column, value):
+    view[TERRITORY_WIDTH * territory + column] = value
+
+
+@inlined
+def mark_all(view, first, word, column, value):
+    """Mark all territories of one word of a set that begins with territory `first`."""
+    while word != ZERO:
+        mark(view, first + lowest(word), column, value)
+        word &= word - ONE
+
+
+@kernel
+def observe_marks(game, board, rules, seat, view):
+    """The columns of few territories: the move under way, cards, and what variants add."""
+    if game.source != NOWHERE:
+        mark(view, int(game.source), SOURCE_COLUMN, 1)
+    if game.target != NOWHERE:
+        mark(view, int(game.target), TARGET_COLUMN, 1)
+    for w in range(len(game.hand[seat])):
+        mark_all(view, w << 6, game.discard[w], DISCARDED_COLUMN, 1)
+        mark_all(view, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
+        others = (game.shown[w] | game.picked[w]) & ~game.hand[seat, w] & ~game.discard[w]
+        mark_all(view, w << 6, others, KNOWN_CARD_COLUMN, 1)
+        mark_all(view, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
+    if rules.deck == Deck.STAR:
+        observe_star_marks(game, rules, seat, view)
+    elif rules.victory == Victory.HEADQUARTERS:
+        for other in range(rules.num_players):
+            known = game.headquarters_open or other == seat
+            if known and game.headquarters[other] != NOWHERE:
+                mark(view, int(game.headquarters[other]), SEAT_OF_COLUMN, 1 + seen_from(rules, seat, other))
+
+
+@kernel
+def observe_star_marks(game, rules, seat, view):
+    """Cities, capitals, airfields and what was taken this turn (2008 games)."""
+    for w in range(len(game.city)):
+        mark_all(view, w << 6, game.city[w], CITY_COLUMN, 1)
+        if game.round_number > 0:
+            mark_all(view, w << 6, taken_this_turn(game, int(game.turn), w), TAKEN_COLUMN, 1)
+    for other in range(rules.num_players):
+        if game.capital[other] != NOWHERE:
+            mark(view, int(game.capital[other]), SEAT_OF_COLUMN, 1 + seen_from(rules, seat, other))
+    for which in range(NUM_AIRFIELDS):
+        place = int(game.airfield[which])
+        if place != NOWHERE:
+            mark(view, place, AIRFIELD_COLUMN, 1 + seen_from(rules, seat, owner_of(game, place)))
+
+
+@kernel
+def observe_players(game, board, rules, seat, view, totals):
+    """What is public of every player, and who holds the continents."""
+    for other in range(rules.num_players):
+        k = seen_from(rules, seat, other)
+        view[ALIVE + k] = int(is_alive(game, other))
+        view[TROOPS + k] = encode_count(int(totals[other]))
+        view[TERRITORIES + k] = encode_count(num_territories(game, other))
+        view[CARDS + k] = encode_count(hand_size(game, other))
+        view[TO_PLACE + k] = encode_count(int(game.to_place[other]))
+        view[INCOME + k] = encode_count(troops_due(game, board, rules, other)) if is_alive(game, other) else 0
+    if rules.neutral:
+        neutral = int(rules.num_players)
+        view[NEUTRAL] = encode_count(num_territories(game, neutral))
+        view[NEUTRAL + 1] = encode_count(int(totals[neutral]))
+        view[NEUTRAL + 2] = encode_count(int(game.to_place[neutral]))
+    for continent in range(board.num_continents):
+        observe_continent(game, board, rules, seat, view, continent)
+
+
+@kernel
+def observe_continent(game, board, rules, seat, view, continent):
+    """Who holds a continent, and how much of it is one's own."""
+    first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
+    own = 0
+    some = 0
+    for w in range(len(game.strong)):
+        members = board.continent_members[continent, w]
+        own += popcount(members & game.owned[seat, w])
+        if members != ZERO:
+            some = (w << 6) + lowest(members)
+    owner = owner_of(game, some)
+    if owner >= 0 and holds_continent(game, board, owner, continent):
+        neutral = owner == rules.num_players
+        view[first] = 1 + (MAX_SEATS if neutral else seen_from(rules, seat, owner))
+    view[first + 1] = encode_count(own)
+
+
+@kernel
+def observe_turn(game, board, rules, seat, view):
+    """The question at hand and what is pending."""
+    if game.phase < Phase.OVER:
+        view[PHASE + int(game.phase)] = 1
+    view[TURN + seen_from(rules, seat, int(game.turn))] = 1
+    observe_cards(game, board, rules, seat, view)
+    view[DRAFT_LEFT] = encode_count(int(game.draft_left))
+    view[MOVES_LEFT] = encode_count(int(game.moves_left))
+    view[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
+    view[ROUND] = encode_count(int(game.round_number))
+    view[ROUNDS_LEFT] = encode_limit(int(rules.max_rounds) - int(game.round_number))
+    view[CAPTURED] = int(game.captured)
+    view[BONUS_PAID] = int(game.bonus_paid)
+    view[COMMANDER_USED] = int(game.commander_used)
+    view[OBJECTIVE_TAKEN] = int(game.objective_taken)
+    view[ATTACKS_OVER] = int(game.attacks_over)
+    view[MOVE_BEGUN] = int(game.move_begun)
+    view[MUST_TRADE] = int(game.trade != 0)
+    if game.phase == Phase.DRAFT_AMOUNT:
+        view[MOVABLE] = encode_count(draftable(game, rules, int(game.target)))
+    elif game.phase == Phase.OCCUPY or game.phase == Phase.FORTIFY_AMOUNT:
+        view[MOVABLE] = encode_count(movable(game, rules))
+    elif game.phase == Phase.DEFEND:
+        view[ATTACK_DICE] = int(game.chosen_dice[ATTACKER])
+    elif game.phase == Phase.REROLL or game.phase == Phase.COMMANDER:
+        for d in range(3):
+            view[OWN_FACES + d] = int(game.settled[ATTACKER, d])
+        for d in range(2):
+            view[OTHER_FACES + d] = int(game.settled[DEFENDER, d])
+
+
+@kernel
+def observe_cards(game, board, rules, seat, view):
+    """The own hand and what all know of the cards."""
+    for symbol in range(3):
+        view[OWN_SYMBOLS + symbol] = count_symbol(game.hand[seat], board, symbol)
+    view[OWN_WILDS] = int(game.wilds[seat])
+    view[PICKED] = num_picked(game)
+    view[NEXT_SET] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
+    view[DECK] = encode_count(size(game.deck) + int(game.deck_wilds))
+
+
+@kernel
+def observe_objectives(game, rules, seat, view):
+    """Objectives and Rewards: all public (RULES 9.5, 9.8)."""
+    for objective in range(NUM_OBJECTIVES):
+        state = int(game.objective[objective])
+        if state >= 0:
+            k = seen_from(rules, seat, state)
+            view[OBJECTIVE + objective] = 2 + k
+            view[OBJECTIVES_HELD + k] += 1
+        elif state == Held.FACE_UP:
+            view[OBJECTIVE + objective] = 1
+            view[OBJECTIVE_REWARD + objective] = 1 + int(game.objective_reward[objective])
+    for reward in range(NUM_REWARDS):
+        owner = int(game.reward_owner[reward])
+        view[REWARD + reward] = 0 if owner == NOBODY else 1 + seen_from(rules, seat, owner)
+
+
+@kernel
+def observe_mission(game, board, rules, seat, view):
+    """The own mission, its target counted from oneself (RULES 8)."""
+    mission = int(game.mission[seat])
+    kind = board.mission_kind[mission]
+    target = int(board.mission_target[mission])
+    if kind == Mission.CONTINENTS:
+        view[MISSION_THIRD] = int(board.mission_any_third[mission])
+        for continent in range(board.num_continents):
+            wanted = (board.mission_continents[mission] >> np.uint64(continent)) & ONE
+            view[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = int(wanted)
+    elif kind == Mission.DESTROY and target != seat:
+        view[MISSION_TARGET + seen_from(rules, seat, target)] = 1
+    else:
+        own_colour = kind == Mission.DESTROY
+        needed = board.mission_fallback[mission] if own_colour else board.mission_territories[mission]
+        view[MISSION_TERRITORIES] = encode_count(int(needed))
+        view[MISSION_MIN_TROOPS] = 1 if own_colour else int(board.mission_min_troops[mission])

@@ -1,0 +1,138 @@
+"""Who holds what: the few ways in which owners and troops of territories change."""
+
+from numpy import int64
+
+from risk_env.core.bits import ONE, ZERO, add, bit, has, is_empty, lowest, put, remove, size
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.types import MAX_OWNERS, UNLIMITED
+
+
+@inlined
+def owner_of(game, territory):
+    """Seat that holds the territory, the neutral army's number, or FREE."""
+    return int64(game.owner[territory])
+
+
+@inlined
+def troops_on(game, territory):
+    return int64(game.troops[territory])
+
+
+@inlined
+def set_troops(game, territory, troops):
+    """Set the troops of a territory, and whether two or more stand there."""
+    game.troops[territory] = troops
+    put(game.strong, territory, troops > 1)
+
+
+@inlined
+def add_troops(game, territory, troops):
+    set_troops(game, territory, troops_on(game, territory) + troops)
+
+
+@inlined
+def hold(game, territory, owner):
+    """Give a territory that nobody holds to an owner."""
+    game.owner[territory] = owner
+    add(game.owned[owner], territory)
+
+
+@inlined
+def change_owner(game, territory, owner):
+    """Take a held territory over for another owner."""
+    remove(game.owned[owner_of(game, territory)], territory)
+    hold(game, territory, owner)
+
+
+@inlined
+def room(game, rules, territory):
+    """How many more troops the territory may hold (RULES 10.3)."""
+    return int64(rules.max_troops) - troops_on(game, territory)
+
+
+@inlined
+def with_room(game, rules, w, word):
+    """Those territories of a word (number w of its set) that may hold another troop."""
+    if rules.max_troops == UNLIMITED:
+        return word
+    return _with_room(game, rules, w, word)
+
+
+@kernel
+def _with_room(game, rules, w, word):
+    roomy = ZERO
+    while word != ZERO:
+        territory = lowest(word)
+        if room(game, rules, (w << 6) + territory) > 0:
+            roomy |= bit(territory)
+        word &= word - ONE
+    return roomy
+
+
+@inlined
+def free_territories(game, board, w):
+    """Word w of the territories that nobody holds."""
+    held = ZERO
+    for owner in range(MAX_OWNERS):
+        held |= game.owned[owner, w]
+    return board.everywhere[w] & ~held
+
+
+@kernel
+def any_free(game, board):
+    """Whether a territory is still to be claimed."""
+    free = ZERO
+    for w in range(len(game.strong)):
+        free |= free_territories(game, board, w)
+    return free != ZERO
+
+
+@inlined
+def num_territories(game, owner):
+    """Number of territories held."""
+    return size(game.owned[owner])
+
+
+@inlined
+def holds_nothing(game, owner):
+    return is_empty(game.owned[owner])
+
+
+@inlined
+def controls(game, owner, territory):
+    """Whether the owner holds the territory."""
+    return has(game.owned[owner], territory)
+
+
+@inlined
+def is_alive(game, seat):
+    return game.death[seat] == 0
+
+
+@inlined
+def holds_continent(game, board, owner, continent):
+    """Whether the owner holds every territory of the continent."""
+    missing = ZERO
+    for w in range(len(game.strong)):
+        missing |= board.continent_members[continent, w] & ~game.owned[owner, w]
+    return missing == ZERO
+
+
+@kernel
+def total_troops(game, board, owner):
+    """Troops of an owner on the whole board."""
+    total = 0
+    for territory in range(board.num_territories):
+        if owner_of(game, territory) == owner:
+            total += troops_on(game, territory)
+    return total
+
+
+@inlined
+def next_alive(game, rules, seat):
+    """The next living seat clockwise."""
+    players = int64(rules.num_players)
+    other = (seat + 1) % players
+    while not is_alive(game, other):
+        other = (other + 1) % players
+    return other

@@ -1,0 +1,388 @@
+"""Set-up: an empty record, starter, missions, cities, objectives, territories, cards (RULES 4, 6.1, 7.1, 9, 11.4)."""
+
+from numpy import int64
+
+from risk_env.core.bits import ONE, ZERO, add, bit, clear, nth_bit, popcount, remove
+from risk_env.core.chance import any_of, below, draw_card
+from risk_env.core.jit import kernel
+from risk_env.core.position import (
+    add_troops,
+    any_free,
+    hold,
+    set_troops,
+    with_room,
+)
+from risk_env.core.turn import begin_turn, forget_turn
+from risk_env.core.types import (
+    FREE,
+    MAX_OWNERS,
+    MAX_SEATS,
+    NO_REWARD,
+    NOBODY,
+    NOWHERE,
+    NUM_AIRFIELDS,
+    NUM_OBJECTIVES,
+    NUM_REWARDS,
+    Deck,
+    Held,
+    Layout,
+    Mission,
+    Phase,
+    Setup,
+    Victory,
+)
+
+NEUTRAL_IN_A_ROW = 2  # own troops placed at a time beside a neutral army (RULES 6.1)
+DRAWN_OBJECTIVES = 4  # of each rank (RULES 9.3)
+MAJOR_REWARD_0 = 4
+
+
+@kernel
+def set_up(game, board, rules, seed):
+    """Begin a game with the generator's state `seed`, up to the first question; chance in the order of RULES 11.4."""
+    empty_board(game)
+    empty_cards(game, board, rules)
+    empty_goals(game)
+    empty_turn(game)
+    game.random = seed
+    game.starter = draw_starter(game, rules)
+    if rules.victory == Victory.MISSION:
+        deal_missions(game, board, rules)
+    place_cities(game, board, rules)
+    lay_out_objectives(game, board, rules)
+    share_territories(game, board, rules)
+    deal_starting_cards(game, board, rules)
+    game.turn = game.starter
+    first = int64(game.starter)
+    pass_on(game, first if game.to_place[first] > 0 else next_with_troops(game, rules))
+    go_on_setting_up(game, board, rules)
+
+
+@kernel
+def empty_board(game):
+    for owner in range(MAX_OWNERS):
+        clear(game.owned[owner])
+        game.to_place[owner] = 0
+    clear(game.strong)
+    clear(game.reach)
+    clear(game.held_at_start)
+    clear(game.city)
+    clear(game.legal)
+    for territory in range(len(game.troops)):
+        game.troops[territory] = 0
+        game.owner[territory] = FREE
+
+
+@kernel
+def empty_cards(game, board, rules):
+    """All cards in the deck, the wild ones too if the deck has any (RULES 2.1, 2.2)."""
+    for w in range(len(game.deck)):
+        game.deck[w] = board.everywhere[w]
+    clear(game.discard)
+    clear(game.picked)
+    clear(game.shown)
+    clear(game.bonus)
+    game.deck_wilds = board.num_wilds if rules.deck == Deck.SYMBOL else 0
+    game.discard_wilds = 0
+    game.picked_wilds = 0
+    game.sets_traded = 0
+    for seat in range(MAX_SEATS):
+        clear(game.hand[seat])
+        game.wilds[seat] = 0
+
+
+@kernel
+def empty_goals(game):
+    for seat in range(MAX_SEATS):
+        game.headquarters[seat] = NOWHERE
+        game.capital[seat] = NOWHERE
+        game.mission[seat] = NOBODY
+        game.death[seat] = 0
+    for objective in range(NUM_OBJECTIVES):
+        game.objective[objective] = Held.NOT_IN_PLAY
+        game.objective_reward[objective] = NO_REWARD
+    for reward in range(NUM_REWARDS):
+        game.reward_owner[reward] = NOBODY
+    for which in range(NUM_AIRFIELDS):
+        game.airfield[which] = NOWHERE
+    game.headquarters_open = False
+
+
+@kernel
+def empty_turn(game):
+    forget_turn(game)
+    game.winner = NOBODY
+    game.truncated = False
+    game.blitz = False
+    game.move_begun = False
+    game.round_number = 0
+    game.draft_left = 0
+    game.decisions = 0
+    game.moves_left = 0
+    game.in_a_row = 0
+    for side in range(2):
+        game.losses[side] = 0
+        game.rerolled[side] = 0
+        game.chosen_dice[side] = 0
+        for d in range(game.rolled.shape[1]):
+            game.rolled[side, d] = 0
+            game.settled[side, d] = 0
+
+
+@kernel
+def draw_starter(game, rules):
+    """The highest of a roll-off starts: every seat as likely; a start chart fixes seat 0 (RULES 4.1, 9.1)."""
+    if rules.setup == Setup.CHART:
+        return 0
+    return below(game, int64(rules.num_players))
+
+
+@kernel
+def mission_pile(board, rules):
+    """The missions to deal, as bits: those that name no unused colour (RULES 8.1)."""
+    pile = ZERO
+    for mission in range(board.num_missions):
+        unused = board.mission_kind[mission] == Mission.DESTROY and board.mission_target[mission] >= rules.num_players
+        if not unused and (rules.extended_missions or not board.mission_extended[mission]):
+            pile |= bit(mission)
+    return pile
+
+
+@kernel
+def deal_missions(game, board, rules):
+    """One mission each (RULES 8.1)."""
+    pile = mission_pile(board, rules)
+    for seat in range(rules.num_players):
+        mission = nth_bit(pile, below(game, popcount(pile)))
+        pile &= ~bit(mission)
+        game.mission[seat] = mission
+
+
+@kernel
+def place_cities(game, board, rules):
+    """Cities of Basic Training, or random ones (RULES 9.1, 9.3)."""
+    if rules.cities == Layout.FIXED:
+        for w in range(len(game.city)):
+            game.city[w] = board.fixed_cities[w]
+    elif rules.cities == Layout.RANDOM:
+        for w in range(len(game.reach)):
+            game.reach[w] = board.everywhere[w]
+        for _ in range(board.random_cities):
+            territory = any_of(game, game.reach)
+            remove(game.reach, territory)
+            add(game.city, territory)
+        clear(game.reach)
+
+
+@kernel
+def lay_out_objectives(game, board, rules):
+    """The eight of Basic Training, or four minor and four major ones at random with their Rewards (RULES 9.1, 9.3)."""
+    if rules.objectives == Layout.FIXED:
+        for objective in range(board.num_objectives):
+            if board.goal_fixed[objective]:
+                game.objective[objective] = Held.FACE_UP
+    elif rules.objectives == Layout.RANDOM:
+        draw_objectives(game, board, rules, False, 0)
+        draw_objectives(game, board, rules, True, MAJOR_REWARD_0)
+
+
+@kernel
+def draw_objectives(game, board, rules, major, first_reward):
+    """Lay out four objectives of a rank, and that rank's four Rewards on them if the game has any (RULES 9.3)."""
+    pile = ZERO
+    for objective in range(board.num_objectives):
+        if board.goal_major[objective] == major:
+            pile |= bit(objective)
+    rewards = ONE | bit(1) | bit(2) | bit(3)
+    for _ in range(DRAWN_OBJECTIVES):
+        objective = nth_bit(pile, below(game, popcount(pile)))
+        pile &= ~bit(objective)
+        game.objective[objective] = Held.FACE_UP
+        if rules.rewards:
+            reward = nth_bit(rewards, below(game, popcount(rewards)))
+            rewards &= ~bit(reward)
+            game.objective_reward[objective] = first_reward + reward
+
+
+@kernel
+def share_territories(game, board, rules):
+    """Give every army its troops to place, and the territories that chance or the chart gives (RULES 4.2, 4.3)."""
+    for army in range(rules.num_armies):
+        game.to_place[army] = rules.initial_troops
+    if rules.setup == Setup.CHART:
+        set_up_chart(game, board, rules)
+    elif rules.setup == Setup.DEAL or rules.setup == Setup.RANDOM:
+        deal_territories(game, board, rules)
+        if rules.setup == Setup.RANDOM:
+            place_at_random(game, rules)
+            choose_at_random(game, board, rules)
+
+
+@kernel
+def set_up_chart(game, board, rules):
+    """The start positions of Basic Training (RULES 9.1)."""
+    for territory in range(board.num_territories):
+        hold(game, territory, int64(rules.chart_owner[territory]))
+        set_troops(game, territory, int64(rules.chart_troops[territory]))
+    for seat in range(rules.num_players):
+        game.capital[seat] = rules.chart_capital[seat]
+        game.to_place[seat] = 0
+
+
+@kernel
+def army_in_turn(game, rules, number):
+    """The army that comes number-th: seats clockwise from the starter, the neutral army after them (RULES 6.1)."""
+    place = number % int64(rules.num_armies)
+    if place >= rules.num_players:
+        return place
+    return (int64(game.starter) + place) % int64(rules.num_players)
+
+
+@kernel
+def deal_territories(game, board, rules):
+    """Deal the territories out one by one, a troop on each (RULES 4.3, 6.1)."""
+    for w in range(len(game.reach)):
+        game.reach[w] = board.everywhere[w]
+    for number in range(board.num_territories):
+        territory = any_of(game, game.reach)
+        remove(game.reach, territory)
+        claim_territory(game, territory, army_in_turn(game, rules, number))
+
+
+@kernel
+def claim_territory(game, territory, army):
+    hold(game, territory, army)
+    set_troops(game, territory, 1)
+    game.to_place[army] -= 1
+
+
+@kernel
+def place_at_random(game, rules):
+    """Every troop left on a random own territory with room (RULES 4.3)."""
+    for army in range(rules.num_armies):
+        while game.to_place[army] > 0:
+            for w in range(len(game.reach)):
+                game.reach[w] = with_room(game, rules, w, game.owned[army, w])
+            add_troops(game, any_of(game, game.reach), 1)
+            game.to_place[army] -= 1
+    clear(game.reach)
+
+
+@kernel
+def choose_at_random(game, board, rules):
+    """Capitals and headquarters of a random set-up (RULES 4.3, 13)."""
+    for seat in range(rules.num_players):
+        if rules.capitals:
+            game.capital[seat] = any_of(game, game.owned[seat])
+    for seat in range(rules.num_players):
+        if rules.victory == Victory.HEADQUARTERS:
+            choose_headquarters(game, any_of(game, game.owned[seat]), seat)
+    game.headquarters_open = rules.victory == Victory.HEADQUARTERS
+
+
+@kernel
+def choose_headquarters(game, territory, seat):
+    """Its territory card is laid out of the deck (RULES 7.1)."""
+    game.headquarters[seat] = territory
+    remove(game.deck, territory)
+
+
+@kernel
+def deal_starting_cards(game, board, rules):
+    """Star deck: the third and fourth player in turn order start with a card, the fifth with two (RULES 9.1, 9.3)."""
+    if rules.deck != Deck.STAR:
+        return
+    for place in range(2, int64(rules.num_players)):
+        seat = army_in_turn(game, rules, place)
+        draw_card(game, board, seat)
+        if place == 4:
+            draw_card(game, board, seat)
+
+
+@kernel
+def go_on_setting_up(game, board, rules):
+    """Ask the next question of the set-up for `game.turn`, or begin the first turn (docs/decisions.md)."""
+    if any_free(game, board):
+        capital_due = rules.setup == Setup.CAPITALS and game.capital[game.turn] == NOWHERE
+        game.phase = Phase.CAPITAL if capital_due else Phase.CLAIM
+    elif troops_to_place(game, rules):
+        game.phase = Phase.DEPLOY
+    elif rules.neutral and game.to_place[rules.num_players] > 0:
+        game.phase = Phase.DEPLOY_NEUTRAL
+    elif rules.victory == Victory.HEADQUARTERS and not game.headquarters_open:
+        game.phase = Phase.HEADQUARTERS
+    else:
+        game.round_number = 1
+        begin_turn(game, board, rules, int64(game.starter))
+
+
+@kernel
+def troops_to_place(game, rules):
+    """Troops that the seats have still to place."""
+    total = 0
+    for seat in range(rules.num_players):
+        total += int64(game.to_place[seat])
+    return total
+
+
+@kernel
+def pass_on(game, seat):
+    """It is a seat's turn to set up."""
+    game.turn = seat
+    game.seat = seat
+    game.in_a_row = 0
+
+
+@kernel
+def next_with_troops(game, rules):
+    """The next seat clockwise that has troops to place, or the starter if none has (RULES 4.4)."""
+    players = int64(rules.num_players)
+    for step in range(1, players + 1):
+        seat = (int64(game.turn) + step) % players
+        if game.to_place[seat] > 0:
+            return seat
+    return int64(game.starter)
+
+
+@kernel
+def claim(game, board, rules, territory):
+    """One troop on a free territory (RULES 4.3); with a capital on it at first (RULES 9.3)."""
+    seat = int64(game.turn)
+    claim_territory(game, territory, seat)
+    if game.phase == Phase.CAPITAL:
+        game.capital[seat] = territory
+    pass_on(game, next_with_troops(game, rules))
+    go_on_setting_up(game, board, rules)
+
+
+@kernel
+def deploy(game, board, rules, territory):
+    """One troop on an own territory; two in a row beside a neutral army (RULES 4.3, 6.1)."""
+    seat = int64(game.turn)
+    add_troops(game, territory, 1)
+    game.to_place[seat] -= 1
+    game.in_a_row += 1
+    in_a_row = NEUTRAL_IN_A_ROW if rules.neutral else 1
+    if game.in_a_row >= in_a_row or game.to_place[seat] == 0:
+        pass_on(game, next_with_troops(game, rules))
+    go_on_setting_up(game, board, rules)
+
+
+@kernel
+def deploy_neutral(game, board, rules, territory):
+    """One neutral troop; the seats take turns, the starter first (RULES 6.1)."""
+    add_troops(game, territory, 1)
+    game.to_place[rules.num_players] -= 1
+    pass_on(game, 1 - int64(game.turn))
+    go_on_setting_up(game, board, rules)
+
+
+@kernel
+def place_headquarters(game, board, rules, territory):
+    """A secret choice; all are public when the last has picked (RULES 7.1)."""
+    seat = int64(game.turn)
+    choose_headquarters(game, territory, seat)
+    following = (seat + 1) % int64(rules.num_players)
+    game.headquarters_open = following == game.starter
+    pass_on(game, following)
+    go_on_setting_up(game, board, rules)

@@ -1,0 +1,205 @@
+"""One action: the table of contents of the game."""
+
+from numpy import int64
+
+from risk_env.core.actions import amount_of, write_legal
+from risk_env.core.bits import nth, size
+from risk_env.core.cards import pick_card, place_bonus, stop_trading
+from risk_env.core.combat import (
+    answer_attack_dice,
+    ask_commander,
+    choose_defence_dice,
+    command,
+    decide_battle,
+    declare_attack,
+    reroll,
+    roll_dice,
+)
+from risk_env.core.draft import draftable, place_troops
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.movement import begin_fortify, choose_source, choose_target, fortify, movable, move_troops
+from risk_env.core.setup import claim, deploy, deploy_neutral, place_headquarters, set_up
+from risk_env.core.turn import (
+    after_battle,
+    after_move,
+    after_occupation,
+    draw_due_card,
+    end_attacks,
+    end_fortify,
+    go_on_drafting,
+    go_on_occupying,
+    place_airfield,
+    take_objective,
+)
+from risk_env.core.types import Phase
+
+
+@kernel
+def start(game, board, rules, seed):
+    """Set a game up and play on to its first asked decision."""
+    set_up(game, board, rules, seed)
+    resume(game, board, rules)
+
+
+@kernel
+def resume(game, board, rules):
+    """Play on from any position to an asked decision."""
+    play_chance(game, board, rules)
+    write_legal(game, board, rules)
+    if is_forced(game):
+        act(game, board, rules, only_action(game))
+
+
+@kernel
+def act(game, board, rules, action):
+    """Play a legal action, then chance and forced actions up to the next asked decision or the end."""
+    while True:
+        apply(game, board, rules, action)
+        play_chance(game, board, rules)
+        write_legal(game, board, rules)
+        if not is_forced(game):
+            return
+        action = only_action(game)
+
+
+@inlined
+def is_forced(game):
+    """Whether a single action is legal."""
+    return size(game.legal) == 1
+
+
+@inlined
+def only_action(game):
+    return nth(game.legal, 0)
+
+
+@inlined
+def is_chance(game):
+    return game.phase > Phase.OVER
+
+
+@inlined
+def play_chance(game, board, rules):
+    """Let chance speak until a seat must."""
+    while is_chance(game):
+        play_one_chance(game, board, rules)
+
+
+@kernel
+def play_one_chance(game, board, rules):
+    """One roll or one card."""
+    if game.phase == Phase.ROLL:
+        roll_dice(game, board, rules)
+        after_battle(game, board, rules)
+    else:
+        draw_due_card(game, board, rules)
+
+
+@kernel
+def apply(game, board, rules, action):
+    """What one action does: a call for each phase, in the words of the rules."""
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        if action == rules.done:
+            end_attacks(game, board, rules)
+        else:
+            declare_attack(game, board, rules, action - int64(rules.border_0))
+    elif phase == Phase.ATTACK_DICE:
+        answer_attack_dice(game, rules, action - int64(rules.dice_0))
+    elif phase == Phase.DEFEND:
+        choose_defence_dice(game, action - int64(rules.dice_0) + 1)
+    elif phase == Phase.DRAFT:
+        game.target = action
+        game.phase = Phase.DRAFT_AMOUNT
+    elif phase == Phase.DRAFT_AMOUNT:
+        place_troops(game, rules, chosen_amount(rules, action, draftable(game, rules, int64(game.target))))
+        go_on_drafting(game, board, rules)
+    elif phase == Phase.OCCUPY:
+        apply_occupy(game, board, rules, action)
+    elif phase == Phase.TRADE:
+        apply_trade(game, board, rules, action)
+    elif phase == Phase.REROLL or phase == Phase.COMMANDER:
+        apply_die(game, board, rules, action)
+    elif phase >= Phase.FORTIFY_FROM:
+        apply_fortify(game, board, rules, action)
+    else:
+        apply_rare(game, board, rules, action)
+
+
+@inlined
+def chosen_amount(rules, action, most):
+    """Troops that an AMOUNT action means."""
+    return amount_of(rules, action - int64(rules.amount_0), most)
+
+
+@kernel
+def apply_occupy(game, board, rules, action):
+    """More troops into the captured territory, or no more (RULES 3.2.5)."""
+    if action == rules.done:
+        after_occupation(game, board, rules)
+    else:
+        move_troops(game, chosen_amount(rules, action, movable(game, rules)))
+        go_on_occupying(game, board, rules)
+
+
+@kernel
+def apply_trade(game, board, rules, action):
+    """A card for a set, or no (more) cards (RULES 5.3, 9.4)."""
+    if action != rules.done:
+        pick_card(game, board, rules, action - int64(rules.card_0))
+    else:
+        stop_trading(game, board)
+    go_on_drafting(game, board, rules)
+
+
+@kernel
+def apply_die(game, board, rules, action):
+    """Re-roll or turn a die, or leave the dice as they are (RULES 10.4, 10.5)."""
+    face = action - int64(rules.die_0) + 1
+    if game.phase == Phase.REROLL:
+        if action == rules.done:
+            ask_commander(game, board, rules)
+        else:
+            reroll(game, board, rules, face)
+    elif action == rules.done:
+        decide_battle(game, board, rules)
+    else:
+        command(game, board, rules, face)
+    after_battle(game, board, rules)
+
+
+@kernel
+def apply_fortify(game, board, rules, action):
+    """From where, to where, how many (RULES 3.4)."""
+    if game.phase == Phase.FORTIFY_TO:
+        choose_target(game, action)
+    elif game.phase == Phase.FORTIFY_FROM:
+        if action == rules.done:
+            end_fortify(game, board, rules)
+        else:
+            choose_source(game, board, rules, action)
+    elif action == rules.done or fortify(game, rules, chosen_amount(rules, action, movable(game, rules))):
+        after_move(game, board, rules)
+
+
+@kernel
+def apply_rare(game, board, rules, action):
+    """Set-up, a traded set's bonus, an objective."""
+    phase = game.phase
+    if phase == Phase.CLAIM or phase == Phase.CAPITAL:
+        claim(game, board, rules, action)
+    elif phase == Phase.DEPLOY:
+        deploy(game, board, rules, action)
+    elif phase == Phase.DEPLOY_NEUTRAL:
+        deploy_neutral(game, board, rules, action)
+    elif phase == Phase.HEADQUARTERS:
+        place_headquarters(game, board, rules, action)
+    elif phase == Phase.BONUS:
+        place_bonus(game, board, rules, action)
+        go_on_drafting(game, board, rules)
+    elif phase == Phase.AIRFIELD:
+        place_airfield(game, board, rules, action)
+    elif action == rules.done:
+        begin_fortify(game, board, rules)
+    else:
+        take_objective(game, board, rules, action - int64(rules.objective_0))

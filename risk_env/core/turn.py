@@ -1,0 +1,208 @@
+"""The course of a turn: what follows what (RULES 3, 3.2.7, 9.5, 11.2; docs/decisions.md)."""
+
+from numpy import int64
+
+from risk_env.core.bits import ZERO, bit
+from risk_env.core.cards import ELIMINATION_HAND, hand_size
+from risk_env.core.chance import draw_card
+from risk_env.core.combat import airfield_reward, end_battle, lose_reward
+from risk_env.core.draft import anywhere_to_draft, begin_draft
+from risk_env.core.goals import (
+    end_game,
+    judge_capture,
+    judge_missions,
+    objectives_met,
+    objectives_won,
+    truncate,
+)
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.movement import begin_fortify, begin_starting_maneuver, end_move, movable
+from risk_env.core.position import is_alive
+from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, Reward, Trade
+
+
+@kernel
+def begin_turn(game, board, rules, seat):
+    """A seat's turn begins with its draft."""
+    game.turn = seat
+    game.seat = seat
+    forget_turn(game)
+    for w in range(len(game.held_at_start)):
+        game.held_at_start[w] = game.owned[seat, w]
+    begin_draft(game, board, rules)
+    go_on_drafting(game, board, rules)
+
+
+@kernel
+def forget_turn(game):
+    """Clear the marks of the turn before."""
+    game.battles = 0
+    game.trade = Trade.FREE
+    game.source = NOWHERE
+    game.target = NOWHERE
+    game.captured = False
+    game.eliminated = False
+    game.set_traded = False
+    game.bonus_paid = False
+    game.commander_used = False
+    game.objective_taken = False
+    game.attacks_over = False
+
+
+@kernel
+def go_on_drafting(game, board, rules):
+    """Place more, while there are troops and room; else the draft is over (RULES 3.1.4, 10.3)."""
+    if game.phase == Phase.DRAFT and (game.draft_left == 0 or not anywhere_to_draft(game, rules)):
+        game.draft_left = 0
+        after_draft(game, board, rules)
+
+
+@kernel
+def after_draft(game, board, rules):
+    """Missions, a Starting Maneuver, then the attacks."""
+    if judge_missions(game, board, rules):
+        return
+    if game.reward_owner[Reward.STARTING_MANEUVER.value] == game.turn:
+        begin_starting_maneuver(game)
+    else:
+        game.phase = Phase.ATTACK
+
+
+@kernel
+def after_battle(game, board, rules):
+    """What a capture asks for, if the roll just decided made one (RULES 3.2.7)."""
+    if game.phase == Phase.OCCUPY and not judge_capture(game, board, rules):
+        go_on_occupying(game, board, rules)
+
+
+@kernel
+def go_on_occupying(game, board, rules):
+    """Ask again while troops can follow."""
+    if movable(game, rules) == 0:
+        after_occupation(game, board, rules)
+
+
+@kernel
+def after_occupation(game, board, rules):
+    """Missions, the trades that an elimination forces, more attacks (RULES 3.2.7, 3.3.2)."""
+    if judge_missions(game, board, rules):
+        return
+    end_battle(game)
+    if game.eliminated and rules.deck == Deck.SYMBOL and hand_size(game, int64(game.turn)) >= ELIMINATION_HAND:
+        game.trade = Trade.ELIMINATION
+        game.phase = Phase.TRADE
+    game.eliminated = False
+
+
+@kernel
+def end_attacks(game, board, rules):
+    """No more attacks: a card (symbol deck) or an Objective (star deck), then fortify (RULES 3, 9.5)."""
+    game.attacks_over = True
+    if rules.deck == Deck.SYMBOL and game.captured:
+        game.phase = Phase.DRAW
+    elif objectives_met(game, board, rules) != ZERO:
+        game.phase = Phase.OBJECTIVE
+    else:
+        begin_fortify(game, board, rules)
+
+
+@kernel
+def take_objective(game, board, rules, objective):
+    """Take a met objective with its Reward (RULES 9.5, 9.8)."""
+    game.objective[objective] = game.turn
+    game.objective_taken = True
+    reward = int64(game.objective_reward[objective])
+    if reward != NO_REWARD:
+        game.reward_owner[reward] = game.turn
+    if reward != Reward.AIRFIELD and reward != Reward.MAJOR_AIRFIELD:
+        begin_fortify(game, board, rules)
+    elif can_place_airfield(game):
+        game.phase = Phase.AIRFIELD
+    else:
+        lose_reward(game, reward)
+        begin_fortify(game, board, rules)
+
+
+@inlined
+def airfield_places(game, w):
+    """Word w of the own territories without an own airfield (RULES 9.8)."""
+    word = game.owned[game.turn, w]
+    for which in range(NUM_AIRFIELDS):
+        place = int64(game.airfield[which])
+        if place != NOWHERE and place >> 6 == w and game.reward_owner[airfield_reward(which)] == game.turn:
+            word &= ~bit(place)
+    return word
+
+
+@kernel
+def can_place_airfield(game):
+    places = ZERO
+    for w in range(len(game.strong)):
+        places |= airfield_places(game, w)
+    return places != ZERO
+
+
+@kernel
+def place_airfield(game, board, rules, territory):
+    """Place the airfield of the Reward just taken (RULES 9.8)."""
+    for which in range(NUM_AIRFIELDS):
+        if game.reward_owner[airfield_reward(which)] == game.turn and game.airfield[which] == NOWHERE:
+            game.airfield[which] = territory
+    begin_fortify(game, board, rules)
+
+
+@kernel
+def after_move(game, board, rules):
+    """Missions, another move if one is left, else the attacks or the end of the turn."""
+    end_move(game)
+    if not judge_missions(game, board, rules) and game.moves_left == 0:
+        end_fortify(game, board, rules)
+
+
+@kernel
+def end_fortify(game, board, rules):
+    """No more moves: attacks after a Starting Maneuver, else the star deck's card and the turn's end (RULES 9.5)."""
+    game.moves_left = 0
+    if not game.attacks_over:
+        game.phase = Phase.ATTACK
+    elif rules.deck == Deck.STAR and star_card_due(game):
+        game.phase = Phase.DRAW
+    else:
+        end_turn(game, board, rules)
+
+
+@kernel
+def star_card_due(game):
+    """Whether the turn earned a card: a capture without an Objective, or a Guaranteed Card (RULES 9.5, 9.8)."""
+    guaranteed = game.reward_owner[Reward.GUARANTEED_CARD.value] == game.turn
+    return guaranteed or (game.captured and not game.objective_taken)
+
+
+@kernel
+def draw_due_card(game, board, rules):
+    """Draw the turn's card; the symbol deck's before fortifying, the star deck's after it (RULES 3)."""
+    draw_card(game, board, int64(game.turn))
+    if rules.deck == Deck.SYMBOL:
+        begin_fortify(game, board, rules)
+    else:
+        end_turn(game, board, rules)
+
+
+@kernel
+def end_turn(game, board, rules):
+    """The win by objectives, else the next living seat; a round ends at the starter's place (RULES 9.7, 11.2)."""
+    if objectives_won(game, rules, int64(game.turn)):
+        end_game(game, int64(game.turn))
+        return
+    players = int64(rules.num_players)
+    seat = (int64(game.turn) + 1) % players
+    while not is_alive(game, seat) and seat != game.starter:
+        seat = (seat + 1) % players
+    if seat == game.starter:
+        if game.round_number >= rules.max_rounds:
+            truncate(game)
+            return
+        game.round_number += 1
+        while not is_alive(game, seat):
+            seat = (seat + 1) % players
+    begin_turn(game, board, rules, seat)

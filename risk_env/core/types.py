@@ -1,0 +1,382 @@
+"""The words of the rules as numbers, and the layouts of the three records that kernels read and write.
+
+`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options; each exists once a *size
+class*, so that all presets, options and player counts of a class run the same compiled code. No field has the name
+of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off such a name would find the attribute instead.
+"""
+
+from enum import IntEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MAX_SEATS = 6
+MAX_OWNERS = 7  # six seats, or two and the neutral army
+MAX_MISSIONS = 64
+NUM_OBJECTIVES = 12
+NUM_REWARDS = 8
+NUM_AIRFIELDS = 2
+MAX_DICE = 4  # three chosen and one of an Attack Die
+FREE = -1  # owner of a territory that nobody has claimed
+NOBODY = -1
+NOWHERE = -1
+NO_REWARD = -1
+UNLIMITED = 2**31 - 1  # a limit that is never reached
+
+AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
+NUM_AMOUNTS = len(AMOUNTS) + 2  # and half, all
+HALF = len(AMOUNTS)
+ALL_OF_THEM = len(AMOUNTS) + 1
+MANY = 2 * AMOUNTS[-1] + 2  # from this many troops on every amount is legal
+BLITZ = 3  # the fourth answer of the DICE block
+NUM_DICE_ACTIONS = 4
+NUM_FACES = 6
+
+
+class Phase(IntEnum):
+    """What is asked (docs/decisions.md), and the two phases in which chance speaks."""
+
+    CAPITAL = 0
+    CLAIM = 1
+    DEPLOY = 2
+    DEPLOY_NEUTRAL = 3
+    HEADQUARTERS = 4
+    TRADE = 5
+    BONUS = 6
+    DRAFT = 7
+    DRAFT_AMOUNT = 8
+    ATTACK = 9
+    ATTACK_DICE = 10
+    DEFEND = 11
+    REROLL = 12
+    COMMANDER = 13
+    OCCUPY = 14
+    OBJECTIVE = 15
+    AIRFIELD = 16
+    FORTIFY_FROM = 17
+    FORTIFY_TO = 18
+    FORTIFY_AMOUNT = 19
+    OVER = 20
+    ROLL = 21
+    DRAW = 22
+
+
+class Deck(IntEnum):
+    SYMBOL = 0
+    STAR = 1
+
+
+class Setup(IntEnum):
+    CLAIM = 0
+    DEAL = 1
+    RANDOM = 2
+    CAPITALS = 3
+    CHART = 4
+
+
+class Victory(IntEnum):
+    DOMINATION = 0
+    HEADQUARTERS = 1
+    MISSION = 2
+    OBJECTIVES = 3
+
+
+class SetValues(IntEnum):
+    ESCALATING = 0
+    BY_ONE = 1
+
+
+class OccupiedBonus(IntEnum):
+    ONCE_A_TURN = 0
+    ONCE_A_SET = 1
+
+
+class Fortify(IntEnum):
+    ADJACENT = 0
+    CONNECTED = 1
+    FREE = 2
+
+
+class DefenderDice(IntEnum):
+    CHOICE = 0
+    MAX = 1
+
+
+class Attack(IntEnum):
+    CHOICE = 0
+    MAX = 1
+    BLITZ = 2
+
+
+class Layout(IntEnum):
+    """Where cities and objectives come from."""
+
+    NONE = 0
+    FIXED = 1
+    RANDOM = 2
+
+
+class Trade(IntEnum):
+    """Why cards are traded in: a free choice, owed at the start of the turn, owed after an elimination."""
+
+    FREE = 0
+    OWED = 1
+    ELIMINATION = 2
+
+
+class Symbol(IntEnum):
+    INFANTRY = 0
+    CAVALRY = 1
+    ARTILLERY = 2
+
+
+class Mission(IntEnum):
+    """Kinds of mission."""
+
+    CONTINENTS = 0
+    TERRITORIES = 1
+    DESTROY = 2
+
+
+class Goal(IntEnum):
+    """Kinds of objective (RULES 9.6)."""
+
+    CONTINENT = 0
+    CITIES = 1
+    ENEMY_CAPITALS = 2
+    CITIES_IN_TURN = 3
+    TERRITORIES_IN_TURN = 4
+    TERRITORIES = 5
+    CONTINENTS = 6
+    CONTINENT_IN_TURN = 7
+
+
+class Reward(IntEnum):
+    """RULES 9.8: four minor ones, four major ones."""
+
+    AIRFIELD = 0
+    ADDITIONAL_MANEUVER = 1
+    GUARANTEED_CARD = 2
+    STARTING_MANEUVER = 3
+    MAJOR_AIRFIELD = 4
+    ATTACK_DIE = 5
+    DEFENSE_DIE = 6
+    TWO_TROOPS = 7
+
+
+class Held(IntEnum):
+    """State of an objective that no seat holds."""
+
+    NOT_IN_PLAY = -2
+    FACE_UP = -1
+
+
+class SizeClass(NamedTuple):
+    """Padded sizes of the arrays of a record: all maps up to these sizes run the same compiled code."""
+
+    territories: int
+    borders: int  # directed
+    continents: int
+
+    @property
+    def words(self) -> int:
+        """Words of a set of territories."""
+        return self.territories // 64
+
+    @property
+    def border_words(self) -> int:
+        return self.borders // 64
+
+    @property
+    def chunks(self) -> int:
+        """Groups of six territories, the index of the lookup tables."""
+        return -(-self.territories // 6)
+
+    @property
+    def action_words(self) -> int:
+        """Words of a set of actions, and one to spare for blocks that end at a word's edge."""
+        blocks = self.territories + self.borders + NUM_DICE_ACTIONS + NUM_AMOUNTS + self.territories + 1
+        return -(-(blocks + 1 + NUM_FACES + NUM_OBJECTIVES) // 64) + 1
+
+
+SIZE_CLASSES = (SizeClass(64, 192, 16), SizeClass(128, 512, 32), SizeClass(256, 1024, 64))
+
+
+def size_class(territories: int, borders: int, continents: int) -> SizeClass:
+    """The smallest class that holds such a map (ValueError beyond the largest)."""
+    for sizes in SIZE_CLASSES:
+        if territories <= sizes.territories and borders <= sizes.borders and continents <= sizes.continents:
+            return sizes
+    raise ValueError(
+        f"a map of {territories} territories, {borders} directed borders and {continents} continents is too large: "
+        f"at most {SIZE_CLASSES[-1].territories}, {SIZE_CLASSES[-1].borders} and {SIZE_CLASSES[-1].continents}"
+    )
+
+
+@cache
+def game_dtype(sizes: SizeClass) -> np.dtype[Any]:
+    """One game in progress. T, TW, AW: territories, words of a territory set, words of an action set of the class."""
+    T, TW, AW = sizes.territories, sizes.words, sizes.action_words
+    return _packed(
+        [
+            ("random", np.uint64),  # state of the game's own generator
+            ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the decision at hand, empty when over
+            ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
+            ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
+            ("reach", np.uint64, (TW,)),  # (TW,) working set: free territories in set-up, where troops can move to
+            ("held_at_start", np.uint64, (TW,)),  # (TW,) own territories when the turn began
+            ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW) territory cards held
+            ("deck", np.uint64, (TW,)),  # (TW,) territory cards not drawn
+            ("discard", np.uint64, (TW,)),  # (TW,) territory cards traded in
+            ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a set
+            ("shown", np.uint64, (TW,)),  # (TW,) cards known to all by a re-roll (RULES 10.4)
+            ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get its bonus (RULES 5.4)
+            ("city", np.uint64, (TW,)),  # (TW,) territories with a city
+            ("troops", np.int32, (T,)),  # (T,) troops, 0 only on free territories
+            ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
+            ("round_number", np.int32),  # 0 in set-up, then from 1
+            ("draft_left", np.int32),  # troops still to be placed
+            ("sets_traded", np.int32),  # in the whole game, by all
+            ("battles", np.int32),  # rolls made this turn
+            ("decisions", np.int32),  # actions asked and answered so far
+            ("source", np.int16),  # territory that attacks, or that troops leave, or NOWHERE
+            ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
+            ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
+            ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
+            ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of the minor and of the major one, or NOWHERE
+            ("moves_left", np.int16),  # fortify moves
+            ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, FREE
+            ("wilds", np.int8, (MAX_SEATS,)),  # (6,) wild cards held
+            ("deck_wilds", np.int8),
+            ("discard_wilds", np.int8),
+            ("picked_wilds", np.int8),
+            ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
+            ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for the living, else 1 for the first to fall, 2, ...
+            ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a Held
+            ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward that comes with it, or -1
+            ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat, or NOBODY
+            ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, 0 beyond
+            ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) the same after drop, re-roll, commander, sort and airfields
+            ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost by the last roll
+            ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 none
+            ("phase", np.uint8),
+            ("seat", np.int8),  # to decide
+            ("turn", np.int8),  # whose turn it is
+            ("starter", np.int8),
+            ("winner", np.int8),  # or NOBODY
+            ("trade", np.int8),  # a Trade
+            ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender
+            ("in_a_row", np.int8),  # troops this seat has deployed since it was asked first (RULES 6.1)
+            ("truncated", np.bool_),
+            ("blitz", np.bool_),  # this attack goes on by itself
+            ("captured", np.bool_),  # a territory fell this turn
+            ("eliminated", np.bool_),  # the capture under way eliminated a seat
+            ("set_traded", np.bool_),  # this turn
+            ("bonus_paid", np.bool_),  # RULES 5.4, this turn
+            ("commander_used", np.bool_),  # this turn
+            ("objective_taken", np.bool_),  # this turn
+            ("attacks_over", np.bool_),  # this turn
+            ("move_begun", np.bool_),  # an amount of this fortify move was moved
+            ("headquarters_open", np.bool_),  # all have picked: headquarters are public
+        ]
+    )
+
+
+@cache
+def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
+    """One map. Chunk tables: for each group of six territories and each subset of it, what its members have together."""
+    T, B, C, TW, BW = sizes.territories, sizes.borders, sizes.continents, sizes.words, sizes.border_words
+    return _packed(
+        [
+            ("everywhere", np.uint64, (TW,)),  # (TW,) all territories of the map
+            ("neighbours", np.uint64, (T, TW)),  # (T, TW) territories next to each
+            ("continent_members", np.uint64, (C, TW)),  # (C, TW)
+            ("symbol_cards", np.uint64, (3, TW)),  # (3, TW) cards of each Symbol
+            ("two_stars", np.uint64, (TW,)),  # (TW,) cards with two stars
+            ("fixed_cities", np.uint64, (TW,)),  # (TW,) cities of Basic Training
+            ("chunk_neighbours", np.uint64, (sizes.chunks, 64, TW)),  # territories next to any member
+            ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
+            ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
+            ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits
+            ("num_territories", np.int32),
+            ("num_borders", np.int32),
+            ("num_continents", np.int32),
+            ("num_chunks", np.int32),
+            ("num_missions", np.int32),
+            ("num_objectives", np.int32),
+            ("num_wilds", np.int32),
+            ("random_cities", np.int32),
+            ("continent_bonus", np.int32, (C,)),
+            ("border_source", np.int16, (B,)),
+            ("border_target", np.int16, (B,)),
+            ("mission_territories", np.int16, (MAX_MISSIONS,)),
+            ("mission_min_troops", np.int16, (MAX_MISSIONS,)),
+            ("mission_fallback", np.int16, (MAX_MISSIONS,)),
+            ("goal_count", np.int16, (NUM_OBJECTIVES,)),
+            ("continent_of", np.int8, (T,)),
+            ("mission_kind", np.int8, (MAX_MISSIONS,)),
+            ("mission_target", np.int8, (MAX_MISSIONS,)),
+            ("mission_any_third", np.uint8, (MAX_MISSIONS,)),
+            ("mission_extended", np.uint8, (MAX_MISSIONS,)),
+            ("goal_kind", np.int8, (NUM_OBJECTIVES,)),
+            ("goal_continent", np.int8, (NUM_OBJECTIVES,)),
+            ("goal_major", np.uint8, (NUM_OBJECTIVES,)),
+            ("goal_fixed", np.uint8, (NUM_OBJECTIVES,)),  # face up in Basic Training
+        ]
+    )
+
+
+@cache
+def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
+    """One choice of options, the numbers of the actions on one map, and the start chart if there is one."""
+    T = sizes.territories
+    return _packed(
+        [
+            ("chart_troops", np.int32, (T,)),
+            ("initial_troops", np.int32),
+            ("max_troops", np.int32),  # UNLIMITED for none, like the next two
+            ("max_rounds", np.int32),
+            ("max_battles", np.int32),
+            ("amount_words", np.uint32, (MANY + 1,)),  # legal amounts (bits) of 0, 1, ... MANY or more troops
+            ("amounts", np.int32, (len(AMOUNTS),)),
+            # first action of each block, and the number of actions
+            ("border_0", np.int32),
+            ("dice_0", np.int32),
+            ("amount_0", np.int32),
+            ("card_0", np.int32),
+            ("done", np.int32),
+            ("die_0", np.int32),
+            ("objective_0", np.int32),
+            ("num_actions", np.int32),
+            ("chart_capital", np.int16, (MAX_SEATS,)),
+            ("chart_owner", np.int8, (T,)),
+            ("num_players", np.int8),
+            ("num_armies", np.int8),  # players, and the neutral army
+            ("deck", np.int8),
+            ("setup", np.int8),
+            ("victory", np.int8),
+            ("headquarters_to_win", np.int8),
+            ("set_values", np.int8),
+            ("occupied_bonus", np.int8),
+            ("fortify", np.int8),
+            ("defender_dice", np.int8),
+            ("attack", np.int8),
+            ("cities", np.int8),
+            ("objectives", np.int8),
+            ("extended_missions", np.bool_),
+            ("neutral", np.bool_),
+            ("card_reroll", np.bool_),
+            ("commander", np.bool_),
+            ("rewards", np.bool_),
+            ("capitals", np.bool_),
+        ]
+    )
+
+
+def _packed(fields: list[Any]) -> np.dtype[Any]:
+    """The record of these fields, widest first, without holes: equal games are equal bytes."""
+    widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
+    spare = -np.dtype(widest_first).itemsize % 8
+    fields = widest_first + ([("spare", np.int8, (spare,))] if spare else [])
+    return np.dtype((np.record, np.dtype(fields, align=True)))  # fields read as attributes, compiled or not

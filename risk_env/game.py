@@ -1,0 +1,489 @@
+"""One game of Risk, for people and scripts: what is legal, what happened, what a seat may see; copy, save, print."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env import notation, positions
+from risk_env.check import check
+from risk_env.core import entry
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
+from risk_env.core.types import NOBODY, NOWHERE, Phase
+from risk_env.maps import Board, Mission, load_map
+from risk_env.rules import OPTIONS, Rules
+from risk_env.seeds import game_seed, word
+from risk_env.story import Battle, Story, members, play_one
+from risk_env.tables import Tables, tables
+
+MAGIC = b"risk_env"
+SCHEMA = 1
+_HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
+_CHECKSUM = 16  # bytes of SHA-256 at the end
+_NO_ACTION = 2**31  # more than any action's number
+
+
+class SaveError(ValueError):
+    """Bytes that are not a saved game, or not one of this map; the message says why."""
+
+
+class Game:
+    """A game in progress.
+
+    `rules` are `Rules` or the name of a preset, `board` a `Board` or what `load_map` takes, `seed` any whole number
+    (None: one of the system's). Chance depends on `seed`, `lane` and `episode` alone. A decision with a single
+    legal action is played at once, unless `ask_forced`.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | str = "classic",
+        board: Board | str = "classic",
+        seed: int | None = None,
+        *,
+        lane: int = 0,
+        episode: int = 0,
+        ask_forced: bool = False,
+    ) -> None:
+        self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
+        self.board = board if isinstance(board, Board) else load_map(board)
+        self.seed = secrets.randbits(64) if seed is None else seed
+        self._tables = tables(self.rules, self.board)
+        self._games = self._tables.new_games(1)
+        self._ask_forced = ask_forced
+        self._start: bytes | None = None  # the record this history begins with; None: the set-up of `_chance`
+        self._chance = game_seed(self.seed, lane, episode)
+        self._actions: list[int] = []
+        self._told: Story | None = None
+        if ask_forced:
+            entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
+        else:
+            entry.start_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
+
+    # ------------------------------------------------------------------------------------------ what is the case
+
+    @property
+    def record(self) -> Any:
+        """The game's record (`core.types.game_dtype`); to be read, not written."""
+        return self._games[0]
+
+    def _number_in(self, field: str) -> int:
+        """A number of the record; far quicker than an attribute of `record`."""
+        return int(self._games[field][0])
+
+    @property
+    def records(self) -> Any:
+        """The record as an array of one, as the kernels and compiled bots take it; to be read, not written."""
+        return self._games
+
+    @property
+    def tables(self) -> Tables:
+        """The records of map and rules, as the kernels read them."""
+        return self._tables
+
+    @property
+    def num_players(self) -> int:
+        """P: how many seats there are."""
+        return self.rules.num_players
+
+    @property
+    def num_actions(self) -> int:
+        """How many action numbers there are on this map with these rules."""
+        return self._tables.num_actions
+
+    @property
+    def seat(self) -> int:
+        """The seat to decide, -1 when the game is over."""
+        return self._number_in("seat")
+
+    @property
+    def turn(self) -> int:
+        """The seat whose turn it is; `seat` differs from it only while a defender chooses dice."""
+        return self._number_in("turn")
+
+    @property
+    def phase(self) -> Phase:
+        """What is asked (docs/decisions.md)."""
+        return Phase(self._number_in("phase"))
+
+    @property
+    def round(self) -> int:
+        """The round: 0 in set-up, then from 1."""
+        return self._number_in("round_number")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is asked any more."""
+        return self._number_in("phase") == Phase.OVER
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the game ended by `max_rounds` (RULES 11.2)."""
+        return bool(self._number_in("truncated"))
+
+    @property
+    def winner(self) -> int:
+        """The seat that won, -1 while the game is open and after a truncation."""
+        return self._number_in("winner")
+
+    @property
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """bool (P,): who still lives."""
+        return self._games["death"][0, : self.num_players] == 0
+
+    @property
+    def owner(self) -> npt.NDArray[np.int64]:
+        """int (T,): seat that holds each territory, -1 free, `num_players` the neutral army. A read-only copy."""
+        return self._copied("owner")
+
+    @property
+    def troops(self) -> npt.NDArray[np.int64]:
+        """int (T,): troops on each territory. A read-only copy."""
+        return self._copied("troops")
+
+    def _copied(self, field: str) -> npt.NDArray[np.int64]:
+        values = self._games[field][0, : self.board.num_territories].astype(np.int64)
+        values.flags.writeable = False
+        return values
+
+    def returns(self) -> npt.NDArray[np.float64]:
+        """float (P,): 1 for the winner; -1 / (P - 1) for the dead and for all who lost to a winner; else 0."""
+        values = np.where(self.alive, 0.0, -1.0 / (self.num_players - 1))
+        if self.winner != NOBODY:
+            values[:] = -1.0 / (self.num_players - 1)
+            values[self.winner] = 1.0
+        return values
+
+    def placements(self) -> npt.NDArray[np.int64]:
+        """int (P,): the place of each seat, from 1 (RULES 11.2); equal ones share the better place."""
+        places = np.zeros(self.num_players, np.int64)
+        entry.placements(self._games, 0, self._tables.board, self._tables.rules, places)
+        return places
+
+    # ------------------------------------------------------------------------------------------ what the referee knows
+
+    def hand(self, seat: int) -> tuple[str, ...]:
+        """The cards of a seat by name, in map order; `wild` for a wild card."""
+        self._check_seat(seat)
+        cards = [self.board.territories[t] for t in members(self.record.hand[seat])]
+        return (*cards, *["wild"] * int(self.record.wilds[seat]))
+
+    def hand_size(self, seat: int) -> int:
+        """How many cards a seat holds (public)."""
+        return len(self.hand(seat))
+
+    def mission(self, seat: int) -> Mission | None:
+        """The secret mission of a seat, None where the game has none (RULES 8)."""
+        self._check_seat(seat)
+        number = int(self.record.mission[seat])
+        return None if number == NOBODY else self.board.missions[number]
+
+    def headquarters(self, seat: int) -> str | None:
+        """The headquarters of a seat, None if it has not picked one (RULES 7)."""
+        self._check_seat(seat)
+        place = int(self.record.headquarters[seat])
+        return None if place == NOWHERE else self.board.territories[place]
+
+    def _check_seat(self, seat: int) -> None:
+        if not isinstance(seat, int | np.integer) or not 0 <= seat < self.num_players:
+            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {self.num_players - 1}")
+
+    # ------------------------------------------------------------------------------------------ playing
+
+    def legal_actions(self) -> npt.NDArray[np.int64]:
+        """int (k,): the legal actions, ascending; none when the game is over."""
+        return np.flatnonzero(self.action_mask())
+
+    def action_mask(self) -> npt.NDArray[np.int8]:
+        """int8 (n,): 1 for each legal action."""
+        legal = self._games["legal"][0].view(np.uint8)
+        bits = np.unpackbits(legal, bitorder="little", count=self.num_actions)
+        return bits.view(np.int8)
+
+    def step(self, action: int | str) -> None:
+        """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
+        number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
+        if self._ask_forced:
+            self._check_legal(number)
+            self.record.decisions += 1
+            play_one(self._games, self._tables, number)
+        elif not entry.step_game(self._games, 0, self._tables.board, self._tables.rules, number):
+            raise notation.illegal_action(self.record, self._tables, self.board, action)
+        self._actions.append(number)
+
+    def _number(self, action: Any) -> int:
+        """The number of an action, legal or not; -1 for one that no kernel could read."""
+        if isinstance(action, str):
+            return self.parse_action(action)
+        if isinstance(action, bool) or not isinstance(action, int | np.integer):
+            raise notation.illegal_action(self.record, self._tables, self.board, action)
+        number = int(action)
+        return number if 0 <= number < _NO_ACTION else -1
+
+    def _check_legal(self, number: int) -> None:
+        if number not in self.legal_actions():
+            raise notation.illegal_action(self.record, self._tables, self.board, number)
+
+    def action_text(self, action: int) -> str:
+        """An action of the phase at hand in words, as `attack Alaska > Kamchatka`."""
+        return notation.action_text(action, self.record, self._tables, self.board)
+
+    def parse_action(self, text: str) -> int:
+        """The number of a legal action in words; IllegalAction otherwise."""
+        return notation.parse_action(text, self.record, self._tables, self.board)
+
+    @property
+    def last_battle(self) -> Battle | None:
+        """The last roll of this history, None before the first."""
+        return self._story().battle
+
+    @property
+    def log(self) -> list[str]:
+        """Every action and chance result so far as text (docs/decisions.md); of a loaded game, since it was loaded."""
+        return list(self._story().lines)
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The asked actions so far; of a loaded game, since it was loaded."""
+        return tuple(self._actions)
+
+    def _story(self) -> Story:
+        """The history told up to now. It is told only when asked for: playing costs no words."""
+        if self._told is None:
+            self._told = Story(self.rules, self.board, self._start, self._chance, self._ask_forced)
+        self._told.catch_up(self._actions)
+        return self._told
+
+    # ------------------------------------------------------------------------------------------ what a seat may see
+
+    def observe(self, seat: int, observation: str = "flat") -> Any:
+        """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
+
+        `observation="structured"` gives {"territories": (T, F), "globals": (G,)} instead
+        (columns: docs/observation.md).
+        """
+        self._check_seat(seat)
+        values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
+        if observation == "flat":
+            return values
+        if observation != "structured":
+            raise ValueError(f"observation={observation!r} must be 'flat' or 'structured'")
+        split = TERRITORY_WIDTH * self.board.num_territories
+        return {"territories": values[:split].reshape(-1, TERRITORY_WIDTH), "globals": values[split:]}
+
+    def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
+        """What a seat may see, as the int8 (D,) codes of the core."""
+        view = np.zeros(observation_size(self.board), np.int8)
+        totals = np.zeros(8, np.int32)
+        words = view.view(np.uint64)
+        entry.observe_game(self._games, 0, self._tables.board, self._tables.rules, seat, words, view, totals)
+        return view
+
+    def determinize(self, seat: int, seed: int) -> Game:
+        """A copy in which all that `seat` does not know, future chance included, is drawn anew from `seed`."""
+        self._check_seat(seat)
+        other = self._fork()
+        entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
+        other._begin_history()
+        return other
+
+    # ------------------------------------------------------------------------------------------ copy, save, load
+
+    def copy(self) -> Game:
+        """An equal game that goes on by itself, its history included."""
+        other = self._fork()
+        other._start, other._chance = self._start, self._chance
+        other._actions = self._actions.copy()
+        return other
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same rules are played on the same map in the same state, future chance included."""
+        if not isinstance(other, Game):
+            return NotImplemented
+        return self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]  # games change
+
+    def _fork(self) -> Game:
+        other = Game.__new__(Game)
+        other.rules, other.board, other.seed = self.rules, self.board, self.seed
+        other._tables, other._ask_forced = self._tables, self._ask_forced
+        other._games = self._games.copy()
+        other._told = None
+        return other
+
+    def _begin_history(self) -> None:
+        self._start = self._games.tobytes()
+        self._actions = []
+        self._told = None
+
+    @classmethod
+    def from_record(
+        cls, rules: Rules, board: Board, games: npt.NDArray[Any] | bytes, seed: int = 0, ask_forced: bool = False
+    ) -> Game:
+        """A game in the state of a record: an array of one (`core.types.game_dtype`), or the bytes of `to_record`.
+
+        Its history begins here. Of bytes only the length is checked.
+        """
+        game = cls.__new__(cls)
+        game.rules, game.board, game.seed = rules, board, seed
+        game._tables, game._ask_forced = tables(rules, board), ask_forced
+        game._games = game._tables.new_games(1)
+        if isinstance(games, bytes):
+            if len(games) != game._games.nbytes:
+                raise SaveError(f"the record has {len(games)} bytes, a game of this map {game._games.nbytes}")
+            games = np.frombuffer(games, game._games.dtype)
+        game._games[:] = games
+        game._chance = word(0)
+        game._begin_history()
+        return game
+
+    def to_bytes(self) -> bytes:
+        """The whole state (not the history), with format, rules, map and a checksum."""
+        facts = {
+            "rules": self.rules.to_dict(),
+            "map": self.board.source,
+            "digest": self.board.digest,
+            "seed": self.seed,
+            "ask_forced": self._ask_forced,
+        }
+        header = json.dumps(facts, sort_keys=True).encode()
+        body = _HEADER.pack(MAGIC, SCHEMA, len(header)) + header + self._games.tobytes()
+        return body + hashlib.sha256(body).digest()[:_CHECKSUM]
+
+    @classmethod
+    def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
+        """The game that `to_bytes` wrote; `board` where its map is no longer found. SaveError names what is wrong."""
+        facts, state = _unpack(data)
+        try:
+            rules = Rules.from_dict(facts["rules"])
+            board = load_map(facts["map"]) if board is None else board
+            if board.digest != facts["digest"]:
+                raise SaveError(f"saved on map {facts['digest'][:16]}, but {board.source!r} is map {board.digest[:16]}")
+            games = tables(rules, board).new_games(1)
+            if len(state) != games.nbytes:
+                raise SaveError(f"the state has {len(state)} bytes, a game of this map {games.nbytes}")
+            games.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
+            _refuse_impossible(games[0], rules, board)
+            return cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
+
+    def to_record(self) -> bytes:
+        """The bare record, for another process that plays by the same rules on the same map (`from_record`)."""
+        return self._games.tobytes()
+
+    def to_text(self) -> str:
+        """The whole state as lines to read and edit."""
+        return positions.to_text(self.record, self.rules, self.board)
+
+    @classmethod
+    def from_text(cls, text: str, ask_forced: bool = False) -> Game:
+        """The game of a text of `to_text`, or one written by hand; PositionError names line and problem.
+
+        A decision with a single legal action is played at once, unless `ask_forced`.
+        """
+        rules, board, games = positions.from_text(text)
+        game = cls.from_record(rules, board, games, 0, ask_forced)
+        if not ask_forced:
+            entry.resume_game(game._games, 0, game._tables.board, game._tables.rules)
+        return game
+
+    @classmethod
+    def from_position(cls, text: str, rules: Rules, board: Board, seed: int, lane: int = 0, episode: int = 0) -> Game:
+        """The position of a text, played on by `rules` on `board` with the chance of `seed`, `lane` and `episode`.
+
+        ValueError if the text is another map's, or of rules that differ in more than `max_rounds`.
+        """
+        given, _, games = positions.from_text(text, board)
+        other = [
+            f"{option}={getattr(given, option)!r} instead of {getattr(rules, option)!r}"
+            for option in OPTIONS
+            if option != "max_rounds" and getattr(given, option) != getattr(rules, option)
+        ]
+        if other:
+            raise ValueError(f"position: of a game with {', '.join(other)}")
+        games["random"] = game_seed(seed, lane, episode)
+        game = cls.from_record(rules, board, games, seed, ask_forced=False)
+        entry.resume_game(game._games, 0, game._tables.board, game._tables.rules)
+        return game
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.to_bytes(), self.board, self._start, int(self._chance), tuple(self._actions))
+
+    # ------------------------------------------------------------------------------------------ for people
+
+    def scene(self) -> Any:
+        """The public facts as the renderers take them."""
+        from risk_env.render.scene import scene_of
+
+        return scene_of(self)
+
+    def __str__(self) -> str:
+        """The board for people, public facts only."""
+        from risk_env.render.ansi import draw_ansi
+
+        return draw_ansi(self.board, self.scene(), colour=False)
+
+    def __repr__(self) -> str:
+        state = "over" if self.is_over else f"seat {self.seat} to decide in {self.phase.name}"
+        return f"<Game on {self.board.name!r}, {self.num_players} players, round {self.round}, {state}>"
+
+
+def count_codes() -> list[tuple[int, int]]:
+    """Every code of `encode_count` with the least count that has it."""
+    codes = np.zeros(MOST_CODE + 1, np.int64)
+    entry.write_count_codes(codes)
+    return [(code, int(least)) for code, least in enumerate(codes)]
+
+
+def observation_size(board: Board) -> int:
+    """D: how many numbers a flat observation on this map has."""
+    return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
+
+
+def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
+    """The header's facts and the state of a saved game, checked as bytes."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
+    data = bytes(data)
+    if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
+        raise SaveError("not a saved game: it does not begin as one")
+    _, schema, length = _HEADER.unpack_from(data)
+    if schema != SCHEMA:
+        raise SaveError(f"saved in format {schema}; this version reads format {SCHEMA}")
+    body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
+    if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
+        raise SaveError("a damaged saved game: the checksum does not match")
+    try:
+        facts = json.loads(body[_HEADER.size : _HEADER.size + length])
+    except ValueError as error:
+        raise SaveError(f"not a saved game: {error}") from error
+    if not isinstance(facts, dict):
+        raise SaveError("not a saved game: its header is no table")
+    return facts, body[_HEADER.size + length :]
+
+
+def _refuse_impossible(record: Any, rules: Rules, board: Board) -> None:
+    problems = check(record, tables(rules, board), rules, board)
+    if problems:
+        raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
+
+
+def _restore(data: bytes, board: Board, start: bytes | None, chance: int, actions: tuple[int, ...]) -> Game:
+    """A pickled game with its history."""
+    game = Game.from_bytes(data, board)
+    game._start, game._chance, game._actions = start, word(chance), list(actions)
+    return game

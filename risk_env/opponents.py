@@ -1,0 +1,178 @@
+"""Names to players, and whole games between compiled bots.
+
+Players register in the entry-point group `risk_env.agents`, the project's own ladder as any third party's: each is
+a `CompiledBot`, or a class of agents (`agents.base.Agent`). Nothing here knows any of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.batch import GameBatch
+from risk_env.core import loop
+from risk_env.core.types import MAX_SEATS
+from risk_env.maps import Board
+from risk_env.rules import Rules
+
+GROUP = "risk_env.agents"
+LEARNER = -1  # instead of a bot's number: the seat is not a bot's
+MAX_LANES = 1024
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class CompiledBot:
+    """A bot that plays on the record array at core speed.
+
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is an entry point (`core.jit.entry_point`): for each
+    of the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
+    `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own chance, `memory[lane, seat]`
+    (int32, (N, 6, M), zeros when a game begins) what it may keep. It must not read what that seat cannot see.
+    """
+
+    name: str
+    version: str
+    choose: Callable[..., None]
+    memory: int = 1  # M: int32 words a seat
+
+
+@cache
+def _registered() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all registered players, sorted."""
+    return tuple(sorted(_registered()))
+
+
+def find(name: str) -> Any:
+    """The registered player of a name: a `CompiledBot` or a class of agents."""
+    known = _registered()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, 1)
+        hint = f", did you mean {near[0]!r}" if near else ""
+        raise ValueError(f"agent={name!r} is unknown{hint}: registered are {', '.join(names()) or 'none'}")
+    return known[name].load()
+
+
+def compiled(bot: str | CompiledBot) -> CompiledBot:
+    """A compiled bot by name, or the bot itself."""
+    found = find(bot) if isinstance(bot, str) else bot
+    if not isinstance(found, CompiledBot):
+        raise ValueError(f"bot={bot!r} is not compiled; here only compiled bots can play")
+    return found
+
+
+class Seating:
+    """Which bot plays which seat in each lane of a batch; bots answer for their seats."""
+
+    def __init__(self, batch: GameBatch, bots: Sequence[str | CompiledBot]) -> None:
+        self.batch = batch
+        self.bots = tuple(compiled(bot) for bot in bots)
+        N = batch.num_games
+        self.numbers = np.full((N, MAX_SEATS), LEARNER, np.int64)  # (N, 6) number of the bot, or LEARNER
+        self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
+        self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in self.bots), default=1)), np.int32)
+
+    def sit_down(self, lanes: Array) -> None:
+        """The games of these lanes have begun: every bot's chance and memory with them."""
+        loop.seed_bots(self.batch.seeds, lanes, self.randoms)
+        self.memory[lanes] = 0
+
+    def asked(self, lanes: Array) -> Array:
+        """int64 (k,): number of the bot that is to decide in each of these lanes, LEARNER where none is."""
+        seats = self.batch.records["seat"][lanes]
+        return np.where(seats >= 0, self.numbers[lanes, seats], LEARNER)
+
+    def answer(self, lanes: Array, actions: Array) -> Array:
+        """Let the bots choose in these lanes (into actions int64, N); the lanes in which one did."""
+        asked = self.asked(lanes)
+        for number, bot in enumerate(self.bots):
+            theirs = lanes[asked == number]
+            if len(theirs):
+                T = self.batch.tables
+                bot.choose(self.batch.records, T.board, T.rules, theirs, self.randoms, self.memory, actions)
+        return lanes[asked != LEARNER]
+
+
+def result_dtype(num_players: int) -> np.dtype[Any]:
+    """One game's result: its seed, winner (-1 none), places, rounds, asked decisions, whether it was truncated."""
+    return np.dtype(
+        [
+            ("seed", np.uint64),
+            ("winner", np.int8),
+            ("placement", np.int8, (num_players,)),
+            ("rounds", np.int32),
+            ("decisions", np.int32),
+            ("truncated", np.bool_),
+        ]
+    )
+
+
+def play(
+    rules: Rules,
+    board: Board,
+    bots: Sequence[str | CompiledBot],
+    games: int,
+    seed: int = 0,
+    lanes: int = MAX_LANES,
+    progress: Callable[[int], None] | None = None,
+) -> Array:
+    """Play whole games between compiled bots, bot s at seat s; game g has the seed `mix(seed, g, 0)`, whatever `lanes`.
+
+    Returns a structured array (`result_dtype`), a row a game. `progress` is called with the number of games that ended.
+    """
+    if len(bots) != rules.num_players:
+        raise ValueError(f"bots={list(bots)!r}: {len(bots)} bots for num_players={rules.num_players}")
+    batch = GameBatch(rules, board, min(lanes, games), seed, observation=None, mask=None, autoreset=False)
+    seating = Seating(batch, bots)
+    seating.numbers[:, : len(bots)] = np.arange(len(bots))
+    results = np.zeros(games, result_dtype(len(bots)))
+    loop.write_seeds(batch.seed_word, np.arange(games), np.zeros(games, np.int64), results["seed"])
+    _play_all(batch, seating, results, progress or (lambda ended: None))
+    return results
+
+
+def _play_all(batch: GameBatch, seating: Seating, results: Array, progress: Callable[[int], None]) -> None:
+    """Every lane takes the next game when its own has ended."""
+    actions = np.zeros(batch.num_games, np.int64)
+    game_of = np.arange(batch.num_games)
+    running = np.arange(batch.num_games)
+    following = len(running)
+    _begin(batch, seating, running, results["seed"][game_of])
+    while len(running):
+        batch.step_lanes(seating.answer(running, actions), actions)
+        ended = running[batch.records["phase"][running] == loop.Phase.OVER]
+        if not len(ended):
+            continue
+        _note(batch, ended, results, game_of[ended])
+        progress(len(ended))
+        again = ended[: len(results) - following]
+        game_of[again] = np.arange(following, following + len(again))
+        following += len(again)
+        _begin(batch, seating, again, results["seed"][game_of[again]])
+        running = np.setdiff1d(running, ended[len(again) :], assume_unique=True)
+
+
+def _begin(batch: GameBatch, seating: Seating, lanes: Array, seeds: Array) -> None:
+    batch.begin_seeded(lanes, seeds)
+    seating.sit_down(lanes)
+
+
+def _note(batch: GameBatch, lanes: Array, results: Array, games: Array) -> None:
+    batch.finish(lanes)
+    results["winner"][games] = batch.records["winner"][lanes]
+    results["placement"][games] = batch.final_placement[lanes]
+    results["rounds"][games] = batch.final_rounds[lanes]
+    results["decisions"][games] = batch.records["decisions"][lanes]
+    results["truncated"][games] = batch.records["truncated"][lanes]

@@ -1,0 +1,11 @@
+"""Drawing public positions: text (`ansi`), pictures (`svg`, `rgb`) and a window (`window`).
+
+Everything is drawn from a `Scene` of plain public facts; hidden ones are never asked for.
+"""
+
+from risk_env.render.ansi import draw_ansi
+from risk_env.render.rgb import draw_rgb
+from risk_env.render.scene import Scene
+from risk_env.render.svg import draw_svg
+
+__all__ = ["Scene", "draw_ansi", "draw_rgb", "draw_svg"]

@@ -1,0 +1,101 @@
+"""A position as text: the territories by continent, in columns, and a line for every player."""
+
+from __future__ import annotations
+
+from risk_env.maps import Board
+from risk_env.render.scene import Scene, check_scene
+
+CODES = (34, 91, 32, 33, 35, 36)  # blue, bright red, green, yellow, magenta, cyan: a colour a seat
+NEUTRAL_CODE, FREE_CODE = 90, 2
+GAP = 3
+MARKS = "* city   ^ capital   # headquarters   + airfield"
+
+
+def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100) -> str:
+    """A public position as text at most `width` wide where the names allow; `colour` adds ANSI colours."""
+    check_scene(board, scene)
+    blocks = [_block(board, scene, c, colour) for c in range(len(board.continents))]
+    columns = max(1, (width + GAP) // (_block_width(board) + GAP))
+    lines = [_status(board, scene), "", *_in_columns(blocks, columns, _block_width(board))]
+    if any((scene.cities, scene.capitals, scene.headquarters, scene.airfields)):
+        lines += [MARKS, ""]
+    lines += [_player(scene, seat, colour) for seat in scene.armies()]
+    return "\n".join(lines) + "\n"
+
+
+def _status(board: Board, scene: Scene) -> str:
+    line = scene.status(board)
+    if scene.dice:
+        line += ", dice " + " | ".join(" ".join(map(str, dice)) for dice in scene.dice)
+    return line
+
+
+def _name_width(board: Board) -> int:
+    return max(map(len, board.territories))
+
+
+def _block_width(board: Board) -> int:
+    """Owner, name, troops, four marks."""
+    return max(2 + _name_width(board) + 1 + 6 + 4, *(len(c) + 6 for c in board.continents))
+
+
+def _block(board: Board, scene: Scene, continent: int, colour: bool) -> list[str]:
+    """A continent: its name, bonus and territories, every line of the same width on the screen."""
+    title = f"{board.continents[continent]} +{board.bonuses[continent]}"
+    own = [t for t, c in enumerate(board.continent_of) if c == continent]
+    width = _block_width(board)
+    return [title.ljust(width), *(_territory(board, scene, t, width, colour) for t in own)]
+
+
+def _territory(board: Board, scene: Scene, t: int, width: int, colour: bool) -> str:
+    name = board.territories[t].ljust(_name_width(board))
+    troops = str(scene.troops[t]) if scene.owner[t] >= 0 else "-"
+    line = f"{sign(scene, scene.owner[t])} {name} {troops:>6}{_marks(scene, t)}".ljust(width)
+    return painted(line, _code(scene, scene.owner[t])) if colour else line
+
+
+def sign(scene: Scene, owner: int) -> str:
+    """One letter for an owner: the seat's number, N for the neutral army, . for nobody."""
+    if owner == scene.num_players:
+        return "N"
+    return str(owner) if owner >= 0 else "."
+
+
+def _marks(scene: Scene, t: int) -> str:
+    kinds = (("*", scene.cities), ("^", scene.capitals), ("#", scene.headquarters), ("+", scene.airfields))
+    return "".join(mark for mark, places in kinds if t in places)
+
+
+def _code(scene: Scene, owner: int) -> int:
+    if owner == scene.num_players:
+        return NEUTRAL_CODE
+    return CODES[owner % len(CODES)] if owner >= 0 else FREE_CODE
+
+
+def painted(text: str, code: int) -> str:
+    """Text in an ANSI colour."""
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
+    """Blocks under each other in columns, each block put where the column is shortest."""
+    stacks: list[list[str]] = [[] for _ in range(columns)]
+    for block in blocks:
+        min(stacks, key=len).extend([*block, " " * width])
+    height = max(map(len, stacks))
+    padded = [stack + [" " * width] * (height - len(stack)) for stack in stacks]
+    return [(" " * GAP).join(row).rstrip() for row in zip(*padded, strict=True)]
+
+
+def _player(scene: Scene, seat: int, colour: bool) -> str:
+    held = scene.held_by(seat)
+    arrow = ">" if seat == scene.turn else " "
+    troops = sum(scene.troops[t] for t in held)
+    line = f"{arrow} {sign(scene, seat)} {scene.name(seat):<16} {len(held):>3} territories {troops:>6} troops"
+    if seat < len(scene.hand_sizes):
+        line += f" {scene.hand_sizes[seat]:>2} card{'s' * (scene.hand_sizes[seat] != 1)}"
+    if seat < scene.num_players and not scene.lives(seat):
+        line += "  out"
+    if seat == scene.winner:
+        line += "  won"
+    return painted(line, _code(scene, seat)) if colour else line

@@ -1,0 +1,149 @@
+"""Where things lie on a map: land borders, coasts, sea lines. Coordinates are the drawing's own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import hypot
+
+import numpy as np
+
+from risk_env.maps import Board, Drawing, Point, Ring
+from risk_env.render.layout import drawing_of
+
+Path = tuple[Point, ...]
+Edge = tuple[Point, Point]
+
+SEA = -1
+DASH, GAP = 5.0, 4.0
+REACH = 5.0  # how far a sea line goes ashore
+SHORTEST = 20.0
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What is drawn of a map whoever owns it."""
+
+    inner: tuple[Path, ...]  # borders within a continent
+    outer: tuple[tuple[Path, ...], ...]  # per continent, its coasts and borders with others
+    sea: tuple[Path, ...]  # sea lines, from shore to shore
+    touching: frozenset[tuple[int, int]]  # pairs of territories whose areas touch
+
+
+def geometry_of(board: Board) -> Geometry:
+    """The geometry of a board, kept for the next picture."""
+    return _geometry(drawing_of(board), board.borders, board.continent_of)
+
+
+@lru_cache(maxsize=16)
+def _geometry(drawing: Drawing, borders: tuple[tuple[int, int], ...], continent_of: tuple[int, ...]) -> Geometry:
+    beyond = _beyond(drawing)
+    touching = frozenset((t, u) for (t, _), u in beyond.items() if u != SEA)
+    inner: list[Path] = []
+    outer: list[list[Path]] = [[] for _ in range(max(continent_of) + 1)]
+    for t, rings in enumerate(drawing.outlines):
+        home = continent_of[t]
+        for ring in rings:
+            sides = [beyond[t, edge] for edge in _edges(ring)]
+            outer[home] += _runs(ring, [u == SEA or continent_of[u] != home for u in sides])
+            inner += _runs(ring, [u > t and continent_of[u] == home for u in sides])
+    sea = [p for s, t in borders if s < t and (s, t) not in touching for p in _crossing(drawing, s, t)]
+    return Geometry(tuple(inner), tuple(map(tuple, outer)), tuple(sea), touching)
+
+
+def _edges(ring: Ring) -> Iterator[Edge]:
+    return zip(ring, (*ring[1:], ring[0]), strict=True)
+
+
+def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
+    """For every territory's edges the territory on the other side, or `SEA`."""
+    sides: dict[Edge, list[int]] = defaultdict(list)
+    for t, rings in enumerate(drawing.outlines):
+        for ring in rings:
+            for a, b in _edges(ring):
+                sides[min(a, b), max(a, b)].append(t)
+    beyond = {}
+    for t, rings in enumerate(drawing.outlines):
+        for ring in rings:
+            for a, b in _edges(ring):
+                others = [u for u in sides[min(a, b), max(a, b)] if u != t]
+                beyond[t, (a, b)] = others[0] if others else SEA
+    return beyond
+
+
+def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
+    """The longest paths of wanted edges around a ring."""
+    if all(wanted):
+        return [(*ring, ring[0])]
+    start = wanted.index(False)
+    runs: list[Path] = []
+    run: list[Point] = []
+    for i in range(start, start + len(ring) + 1):
+        here, after = ring[i % len(ring)], ring[(i + 1) % len(ring)]
+        if wanted[i % len(ring)]:
+            run = run or [here]
+            run.append(after)
+        elif run:
+            runs.append(tuple(run))
+            run = []
+    return runs
+
+
+def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
+    """The sea line of a border: shore to shore, or over both edges of the map."""
+    if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
+        return around(drawing, source, target)
+    for one, other, points in drawing.routes:
+        if {one, other} == {source, target}:
+            return [points]
+    a, b = _nearest(drawing, source, target)
+    length = hypot(b[0] - a[0], b[1] - a[1])
+    if length < 1e-9:
+        a, b, length = drawing.centres[source], drawing.centres[target], 1.0
+    reach = max(REACH, (SHORTEST - length) / 2) / length
+    step = ((b[0] - a[0]) * reach, (b[1] - a[1]) * reach)
+    return [((a[0] - step[0], a[1] - step[1]), (b[0] + step[0], b[1] + step[1]))]
+
+
+def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
+    """The points of two outlines nearest each other; of equal ones the first."""
+    one, other = (np.array([p for ring in drawing.outlines[t] for p in ring]) for t in (source, target))
+    distance = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
+    i, j = np.unravel_index(int(distance.argmin()), distance.shape)
+    return (float(one[i][0]), float(one[i][1])), (float(other[j][0]), float(other[j][1]))
+
+
+def around(drawing: Drawing, source: int, target: int) -> list[Path]:
+    """A way from one territory to another over the left and right edges of the map, in two pieces."""
+    a, b = drawing.centres[source], drawing.centres[target]
+    height = (a[1] + b[1]) / 2
+    edges = (0.0, float(drawing.width)) if a[0] <= b[0] else (float(drawing.width), 0.0)
+    return [(a, (edges[0], height)), ((edges[1], height), b)]
+
+
+def way(drawing: Drawing, source: int, target: int) -> list[Path]:
+    """The way of an attack, from centre to centre."""
+    if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
+        return around(drawing, source, target)
+    return [(drawing.centres[source], drawing.centres[target])]
+
+
+def dashes(path: Path) -> list[Path]:
+    """A path cut into dashes, each straight piece beginning and ending with a whole one."""
+    return [dash for a, b in pairwise(path) for dash in _dashes(a, b)]
+
+
+def _dashes(a: Point, b: Point) -> list[Path]:
+    length = hypot(b[0] - a[0], b[1] - a[1])
+    count = max(1, round((length + GAP) / (DASH + GAP)))
+    dash = DASH / (count * DASH + (count - 1) * GAP)
+    step = dash * (DASH + GAP) / DASH
+    return [(between(a, b, i * step), between(a, b, i * step + dash)) for i in range(count)]
+
+
+def between(a: Point, b: Point, part: float) -> Point:
+    """The point a part of the way from one point to another."""
+    return a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part

@@ -1,0 +1,100 @@
+"""A drawing for maps that bring none: near territories lie near each other, the same every time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from risk_env.maps import Board, Drawing, Ring
+
+WIDTH, HEIGHT, MARGIN = 1200, 760, 50
+STEPS = 200
+
+Places = NDArray[np.float64]  # (T, 2)
+
+
+def drawing_of(board: Board) -> Drawing:
+    """The map's own drawing, or one made for it."""
+    return board.drawing or automatic_drawing(board.num_territories, board.borders)
+
+
+@lru_cache(maxsize=16)
+def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
+    """Discs placed so that adjacent territories lie near each other and none overlap."""
+    room = 0.8 * np.sqrt((WIDTH - 2 * MARGIN) * (HEIGHT - 2 * MARGIN) / num_territories)
+    places = spread(fit(unfolded(steps_between(num_territories, borders))), min(room, 160.0))
+    radius = min(34.0, 0.42 * nearest_distance(places))
+    centres = tuple((float(x), float(y)) for x, y in places)
+    return Drawing(
+        width=WIDTH,
+        height=HEIGHT,
+        centres=centres,
+        labels=tuple((x, min(y + 20, HEIGHT - 8.0)) for x, y in centres),
+        outlines=tuple((disc(x, y, radius),) for x, y in centres),
+        wrapped=(),
+        routes=(),
+    )
+
+
+def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
+    """How many borders lie between any two territories, (T, T)."""
+    steps = np.full((num_territories, num_territories), np.inf)
+    steps[np.diag_indices(num_territories)] = 0.0
+    for source, target in borders:
+        steps[source, target] = 1.0
+    for middle in range(num_territories):
+        np.minimum(steps, steps[:, middle, None] + steps[None, middle], out=steps)
+    return steps
+
+
+def unfolded(steps: NDArray[np.float64]) -> Places:
+    """Places whose distances follow the steps as well as they can, near ones above all (stress majorization)."""
+    turn = 2 * np.pi * np.arange(len(steps)) / len(steps)
+    places = len(steps) ** 0.5 * np.stack([1.5 * np.cos(turn), np.sin(turn)], axis=1)
+    weight = 1 / np.where(steps > 0, steps, np.inf) ** 2
+    total = weight.sum(axis=1)[:, None]
+    for _ in range(STEPS):
+        pull = weight * steps / np.maximum(distances(places), 1e-9)
+        places = (weight @ places + pull.sum(axis=1)[:, None] * places - pull @ places) / total
+    return places
+
+
+def fit(places: Places) -> Places:
+    """The places turned so that they lie broad, and stretched to the picture."""
+    centred = places - places.mean(axis=0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2]
+    turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    size = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
+    return MARGIN + (turned - low) / np.maximum(high - low, 1e-9) * size
+
+
+def spread(places: Places, room: float) -> Places:
+    """The places pushed apart until each has its room, inside the picture, in whole pixels."""
+    high = np.array([WIDTH, HEIGHT]) - MARGIN
+    others = 1 - np.eye(len(places))
+    for _ in range(STEPS):
+        distance = np.maximum(distances(places), 1e-6)
+        push = others * np.maximum(room - distance, 0.0) / distance
+        places = places + 0.3 * (push.sum(axis=1)[:, None] * places - push @ places)
+        places = np.clip(places, MARGIN, high)
+    return np.round(places)
+
+
+def distances(places: Places) -> NDArray[np.float64]:
+    """The distances of all places from each other, (T, T)."""
+    x, y = places.T
+    return np.hypot(x[:, None] - x, y[:, None] - y)
+
+
+def nearest_distance(places: Places) -> float:
+    """The distance of the two places nearest each other, at least 10."""
+    return max(10.0, float((distances(places) + np.diag(np.full(len(places), np.inf))).min()))
+
+
+def disc(x: float, y: float, radius: float) -> Ring:
+    """A round outline."""
+    turn = 2 * np.pi * np.arange(24) / 24
+    return tuple((float(x + radius * np.cos(a)), float(y + radius * np.sin(a))) for a in turn)

@@ -1,0 +1,358 @@
+"""A position as a list of simple shapes, which `svg` and `rgb` then put on their own canvases.
+
+All lengths are the map drawing's own; the panels above and below grow with its width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import atan2, cos, hypot, pi, sin
+
+from risk_env.maps import Board, Drawing, Point, Ring
+from risk_env.render.geometry import Path, dashes, geometry_of, way
+from risk_env.render.layout import drawing_of
+from risk_env.render.scene import Scene, check_scene
+
+SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")  # told apart by the colour-blind too
+NEUTRAL, FREE = "#9aa0a6", "#f4f0e6"
+WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff", "#ffc928", "#54718a"
+CONTINENTS = ("#c9a227", "#b5533c", "#3f6fa3", "#8a6d3b", "#4f8a5b", "#7d5ba6", "#3aa0a0", "#7a9a3a", "#a34f74")
+
+UNIT = 1200  # the width of a map at which a panel's letters have the size written here
+HEADER, ROW, LEGEND = 44, 48, 26
+LABEL = 12.0
+DISC = 10.0
+
+
+@dataclass(frozen=True)
+class Area:
+    """Filled rings; `title` is what a pointing device shows."""
+
+    rings: tuple[Ring, ...]
+    fill: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Paths drawn with a round pen."""
+
+    paths: tuple[Path, ...]
+    colour: str
+    width: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle with round corners about a middle point; with `radius` = half its size a disc."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    radius: float
+    fill: str
+    stroke: str = ""
+    pen: float = 0.0
+
+
+@dataclass(frozen=True)
+class Text:
+    """One line of text; `anchor` says which end of it lies at x, the middle of its height lies at y."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: str
+    anchor: str = "middle"  # "start" | "middle" | "end"
+    halo: str = ""
+
+
+Shape = Area | Lines | Box | Text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Shapes to be drawn in their order, texts over all others."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+def seat_colour(scene: Scene, seat: int) -> str:
+    """The colour of a seat, of the neutral army or of nobody."""
+    if seat == scene.num_players:
+        return NEUTRAL
+    return SEATS[seat % len(SEATS)] if seat >= 0 else FREE
+
+
+def continent_colour(board: Board, continent: int) -> str:
+    """The map's colour of a continent, or one of ours."""
+    return board.colours[continent] or CONTINENTS[continent % len(CONTINENTS)]
+
+
+def compose(board: Board, scene: Scene) -> Picture:
+    """The picture of a position; ValueError if the scene is not one of this board's."""
+    check_scene(board, scene)
+    drawing = drawing_of(board)
+    unit = drawing.width / UNIT
+    top = HEADER * unit
+    below = [*_players(scene, unit, drawing.width), *_legend(board, scene, unit, drawing.width)]
+    height = top + drawing.height + (ROW + LEGEND) * unit
+    shapes = [
+        Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
+        Box(drawing.width / 2, top + drawing.height / 2, drawing.width, drawing.height, 0, WATER),
+        *(moved(shape, 0, top) for shape in _map(board, scene, drawing)),
+        *_header(board, scene, unit, drawing.width),
+        *(moved(shape, 0, top + drawing.height) for shape in below),
+    ]
+    return Picture(drawing.width, height, tuple(shapes))
+
+
+def in_order(shapes: Iterable[Shape]) -> list[Shape]:
+    """The shapes as they are drawn: texts over all others."""
+    return sorted(shapes, key=lambda shape: isinstance(shape, Text))
+
+
+def moved(shape: Shape, dx: float, dy: float) -> Shape:
+    """The same shape elsewhere."""
+    match shape:
+        case Area():
+            return replace(shape, rings=tuple(tuple((x + dx, y + dy) for x, y in ring) for ring in shape.rings))
+        case Lines():
+            return replace(shape, paths=tuple(tuple((x + dx, y + dy) for x, y in path) for path in shape.paths))
+    return replace(shape, x=shape.x + dx, y=shape.y + dy)
+
+
+# ------------------------------------------------------------------------------------------------ the map
+
+
+def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
+    geometry = geometry_of(board)
+    for c, paths in enumerate(geometry.outer):
+        yield Lines(paths, continent_colour(board, c), 6.0)
+    for t in range(board.num_territories):
+        yield Area(drawing.outlines[t], seat_colour(scene, scene.owner[t]), _title(board, scene, t))
+    yield Lines(geometry.inner, INK, 1.1)
+    for c, paths in enumerate(geometry.outer):
+        yield Lines(paths, darker(continent_colour(board, c)), 2.2)
+    yield Lines(tuple(dash for path in geometry.sea for dash in dashes(path)), LINE, 1.8)
+    if scene.attack:
+        yield from _arrow(way(drawing, *scene.attack))
+    for t, (x, y) in enumerate(drawing.centres):
+        yield from _troops(scene, t, x, y)
+    for t in range(board.num_territories):
+        yield from _territory(board, scene, drawing, t)
+
+
+def _title(board: Board, scene: Scene, t: int) -> str:
+    owner = scene.owner[t]
+    holder = f"{scene.name(owner)}, {scene.troops[t]}" if owner >= 0 else "free"
+    return f"{board.territories[t]} ({board.continents[board.continent_of[t]]}): {holder}"
+
+
+def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator[Shape]:
+    """Name and marks of one territory."""
+    x, y = drawing.labels[t]
+    lines = name_lines(board.territories[t])
+    for i, line in enumerate(lines):
+        yield Text(x, y + LABEL * (i - (len(lines) - 1) / 2), line, LABEL, INK, halo=PAPER)
+    x, y = drawing.centres[t]
+    free = 1 if drawing.labels[t][1] < y - DISC else -1  # the side where the name is not
+    yield from _marks(scene, t, (x, y), disc_width(scene.troops[t]) / 2, free * (DISC - 1))
+
+
+def _marks(scene: Scene, t: int, centre: Point, half: float, side: float) -> Iterator[Shape]:
+    """City, airfield, capitals and headquarters around a disc, `half` being half its width."""
+    left, right, y = centre[0] - half, centre[0] + half, centre[1]
+    if t in scene.cities:
+        yield Area((star(right + 2, y + side, 7.5),), INK)
+        yield Area((star(right + 2, y + side, 5.5),), GOLD)
+    if t in scene.airfields:
+        yield from _airfield(right + 7, y - side)
+    for seat in (s for s, place in enumerate(scene.capitals) if place == t):
+        yield from _crown(left - 4, y + side, seat_colour(scene, seat))
+    for seat in (s for s, place in enumerate(scene.headquarters) if place == t):
+        yield from _flag(left - 2, y + side, seat_colour(scene, seat))
+
+
+def _troops(scene: Scene, t: int, x: float, y: float) -> Iterator[Shape]:
+    """The number of troops in a disc of the owner's colour; nothing on a free territory."""
+    if scene.owner[t] < 0:
+        return
+    yield Box(x, y, disc_width(scene.troops[t]), 2 * DISC, DISC, INK, PAPER, 1.5)
+    yield Text(x, y, short_number(scene.troops[t]), 13.0, PAPER)
+
+
+def disc_width(troops: int) -> float:
+    """How wide a disc must be for its number."""
+    return 2 * DISC + 6.0 * max(0, len(short_number(troops)) - 2)
+
+
+def short_number(troops: int) -> str:
+    """A number in a few signs: 9999, 12k, 999k, 1M, 2147M."""
+    if troops < 10_000:
+        return str(troops)
+    return f"{troops // 1000}k" if troops < 1_000_000 else f"{troops // 1_000_000}M"
+
+
+def name_lines(name: str) -> list[str]:
+    """A name in one line, or in the two most equal ones if it is long."""
+    words = name.split(" ")
+    if len(name) <= 9 or len(words) == 1:
+        return [name]
+    halves = [[" ".join(words[:k]), " ".join(words[k:])] for k in range(1, len(words))]
+    return min(halves, key=lambda lines: max(map(len, lines)))
+
+
+def star(x: float, y: float, radius: float) -> Ring:
+    """A five-pointed star: a city."""
+    turns = [(pi * i / 5 - pi / 2, radius if i % 2 == 0 else radius * 0.45) for i in range(10)]
+    return tuple((x + r * cos(a), y + r * sin(a)) for a, r in turns)
+
+
+def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
+    """A capital, in the colour of the seat whose it was first."""
+    ring = ((-7, 5), (-7, -5), (-3.5, 0), (0, -6), (3.5, 0), (7, -5), (7, 5))
+    points = tuple((x + dx, y + dy) for dx, dy in ring)
+    yield Lines(((*points, points[0]),), PAPER, 4.0)
+    yield Area((points,), colour)
+    yield Lines(((*points, points[0]),), INK, 1.5)
+
+
+def _flag(x: float, y: float, colour: str) -> Iterator[Shape]:
+    """A headquarters, in the colour of the seat whose it was first."""
+    cloth = ((x, y - 10), (x - 12, y - 6), (x, y - 2))
+    paths = ((*cloth, cloth[0]), ((x, y - 11), (x, y + 5)))
+    yield Lines(paths, PAPER, 4.0)
+    yield Area((cloth,), colour)
+    yield Lines(paths, INK, 1.5)
+
+
+def _airfield(x: float, y: float) -> Iterator[Shape]:
+    """An airplane seen from above."""
+    half = ((0, -7), (1.4, -2), (7, 1.5), (7, 3), (1.4, 1.8), (1, 5), (3, 7))
+    ring = (*half, *((-dx, dy) for dx, dy in reversed(half[1:])))
+    points = tuple((x + dx, y + dy) for dx, dy in ring)
+    yield Lines(((*points, points[0]),), INK, 3.0)
+    yield Area((points,), PAPER)
+
+
+def _arrow(paths: list[Path]) -> Iterator[Shape]:
+    """The attack: a red arrow that ends short of the defender's disc."""
+    (a, b), first = paths[-1], paths[:-1]
+    length = max(hypot(b[0] - a[0], b[1] - a[1]), 1.0)
+    angle = atan2(b[1] - a[1], b[0] - a[0])
+    end = max(0.0, length - DISC - 3)
+    tip, neck = _along(a, angle, end), _along(a, angle, max(0.0, end - 13))
+    head = (tip, *(_along(neck, angle + turn, 9) for turn in (pi / 2, -pi / 2)))
+    for colour, pen in ((PAPER, 8.0), ("#c3202f", 5.0)):
+        yield Lines((*first, (a, neck)), colour, pen)
+        yield Lines(((*head, head[0]),), colour, pen / 2)
+        yield Area((head,), colour)
+
+
+def _along(start: Point, angle: float, length: float) -> Point:
+    return start[0] + length * cos(angle), start[1] + length * sin(angle)
+
+
+def darker(colour: str) -> str:
+    """A colour at six tenths of its light."""
+    return "#" + "".join(f"{int(colour[i : i + 2], 16) * 6 // 10:02x}" for i in (1, 3, 5))
+
+
+# ------------------------------------------------------------------------------------------------ the panels
+
+
+def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
+    """Above the map: whose turn it is, and the dice."""
+    y = HEADER / 2 * unit
+    shown = scene.winner if scene.winner >= 0 else scene.turn
+    if shown >= 0:
+        yield Box(26 * unit, y, 24 * unit, 24 * unit, 12 * unit, seat_colour(scene, shown), PAPER, 2 * unit)
+    yield Text(48 * unit, y, scene.status(board), 18 * unit, PAPER, "start")
+    if scene.dice:
+        yield from _dice(scene, unit, width)
+
+
+def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
+    """The last roll at the right: the attacker's dice red, the defender's white."""
+    attacker, defender = scene.dice or ((), ())
+    x = width - (22 + 34 * (len(defender) - 1)) * unit
+    for i, face in enumerate(defender):
+        yield from _die(x + 34 * i * unit, HEADER / 2 * unit, face, unit, PAPER, INK)
+    x -= (46 + 34 * (len(attacker) - 1)) * unit
+    for i, face in enumerate(attacker):
+        yield from _die(x + 34 * i * unit, HEADER / 2 * unit, face, unit, "#c3202f", PAPER)
+
+
+def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Iterator[Shape]:
+    """A die's face; a 7 (RULES 9.9) is written as a number."""
+    yield Box(x, y, 28 * unit, 28 * unit, 6 * unit, fill)
+    if face > 6:
+        yield Text(x, y, str(face), 20 * unit, ink)
+        return
+    for column, row in pips(face):
+        yield Box(x + 8 * column * unit, y + 8 * row * unit, 5.6 * unit, 5.6 * unit, 2.8 * unit, ink)
+
+
+def pips(face: int) -> list[tuple[int, int]]:
+    """Where the pips of a die's face are, as (column, row) of -1, 0, 1."""
+    corners = [(-1, -1), (1, 1), (1, -1), (-1, 1)]
+    middle = [(0, 0)] if face % 2 else []
+    sides = [(-1, 0), (1, 0)] if face == 6 else []
+    return middle + corners[: face // 2 * 2 if face < 6 else 4] + sides
+
+
+def _players(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
+    """Below the map: a cell for every army."""
+    armies = scene.armies()
+    cell = width / max(len(armies), 3)
+    for i, seat in enumerate(armies):
+        yield from _player(scene, seat, cell * i, cell, unit)
+
+
+def _player(scene: Scene, seat: int, x: float, cell: float, unit: float) -> Iterator[Shape]:
+    y = ROW / 2 * unit
+    if seat == (scene.turn if scene.winner < 0 else scene.winner):
+        yield Box(x + cell / 2, y, cell - 6 * unit, (ROW - 6) * unit, 8 * unit, "#3d5163", GOLD, 2 * unit)
+    lives = seat == scene.num_players or scene.lives(seat)
+    colour = seat_colour(scene, seat) if lives else "#5a636b"
+    yield Box(x + 28 * unit, y, 28 * unit, 28 * unit, 6 * unit, colour)
+    yield Text(x + 28 * unit, y, "N" if seat == scene.num_players else str(seat), 17 * unit, INK)
+    ink = PAPER if lives else "#97a3ad"
+    yield Text(x + 50 * unit, y - 9 * unit, shortened(scene.name(seat), cell / unit - 60, 8.5), 15 * unit, ink, "start")
+    yield Text(x + 50 * unit, y + 10 * unit, _holdings(scene, seat, lives), 11 * unit, ink, "start")
+
+
+def shortened(name: str, room: float, letter: float) -> str:
+    """A name cut to the room that it has, at so much a letter."""
+    most = max(3, int(room / letter))
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _holdings(scene: Scene, seat: int, lives: bool) -> str:
+    """What everybody may know of a seat: territories, troops, number of cards."""
+    if not lives:
+        return "out"
+    held = scene.held_by(seat)
+    words = [f"{len(held)} terr.", f"{short_number(sum(scene.troops[t] for t in held))} troops"]
+    if seat < len(scene.hand_sizes):
+        words.append(f"{scene.hand_sizes[seat]} card{'s' if scene.hand_sizes[seat] != 1 else ''}")
+    return "  ".join(words)
+
+
+def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
+    """The continents with their bonuses, each marked with the colour of who holds it all."""
+    cell = width / max(len(board.continents), 6)
+    y = (ROW + LEGEND / 2 - 2) * unit
+    for c, name in enumerate(board.continents):
+        x, holder = cell * c + 20 * unit, scene.holder(board, c)
+        yield Box(x, y, 14 * unit, 14 * unit, 3 * unit, continent_colour(board, c), PAPER, unit)
+        text = f"{shortened(name, cell / unit - 56, 6.6)} +{board.bonuses[c]}"
+        yield Text(x + 12 * unit, y, text, 12 * unit, PAPER, "start")
+        if holder >= 0:
+            yield Box(x, y, 9 * unit, 9 * unit, 4.5 * unit, seat_colour(scene, holder), INK, unit)

@@ -1,0 +1,104 @@
+"""A position as an array of pixels, drawn by pygame-ce without any display."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from risk_env.maps import Board
+from risk_env.render.picture import Area, Box, Lines, Shape, Text, compose, in_order
+from risk_env.render.scene import Scene
+
+FINER = 2  # shapes are drawn so many times larger, then smoothed
+HALO = ((-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1))
+
+
+def import_pygame() -> Any:
+    """pygame-ce, or an ImportError that names the extra to install."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    try:
+        import pygame
+    except ImportError as error:
+        raise ImportError("drawing pixels needs pygame-ce: pip install 'risk-env[render]'") from error
+    return pygame
+
+
+def draw_rgb(board: Board, scene: Scene, width: int = 1000) -> NDArray[np.uint8]:
+    """A public position as pixels, uint8 (H, width, 3); H follows from the map."""
+    pixels = import_pygame().surfarray.array3d(draw_surface(board, scene, width))
+    return np.ascontiguousarray(pixels.transpose(1, 0, 2), dtype=np.uint8)
+
+
+def draw_surface(board: Board, scene: Scene, width: int = 1000) -> Any:
+    """A public position as a pygame Surface."""
+    if not 100 <= width <= 8000:
+        raise ValueError(f"width: {width}; allowed are 100 ... 8000 pixels")
+    pygame = import_pygame()
+    picture = compose(board, scene)
+    scale = width / picture.width
+    size = (width, round(picture.height * scale))
+    fine = pygame.Surface((size[0] * FINER, size[1] * FINER), depth=32)
+    for shape in in_order(picture.shapes):
+        _draw_shape(pygame, fine, shape, scale * FINER)
+    return pygame.transform.smoothscale(fine, size)
+
+
+def _draw_shape(pygame: Any, surface: Any, shape: Shape, scale: float) -> None:
+    match shape:
+        case Area(rings, fill):
+            for ring in rings:
+                pygame.draw.polygon(surface, fill, [(x * scale, y * scale) for x, y in ring])
+        case Lines():
+            _draw_lines(pygame, surface, shape, scale)
+        case Box():
+            _draw_box(pygame, surface, shape, scale)
+        case Text():
+            _draw_text(pygame, surface, shape, scale)
+
+
+def _draw_lines(pygame: Any, surface: Any, lines: Lines, scale: float) -> None:
+    """Every piece as a thick line, every joint as a disc."""
+    width = max(1, round(lines.width * scale))
+    for path in lines.paths:
+        points = [(x * scale, y * scale) for x, y in path]
+        pygame.draw.lines(surface, lines.colour, False, points, width)
+        if width > 2:
+            for point in points:
+                pygame.draw.circle(surface, lines.colour, point, width / 2)
+
+
+def _draw_box(pygame: Any, surface: Any, box: Box, scale: float) -> None:
+    """The box, its pen half inside and half outside, as in SVG."""
+    if box.stroke:
+        _fill_box(pygame, surface, box, box.stroke, box.pen / 2, scale)
+    _fill_box(pygame, surface, box, box.fill, -box.pen / 2, scale)
+
+
+def _fill_box(pygame: Any, surface: Any, box: Box, colour: str, more: float, scale: float) -> None:
+    left, top = (box.x - box.width / 2 - more) * scale, (box.y - box.height / 2 - more) * scale
+    rect = (round(left), round(top), round((box.width + 2 * more) * scale), round((box.height + 2 * more) * scale))
+    pygame.draw.rect(surface, colour, rect, border_radius=round((box.radius + more) * scale) if box.radius else 0)
+
+
+@lru_cache(maxsize=64)
+def _font(size: int) -> Any:
+    pygame = import_pygame()
+    pygame.font.init()
+    return pygame.font.Font(None, size)
+
+
+def _draw_text(pygame: Any, surface: Any, text: Text, scale: float) -> None:
+    font = _font(max(8, round(text.size * scale * 1.45)))
+    ink = font.render(text.text, True, text.colour)
+    part = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    x, y = round(text.x * scale - ink.get_width() * part), round(text.y * scale - ink.get_height() / 2)
+    if text.halo:
+        glow = font.render(text.text, True, text.halo)
+        glow.set_alpha(150)
+        for dx, dy in HALO:
+            surface.blit(glow, (x + dx * FINER, y + dy * FINER))
+    surface.blit(ink, (x, y))

@@ -1,0 +1,50 @@
+"""A window that shows positions to people (render_mode="human")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from risk_env.maps import Board
+from risk_env.render.rgb import draw_surface, import_pygame
+from risk_env.render.scene import Scene
+
+
+class Window:
+    """One window: `show` draws a position into it, `close` shuts it; closing it by hand is noticed in `is_open`."""
+
+    def __init__(self, width: int = 1000, caption: str = "risk_env"):
+        self.width, self.caption = width, caption
+        self.is_open = True
+        self._display: Any = None
+
+    def show(self, board: Board, scene: Scene) -> None:
+        """Draws a position and answers the window system; does nothing once the window is closed."""
+        if not self.is_open:
+            return
+        surface = draw_surface(board, scene, self.width)
+        self._open(surface.get_size())
+        self._display.blit(surface, (0, 0))
+        import_pygame().display.flip()
+        self.pump()
+
+    def pump(self) -> None:
+        """Answers the window system without drawing; call it now and then while nothing changes."""
+        pygame = import_pygame()
+        if self._display is not None and any(event.type == pygame.QUIT for event in pygame.event.get()):
+            self.close()
+
+    def close(self) -> None:
+        """Shuts the window; may be called again."""
+        if self._display is not None:
+            import_pygame().display.quit()
+            self._display = None
+        self.is_open = False
+
+    def _open(self, size: tuple[int, int]) -> None:
+        """The display at the size of the picture, which differs from map to map."""
+        pygame = import_pygame()
+        if self._display is None:
+            pygame.display.init()
+            pygame.display.set_caption(self.caption)
+        if self._display is None or self._display.get_size() != size:
+            self._display = pygame.display.set_mode(size)

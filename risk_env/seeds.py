@@ -1,0 +1,26 @@
+"""Seeds: the one place where the chance of a game is derived (DESIGN, Seeds)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from risk_env.core.entry import seed_of
+
+_WORD = 0xFFFFFFFFFFFFFFFF
+
+
+def word(number: int) -> np.uint64:
+    """A whole number as the 64-bit word that kernels take (modulo 2**64)."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise ValueError(f"seed={number!r} must be a whole number")
+    return np.uint64(int(number) & _WORD)
+
+
+def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
+    """Seed of one game: `mix(seed, lane, episode)`. AEC, Gymnasium and `Game` are lane 0, episode 0, 1, ..."""
+    return np.uint64(seed_of(word(seed), word(lane), word(episode)))
+
+
+def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
+    """Seed of a bot's own chance: dice never depend on who plays."""
+    return game_seed(seed_of_game, seat, 1)

@@ -1,0 +1,44 @@
+"""What all tests share: no screen, the three modes, and the settings of hypothesis.
+
+The suite runs compiled; the tests marked `modes` run twice more, with NUMBA_DISABLE_JIT=1 and with NUMBA_BOUNDSCHECK=1
+(`make test`). With the JIT off the kernels are plain Python, so hypothesis tries fewer examples there.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def switched_on(variable: str) -> bool:
+    """Whether one of Numba's switches is on in the environment."""
+    return os.environ.get(variable, "0") not in ("", "0")
+
+
+def mode() -> str:
+    """How the kernels run: "interpreted", "bounds-checked" or "compiled"."""
+    if switched_on("NUMBA_DISABLE_JIT"):
+        return "interpreted"
+    return "bounds-checked" if switched_on("NUMBA_BOUNDSCHECK") else "compiled"
+
+
+QUIET = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("compiled", **QUIET, max_examples=100)
+settings.register_profile("bounds-checked", **QUIET, max_examples=50)
+settings.register_profile("interpreted", **QUIET, max_examples=10)
+settings.load_profile(mode())
+
+
+def pytest_report_header() -> str:
+    """Say in the heading of the run how the kernels run."""
+    return f"kernels: {mode()}"
+
+
+@pytest.fixture(scope="session")
+def kernel_mode() -> str:
+    """The mode of this run: "interpreted", "bounds-checked" or "compiled"."""
+    return mode()

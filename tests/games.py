@@ -1,0 +1,174 @@
+"""Random games for tests: random rules, players of several tempers, and a game's state in plain words."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from risk_env.core import entry
+from risk_env.core.types import Phase
+from risk_env.maps import Board, load_map
+from risk_env.rules import PRESETS, Rules, check_rules
+from risk_env.seeds import game_seed
+from risk_env.story import chance_lines, members, setup_lines
+from risk_env.tables import Tables, tables
+
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "setup": ("claim", "deal", "random", "capitals"),
+    "initial_troops": (None, 14, 23),
+    "neutral": (False, True),
+    "headquarters_to_win": (None, 1, 2),
+    "missions": ("standard", "extended"),
+    "set_values": ("escalating", "by_one"),
+    "occupied_bonus": ("once_a_turn", "once_a_set"),
+    "fortify": ("adjacent", "connected", "free"),
+    "defender_dice": ("choice", "max"),
+    "attack": ("choice", "max", "blitz"),
+    "max_troops": (None, 12, 5),
+    "card_reroll": (False, True),
+    "commander": (False, True),
+    "cities": (None, "fixed", "random"),
+    "objectives": (None, "fixed", "random"),
+    "rewards": (False, True),
+    "capitals": (False, True),
+    "max_battles_per_turn": (None, 1, 7),
+}
+
+
+def random_rules(rng: random.Random, board: Board, preset: str, **fixed: Any) -> Rules:
+    """A preset for some number of players, with some options changed; only such as may be played on the map."""
+    while True:
+        options = {name: rng.choice(values) for name, values in OPTIONS.items() if rng.random() < 0.3}
+        expert = rng.random() < 0.2
+        try:
+            rules = Rules.preset(preset, rng.choice(PRESETS[preset].players), expert, **{**options, **fixed})
+            check_rules(rules, board)
+        except ValueError:
+            continue
+        return rules
+
+
+class Player:
+    """Chooses among legal actions at random, the more eagerly for war the higher `temper` (0: uniformly)."""
+
+    def __init__(self, rng: random.Random, temper: float) -> None:
+        self.rng, self.temper = rng, temper
+
+    def choose(self, record: Any, records: Tables, legal: list[int]) -> int:
+        """One of the legal actions."""
+        if self.rng.random() < self.temper:
+            eager = self._eager(record, records.rules[0], records.board[0], legal)
+            legal = eager or legal
+        return self.rng.choice(legal)
+
+    def _eager(self, record: Any, rules: Any, board: Any, legal: list[int]) -> list[int]:
+        phase = record.phase
+        if phase == Phase.ATTACK:
+            borders = [a - int(rules.border_0) for a in legal if a != rules.done]
+            good = [b for b in borders if self._outnumbers(record, board, b)]
+            return [b + int(rules.border_0) for b in good]
+        if phase in (Phase.ATTACK_DICE, Phase.DRAFT_AMOUNT, Phase.OCCUPY):
+            return [max(a for a in legal if a != rules.done)]
+        if phase in (Phase.TRADE, Phase.OBJECTIVE):
+            return [a for a in legal if a != rules.done]
+        return []
+
+    @staticmethod
+    def _outnumbers(record: Any, board: Any, border: int) -> bool:
+        source, target = board.border_source[border], board.border_target[border]
+        return bool(record.troops[source] > record.troops[target])
+
+
+def play(
+    rules: Rules, board: Board, seed: int, temper: float, most: int = 100_000
+) -> Iterator[tuple[Any, Tables, list[str], list[int], int]]:
+    """Play a game action by action, the forced ones too.
+
+    Yields (games, tables, chance lines since the action before, legal actions, action about to be played or -1 at
+    the end). Ends after `most` actions.
+    """
+    records = tables(rules, board)
+    games = records.new_games(1)
+    entry.set_up_game(games, 0, records.board, records.rules, game_seed(seed))
+    record = games[0]
+    player = Player(random.Random(seed), temper)
+    lines = [line.removeprefix("chance: ") for line in setup_lines(record, rules, board)]
+    for _ in range(most):
+        legal = members(record.legal)
+        action = player.choose(record, records, legal) if legal else -1
+        yield games, records, lines, legal, action
+        if action < 0:
+            return
+        lines = list(apply(games, records, board, action))
+
+
+def apply(games: Any, records: Tables, board: Board, action: int) -> Iterator[str]:
+    """Play one action and the chance after it; yields the chance lines."""
+    record = games[0]
+    before = record.copy()
+    entry.apply_action(games, 0, records.board, records.rules, action)
+    if before.phase == Phase.REROLL and action != records.rules[0].done:
+        yield f"reroll {int(record.rerolled[1])}"
+    while True:
+        before = record.copy()
+        if not entry.play_chance_once(games, 0, records.board, records.rules):
+            return
+        for line in chance_lines(before, record, board):
+            yield line.removeprefix("chance: ")
+
+
+def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[str, Any]:
+    """The record in the words of `tests/naive.py`."""
+    seats = range(rules.num_players)
+    T = board.num_territories
+    over = record.phase == Phase.OVER
+    objectives = rules.objectives is not None
+    fortifying = record.phase in (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
+    return {
+        "phase": Phase(int(record.phase)).name,
+        "seat": int(record.seat),
+        "turn": int(record.turn),
+        "round": int(record.round_number),
+        "owner": record.owner[:T].tolist(),
+        "troops": record.troops[:T].tolist(),
+        "to_place": record.to_place[: rules.num_players].tolist(),
+        "neutral_to_place": int(record.to_place[rules.num_players]) if rules.neutral else 0,
+        "hands": [members(record.hand[s]) + [T] * int(record.wilds[s]) for s in seats],
+        "picked": members(record.picked) + [T] * int(record.picked_wilds),
+        "deck": members(record.deck) + [T] * int(record.deck_wilds),
+        "discard": members(record.discard) + [T] * int(record.discard_wilds),
+        "shown": members(record.shown),
+        "sets_traded": int(record.sets_traded),
+        "draft_left": int(record.draft_left),
+        "alive": [bool(record.death[s] == 0) for s in seats],
+        "missions": [int(record.mission[s]) for s in seats] if rules.victory == "mission" else [],
+        "headquarters": [int(record.headquarters[s]) for s in seats] if rules.victory == "headquarters" else [],
+        "capitals": [int(record.capital[s]) for s in seats] if rules.capitals else [],
+        "cities": members(record.city),
+        "objective_holder": record.objective[: len(board.objectives)].tolist() if objectives else [],
+        "objective_reward": record.objective_reward[: len(board.objectives)].tolist() if objectives else [],
+        "reward_owner": record.reward_owner.tolist() if rules.rewards else [],
+        "airfields": record.airfield.tolist() if rules.rewards else [],
+        "moves_left": int(record.moves_left) if fortifying else 0,
+        "captured": bool(record.captured),
+        "battles": int(record.battles),
+        "winner": int(record.winner),
+        "truncated": bool(record.truncated),
+        "placement": _places(record, rules, records) if over else [],
+    }
+
+
+def _places(record: Any, rules: Rules, records: Tables) -> list[int]:
+    games = np.array([record], record.dtype)
+    places = np.zeros(rules.num_players, np.int64)
+    entry.placements(games, 0, records.board, records.rules, places)
+    return places.tolist()
+
+
+def maps_of(preset: str) -> list[Board]:
+    """The shipped maps on which a preset can be played."""
+    names = ["classic"] if preset == "basic_training" else ["tiny", "classic", "big"]
+    return [load_map(name) for name in names]

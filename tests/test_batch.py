@@ -1,0 +1,190 @@
+"""GameBatch: the same games as `Game`, whatever the batch; ends, rewards, buffers, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from risk_env import Game, GameBatch, IllegalAction, Rules, presets
+from risk_env.core.jit import entry_point
+from risk_env.core.types import Phase
+from risk_env.opponents import CompiledBot, play
+
+TINY = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
+
+
+@entry_point
+def choose_first(games, boards, rules, lanes, randoms, memory, actions):
+    """The first legal action; the last in an attack, so that something happens."""
+    for k in range(len(lanes)):
+        legal = games[lanes[k]].legal
+        for action in range(64 * len(legal)):
+            if (int(legal[action >> 6]) >> (action & 63)) & 1:
+                actions[lanes[k]] = action
+                if games[lanes[k]].phase != Phase.TRADE:
+                    break
+
+
+FIRST = CompiledBot("first", "1", choose_first)
+
+
+def legal_choice(mask: np.ndarray, step: int) -> np.ndarray:
+    """A legal action in every lane, another one at every step."""
+    weights = mask * np.random.default_rng(step).random(mask.shape[1])
+    return weights.argmax(axis=1)
+
+
+def run(batch: GameBatch, steps: int, lanes: int) -> list[bytes]:
+    """Play; the bytes of the first lanes' records after every step."""
+    _, mask, _ = batch.reset()
+    states = []
+    for step in range(steps):
+        _, mask, *_ = batch.step(legal_choice(mask, step))
+        states.append(batch.records[:lanes].tobytes())
+    return states
+
+
+def test_games_do_not_depend_on_batch_size_or_threads() -> None:
+    expected = run(GameBatch(TINY, "tiny", 4, seed=3), 300, 4)
+    assert run(GameBatch(TINY, "tiny", 37, seed=3), 300, 4) == expected
+    assert run(GameBatch(TINY, "tiny", 37, seed=3, threads=2), 300, 4) == expected
+    assert run(GameBatch(TINY, "tiny", 5, seed=3, threads=3), 300, 4) == expected
+    assert run(GameBatch(TINY, "tiny", 4, seed=4), 300, 4) != expected
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_a_lane_is_a_game(preset: str) -> None:
+    """Same seed, lane and episode: the same record, mask, view and seat as `Game`'s, and the same results."""
+    rules = Rules.preset(preset, max_rounds=2)
+    batch = GameBatch(rules, "classic", 3, seed=11)
+    observation, mask, seat = batch.reset()
+    games = [Game(rules, seed=11, lane=lane) for lane in range(3)]
+    for step in range(400):
+        for lane, game in enumerate(games):
+            assert game.record.tobytes() == batch.records[lane].tobytes()
+            assert (mask[lane] == game.action_mask()).all()
+            assert seat[lane] == game.seat
+            assert (observation[lane] == game.observe_codes(game.seat)).all()
+        actions = legal_choice(mask, step)
+        observation, mask, seat, reward, terminated, truncated = batch.step(actions)
+        for lane, game in enumerate(games):
+            game.step(int(actions[lane]))
+            assert batch.game_over[lane] == game.is_over
+            if game.is_over:
+                assert (batch.final_placement[lane] == game.placements()).all()
+                assert batch.final_rounds[lane] == game.round
+                for s in range(game.num_players):
+                    assert (batch.final_observation[lane, s] == game.observe_codes(s)).all()
+                games[lane] = Game(rules, seed=11, lane=lane, episode=int(batch.episodes[lane]))
+
+
+def play_out(batch: GameBatch, steps: int = 4000) -> list[tuple[np.ndarray, ...]]:
+    """Rewards, terminated and truncated of every seat, added up game by game, with (winner, truncated) of each game."""
+    _, mask, _ = batch.reset()
+    P = batch.num_players
+    total = np.zeros((batch.num_games, P))
+    ended = np.zeros((batch.num_games, P), int)
+    games = []
+    for step in range(steps):
+        _, mask, _, reward, terminated, truncated = batch.step(legal_choice(mask, step))
+        total += reward
+        ended += terminated.astype(int) + truncated
+        for lane in np.flatnonzero(batch.game_over):
+            games.append((total[lane].copy(), ended[lane].copy(), truncated[lane].copy(), batch.final_placement[lane].copy()))
+            total[lane], ended[lane] = 0, 0
+    return games
+
+
+@pytest.mark.parametrize("kind", ["win", "placement"])
+def test_every_seat_ends_once_and_is_paid_its_due(kind: str) -> None:
+    games = play_out(GameBatch(TINY.replace(max_rounds=8), "tiny", 16, seed=1, reward=kind))
+    assert len(games) > 100
+    assert any(truncated.any() for _, _, truncated, _ in games)
+    assert any(not truncated.any() for _, _, truncated, _ in games)
+    for total, ended, truncated, places in games:
+        assert (ended == 1).all()
+        due = {"win": np.where(places == 1, 1.0, -0.5), "placement": 2.0 - places}[kind]
+        assert total == pytest.approx(np.where(truncated, 0.0, due))
+
+
+def test_without_autoreset_a_finished_game_stays() -> None:
+    batch = GameBatch(TINY, "tiny", 8, seed=1, autoreset=False, observation="structured")
+    observation, mask, seat = batch.reset()
+    assert observation["territories"].shape == (8, 6, 16)
+    for step in range(3000):
+        observation, mask, seat, reward, *_ = batch.step(legal_choice(mask, step))
+        if batch.game_over.all():
+            break
+    assert batch.game_over.all()
+    assert (seat == -1).all()
+    assert not mask.any()
+    before = batch.records.tobytes()
+    _, _, _, reward, terminated, truncated = batch.step(np.zeros(8, int))
+    assert batch.records.tobytes() == before
+    assert not reward.any() and not terminated.any() and not truncated.any()
+    assert (batch.episodes == 0).all()
+    batch.reset()
+    assert (batch.episodes == 1).all()
+
+
+def test_bits_and_bytes_are_the_same_mask() -> None:
+    bits, bytes_ = (GameBatch(TINY, "classic", 5, seed=2, mask=kind) for kind in ("bits", "bytes"))
+    words, mask = bits.reset()[1], bytes_.reset()[1]
+    for step in range(200):
+        unpacked = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=bits.num_actions)
+        assert (unpacked == mask).all()
+        actions = legal_choice(mask, step)
+        words, mask = bits.step(actions)[1], bytes_.step(actions)[1]
+
+
+def test_buffers_are_lent() -> None:
+    batch = GameBatch(TINY, "tiny", 4)
+    observation, mask, seat = batch.reset()
+    again = batch.step(mask.argmax(axis=1))
+    assert np.shares_memory(observation, again[0])
+    assert np.shares_memory(mask, again[1])
+    assert np.shares_memory(seat, again[2])
+
+
+def test_an_illegal_action_steps_no_lane() -> None:
+    batch = GameBatch(TINY, "tiny", 4)
+    _, mask, _ = batch.reset()
+    actions = mask.argmax(axis=1)
+    actions[2] = mask[2].argmin()
+    before = batch.records.tobytes()
+    with pytest.raises(IllegalAction, match=r"lane 2: \d+ is not legal in phase \w+; legal: \w+"):
+        batch.step(actions)
+    assert batch.records.tobytes() == before
+    for wrong in (np.zeros(3, int), np.zeros(4), [[0] * 4], "0000"):
+        with pytest.raises(ValueError, match="actions must be"):
+            batch.step(wrong)
+    with pytest.raises(ValueError, match="reset"):
+        GameBatch(TINY, "tiny", 4).step(np.zeros(4, int))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"num_games": 0}, {"threads": 0}, {"mask": "bool"}, {"observation": "pixels"}, {"reward": "score"}]
+)
+def test_a_wrong_argument_is_named(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        GameBatch(TINY, "tiny", **wrong)
+
+
+def test_whole_games_do_not_depend_on_the_lanes() -> None:
+    bots = [FIRST] * 3
+    few = play(TINY, GameBatch(TINY, "tiny", 1).board, bots, 60, seed=5, lanes=7)
+    many = play(TINY, GameBatch(TINY, "tiny", 1).board, bots, 60, seed=5, lanes=60)
+    assert (few == many).all()
+    assert len(set(few["seed"].tolist())) == 60
+    assert ((few["winner"] >= 0) != few["truncated"]).all()
+    through_batch = GameBatch(TINY, "tiny", 16).play(bots, games=60, seed=5)
+    assert (through_batch == few).all()
+
+
+def test_a_lane_can_be_looked_at() -> None:
+    batch = GameBatch(TINY, "tiny", 2, seed=8)
+    batch.reset()
+    game = batch.game(1)
+    assert game.record.tobytes() == Game(TINY, "tiny", seed=8, lane=1).record.tobytes()
+    game.step(int(game.legal_actions()[0]))
+    assert game.record.tobytes() != batch.records[1].tobytes()

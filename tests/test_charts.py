@@ -1,0 +1,165 @@
+"""The start charts of Basic Training (RULES 9.1) are fair: totals, cities, drafts, distances, nothing held."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from risk_env.charts import Chart, load_chart
+from risk_env.maps import Board, load_map
+from risk_env.rules import Rules
+
+PLAYERS = (3, 4, 5)
+FARTHEST = {3: 7, 4: 5, 5: 4}  # no choice of capitals lies farther apart; found by trying all, see below
+
+
+@pytest.fixture(scope="module")
+def board() -> Board:
+    return load_map("classic")
+
+
+@pytest.fixture(params=PLAYERS)
+def chart(board: Board, request: pytest.FixtureRequest) -> Chart:
+    return load_chart(board, request.param)
+
+
+def of_seat(chart: Chart, seat: int) -> list[int]:
+    return [t for t, owner in enumerate(chart.owner) if owner == seat]
+
+
+def seats(chart: Chart) -> range:
+    return range(len(chart.capitals))
+
+
+def held(board: Board, chart: Chart, seat: int, continent: int) -> tuple[int, int]:
+    """How many territories of a continent the seat holds, and how many there are."""
+    inside = [t for t, c in enumerate(board.continent_of) if c == continent]
+    return sum(chart.owner[t] == seat for t in inside), len(inside)
+
+
+def distances(board: Board, start: int) -> dict[int, int]:
+    found, queue = {start: 0}, [start]
+    for t in queue:
+        for u in board.neighbours(t):
+            if u not in found:
+                found[u] = found[t] + 1
+                queue.append(u)
+    return found
+
+
+def test_every_territory_has_an_owner_and_troops(board, chart):
+    assert len(chart.owner) == len(chart.troops) == board.num_territories
+    assert set(chart.owner) == set(seats(chart))
+    assert min(chart.troops) >= 1
+
+
+def test_troop_totals_are_those_of_rules_4_2(chart):
+    players = len(chart.capitals)
+    wanted = {3: 30, 4: 25, 5: 20}[players]
+    assert Rules.preset("basic_training", players).troops_to_start() == wanted
+    assert [sum(chart.troops[t] for t in of_seat(chart, seat)) for seat in seats(chart)] == [wanted] * players
+
+
+def test_territories_are_shared_evenly_and_odd_ones_go_to_the_later_seats(chart):
+    counts = [len(of_seat(chart, seat)) for seat in seats(chart)]
+    assert counts == sorted(counts)
+    assert counts[-1] - counts[0] <= 1
+
+
+def test_cities_are_shared_evenly(board, chart):
+    cities = [sum(chart.owner[t] == seat for t in board.basic_training_cities) for seat in seats(chart)]
+    assert sum(cities) == 15
+    assert max(cities) - min(cities) <= 1
+
+
+def test_first_drafts_are_equal_up_to_one(board, chart):
+    """RULES 9.2: a third of territories and cities, and one for the own capital; no continents yet."""
+    cities = set(board.basic_training_cities)
+    drafts = []
+    for seat in seats(chart):
+        own = of_seat(chart, seat)
+        drafts.append(max(3, (len(own) + len(cities.intersection(own))) // 3) + 1)
+    assert max(drafts) - min(drafts) <= 1
+    assert drafts == sorted(drafts)
+
+
+def test_nobody_holds_more_than_half_of_a_continent(board, chart):
+    for seat, continent in itertools.product(seats(chart), range(len(board.continents))):
+        own, size = held(board, chart, seat, continent)
+        assert own <= size / 2, (seat, board.continents[continent])
+
+
+def test_nobody_meets_an_objective_at_the_start(board, chart):
+    """RULES 9.6; what a turn takes over is nothing yet."""
+    cities = set(board.basic_training_cities)
+    for seat in seats(chart):
+        own = set(of_seat(chart, seat))
+        continents = [
+            c for c in range(len(board.continents)) if held(board, chart, seat, c)[0] == held(board, chart, seat, c)[1]
+        ]
+        reached = {
+            "continent": 0,
+            "continents": len(continents),
+            "cities": len(own & cities),
+            "territories": len(own),
+            "enemy_capitals": sum(t in own for s, t in enumerate(chart.capitals) if s != seat),
+        }
+        for objective in board.objectives:
+            assert reached.get(objective.kind, 0) < objective.count, (seat, objective.name)
+            assert objective.continent not in continents
+
+
+def test_capitals_are_own_strongest_and_equally_threatened(board, chart):
+    for seat, capital in enumerate(chart.capitals):
+        own = of_seat(chart, seat)
+        assert capital in own
+        assert chart.troops[capital] > max(chart.troops[t] for t in own if t != capital)
+        assert sum(u in own for u in board.neighbours(capital)) == 1
+    threats = [
+        sum(chart.troops[u] for u in board.neighbours(capital) if chart.owner[u] != seat)
+        for seat, capital in enumerate(chart.capitals)
+    ]
+    assert len(set(threats)) == 1
+
+
+def test_capitals_are_as_far_apart_as_the_board_allows(board, chart):
+    away = [distances(board, t) for t in range(board.num_territories)]
+    players = len(chart.capitals)
+    assert min(away[a][b] for a, b in itertools.combinations(chart.capitals, 2)) == FARTHEST[players]
+    assert not can_pick(away, players, FARTHEST[players] + 1, [], 0)
+
+
+def can_pick(away: list[dict[int, int]], missing: int, apart: int, picked: list[int], first: int) -> bool:
+    """Whether `missing` further territories can be picked, all `apart` borders from each other at least."""
+    if missing == 0:
+        return True
+    return any(
+        can_pick(away, missing - 1, apart, [*picked, t], t + 1)
+        for t in range(first, len(away))
+        if all(away[t][u] >= apart for u in picked)
+    )
+
+
+def test_starting_cards(board):
+    """RULES 9.1: the third and fourth player start with one card, the fifth with two."""
+    assert [load_chart(board, players).cards for players in PLAYERS] == [(0, 0, 1), (0, 0, 1, 1), (0, 0, 1, 1, 2)]
+
+
+def test_cities_are_the_books(board):
+    names = """Western United States, Ontario, Eastern United States, Brazil, Great Britain, Northern Europe,
+    Western Europe, Southern Europe, Ukraine, Egypt, South Africa, India, China, Japan, Eastern Australia"""
+    assert {board.territories[t] for t in board.basic_training_cities} == {n.strip() for n in names.split(",")}
+
+
+@pytest.mark.parametrize("players", [2, 6, "3x", None])
+def test_other_numbers_of_players_are_refused(board, players):
+    with pytest.raises(ValueError, match=r"num_players=.*3, 4, 5"):
+        load_chart(board, players)
+
+
+def test_another_map_is_refused_by_name():
+    with pytest.raises(ValueError, match="map 'Tiny'"):
+        load_chart(load_map("tiny"), 3)
+    short = SimpleNamespace(name="Short", territories=load_map("classic").territories[:-1])
+    with pytest.raises(ValueError, match=r"map 'Short' \(41 territories, 1 names differ, 'Eastern Australia' first\)"):
+        load_chart(short, 3)

@@ -1,0 +1,196 @@
+"""External programs over the line protocol (docs/protocol.md): a good one plays, no bad one stops anything."""
+
+import ast
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agents.base import View
+from agents.external import ExternalAgent, ProgramFault, game_facts, question_facts
+from agents.tournament.loading import make_setting
+from agents.tournament.match import play_single
+from agents.tournament.players import Cast
+from agents.tournament.results import FORFEIT, NOBODY
+from risk_env.game import Game
+from risk_env.rules import Rules, presets
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "bot_stdlib.py"
+RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=20)
+FIRST = f"{ROOT / 'tests' / 'players.py'}:FIRST"
+
+
+def program(habit: str) -> str:
+    """The spec of a test program."""
+    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests' / 'program.py'))} {habit}"
+
+
+def example() -> str:
+    """The spec of the example bot."""
+    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(EXAMPLE))}"
+
+
+@pytest.fixture
+def start():
+    """Starts programs and ends them after the test."""
+    running = []
+
+    def begin(spec: str, time_limit: float = 5.0) -> ExternalAgent:
+        running.append(ExternalAgent(spec, time_limit=time_limit))
+        return running[-1]
+
+    yield begin
+    for agent in running:
+        agent.close()
+
+
+def first_question(agent: ExternalAgent) -> int:
+    """Ask an agent the first question of a game."""
+    game = Game(RULES, seed=1)
+    agent.reset(game.seat, game.rules, game.board, seed=5)
+    return agent.act(View(game, game.seat))
+
+
+def test_the_example_uses_the_standard_library_only_and_is_short() -> None:
+    tree = ast.parse(EXAMPLE.read_text())
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    assert imported <= sys.stdlib_module_names
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert len(EXAMPLE.read_text().splitlines()) < 60
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_the_example_plays_whole_games(players: int) -> None:
+    rules = (
+        RULES.replace(num_players=players)
+        if players == 2
+        else Rules.preset("secret_mission", num_players=3, attack="choice", max_rounds=10)
+    )
+    setting = make_setting([FIRST, example()], rules, record=True)
+    cast = Cast(setting)
+    try:
+        results = [play_single(setting, pairing, cast) for pairing in setting.schedule(2)[:2]]
+    finally:
+        cast.close()
+    assert [result.ending == FORFEIT for result in results] == [False, False], results
+    assert setting.labels == ("first", "stdlib")
+
+
+def test_the_same_seed_gives_the_same_game() -> None:
+    setting = make_setting([FIRST, example()], RULES, record=True)
+    found = []
+    for _ in range(2):
+        cast = Cast(setting)
+        found.append(play_single(setting, setting.schedule(1)[0], cast).actions)
+        cast.close()
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("habit", ["good", "texts"])
+def test_an_answer_is_a_number_or_a_text(habit: str, start) -> None:
+    agent = start(program(habit))
+    assert (agent.name, agent.version) == (habit, "7")
+    assert first_question(agent) == Game(RULES, seed=1).legal_actions()[0]
+
+
+@pytest.mark.parametrize(
+    ("habit", "kind", "told"),
+    [
+        ("garbage", "garbage", "I attack!"),
+        ("stale", "garbage", "id 0"),
+        ("endless", "garbage", "bytes"),
+        ("illegal", "illegal", "attack Nowhere > Elsewhere"),
+        ("dies", "died", "I have had enough"),
+        ("hangs", "time", "0.5 s"),
+    ],
+)
+def test_a_bad_answer_is_a_fault_that_says_what_is_wrong(habit: str, kind: str, told: str, start) -> None:
+    agent = start(program(habit), time_limit=0.5)
+    begun = time.monotonic()
+    with pytest.raises(ProgramFault, match=told) as fault:
+        first_question(agent)
+    assert fault.value.kind == kind
+    assert time.monotonic() - begun < 10
+
+
+def test_a_program_that_does_not_read_is_late_too(start) -> None:
+    agent = start(program("deaf"), time_limit=0.5)
+    game = Game(RULES, seed=1)
+    with pytest.raises(ProgramFault) as fault:
+        for _ in range(200):  # until the pipe is full
+            agent.reset(0, game.rules, game.board, seed=5)
+    assert fault.value.kind == "time"
+
+
+def test_a_program_that_says_no_hello_is_refused() -> None:
+    with pytest.raises(ProgramFault) as fault:
+        ExternalAgent(program("mute"), start_limit=0.5)
+    assert fault.value.kind == "time"
+
+
+def test_a_program_of_another_protocol_is_refused_with_both_named() -> None:
+    with pytest.raises(ProgramFault, match=r"protocol 2, not 1"):
+        ExternalAgent(program("newer"))
+
+
+@pytest.mark.parametrize("spec", ["cmd:./no-such-program --fast", "cmd:", "cmd:   "])
+def test_a_program_that_cannot_be_started_is_refused(spec: str) -> None:
+    with pytest.raises(ProgramFault):
+        ExternalAgent(spec)
+
+
+def test_a_program_that_stays_after_goodbye_is_ended() -> None:
+    agent = ExternalAgent(program("clings"))
+    begun = time.monotonic()
+    agent.close()
+    assert time.monotonic() - begun < 10
+    assert agent._program._process.poll() is not None
+
+
+@pytest.mark.parametrize(("habit", "kind"), [("dies", "died"), ("garbage", "garbage"), ("hangs", "time")])
+def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: str) -> None:
+    setting = make_setting([FIRST, program(habit)], RULES, time_limit=0.5)
+    cast = Cast(setting)
+    try:
+        results = [play_single(setting, pairing, cast) for pairing in setting.schedule(2)]
+    finally:
+        cast.close()
+    for result in results:
+        bad = result.seats.index(1)
+        assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)
+        assert result.places[bad] == 2
+        assert result.winner == 1 - bad != NOBODY
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_a_question_is_json_and_tells_no_secrets(preset: str) -> None:
+    rules = Rules.preset(preset, max_rounds=3)
+    game = Game(rules, seed=3)
+    json.dumps(game_facts(rules, game.board))
+    for number in range(600):
+        if game.is_over:
+            break
+        seat = game.seat
+        question = question_facts(View(game, seat))
+        if number % 20 == 0:
+            other = game.determinize(seat, number)
+            assert json.dumps(question) == json.dumps(question_facts(View(other, seat)))
+        legal = question["legal"]
+        game.step(legal[number * 7 % len(legal)])
+
+
+def test_the_numbers_of_the_blocks_are_those_of_the_actions() -> None:
+    game = Game(RULES, seed=1)
+    facts = game_facts(game.rules, game.board)
+    while game.phase.name != "ATTACK":
+        game.step(int(game.legal_actions()[0]))
+    for action in game.legal_actions()[:-1]:
+        source, target = facts["map"]["borders"][action - facts["actions"]["border"]]
+        names = facts["map"]["territories"]
+        assert game.action_text(int(action)) == f"attack {names[source]} > {names[target]}"
+    assert game.action_text(facts["actions"]["done"]) == "done"
+    assert facts["actions"]["end"] == game.num_actions

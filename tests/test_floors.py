@@ -1,0 +1,174 @@
+"""The floors of the design: who may import whom, what `import risk_env` may load, and the size of functions.
+
+import-linter (`lint-imports`, pyproject.toml) checks the layers; this file checks what it cannot say.
+"""
+
+import ast
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("risk_env", "agents", "training", "benchmarks")
+LONGEST_FUNCTION = 45
+
+# What the files of a folder, or one file, may import besides the standard library.
+MAY_IMPORT = {
+    "risk_env/core": ("numpy", "numba", "risk_env.core"),
+    "risk_env/maps.py": ("numpy", "risk_env.core.types"),
+    "risk_env/rules.py": ("risk_env.charts", "risk_env.core.types"),
+    "risk_env/charts.py": ("risk_env.core.types", "risk_env.maps"),
+}
+MAY_NOT_IMPORT = {"risk_env": ("agents", "training", "benchmarks", "tests")}
+HEAVY = {
+    *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame", "pettingzoo"),
+    *("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),  # Numba loads a bare scipy
+    *("agents", "training", "benchmarks", "hypothesis", "pytest"),
+}
+
+
+def sources(place: str) -> list[Path]:
+    """The Python files of a folder, or the one file."""
+    path = ROOT / place
+    return [path] if path.suffix == ".py" else sorted(path.rglob("*.py"))
+
+
+def imports(source: str, package: str) -> Iterator[tuple[str, ...]]:
+    """Each import of a source, lazy ones too, as the names that it may stand for: `from a import b` is a and a.b."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name,) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(node, package)
+            yield from ((base, f"{base}.{alias.name}") for alias in node.names)
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The full name of the module of a `from ... import`, which may be relative to `package`."""
+    parents = package.split(".")
+    base = parents[: len(parents) - node.level + 1] if node.level else []
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def is_in(name: str, packages: tuple[str, ...]) -> bool:
+    """Whether a module is one of `packages` or inside one."""
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def too_high(source: str, package: str, allowed: tuple[str, ...]) -> list[str]:
+    """The imports of a source that are neither the standard library's nor allowed."""
+    allowed += tuple(sys.stdlib_module_names)
+    return [names[-1] for names in imports(source, package) if not any(is_in(name, allowed) for name in names)]
+
+
+def package_of(path: Path) -> str:
+    """The package that a file is in, by its folder."""
+    return ".".join(path.relative_to(ROOT).parent.parts)
+
+
+@pytest.mark.parametrize("place", MAY_IMPORT)
+def test_a_floor_imports_only_what_is_below_it(place: str) -> None:
+    wrong = {path.name: too_high(path.read_text(), package_of(path), MAY_IMPORT[place]) for path in sources(place)}
+    assert wrong, f"no Python file in {place}"
+    assert not {name: found for name, found in wrong.items() if found}
+
+
+@pytest.mark.parametrize("place", MAY_NOT_IMPORT)
+def test_nothing_in_risk_env_imports_what_stands_on_it(place: str) -> None:
+    found = [
+        (path.name, names[0])
+        for path in sources(place)
+        for names in imports(path.read_text(), package_of(path))
+        if is_in(names[0], MAY_NOT_IMPORT[place])
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import torch",
+        "import risk_env.game",
+        "from risk_env import game",
+        "from .. import game",
+        "from ..game import Game",
+        "def lazily():\n    import scipy.stats",
+    ],
+)
+def test_the_check_finds_an_import_that_is_too_high(source: str) -> None:
+    assert too_high(source, "risk_env.core", MAY_IMPORT["risk_env/core"])
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import math", "import numpy.random", "from risk_env.core import jit", "from . import jit", "from .jit import x"],
+)
+def test_the_check_allows_what_is_below(source: str) -> None:
+    assert too_high(source, "risk_env.core", MAY_IMPORT["risk_env/core"]) == []
+
+
+@pytest.mark.parametrize("start", ["import risk_env", "import risk_env.cli, risk_env.rules, risk_env.maps"])
+def test_importing_risk_env_loads_nothing_heavy(start: str) -> None:
+    script = f"{start}\nimport sys\nprint(*sorted(set(sys.modules) & {HEAVY!r}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_function_is_long(package: str) -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {length(node)} lines"
+        for path in sources(package)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    docstring = ast.get_docstring(function, clean=False)
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    return lines - (docstring.count("\n") + 1 if docstring else 0)
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_of_the_packages(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools")
+    copy = copy_of_what_is_packed(tmp_path / "source")
+    build = "import setuptools.build_meta as b, sys; b.build_wheel(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", build, tmp_path], cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    assert packed_files(copy) <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def copy_of_what_is_packed(folder: Path) -> Path:
+    """The packages and what packing reads, copied, so that packing leaves no traces in the tree."""
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        copy_file(ROOT / name, folder / name)
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                copy_file(path, folder / path.relative_to(ROOT))
+    return folder
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file, making its folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(source.read_bytes())
+
+
+def packed_files(folder: Path) -> set[str]:
+    """Every file of the packages in `folder`, as a wheel names it."""
+    return {
+        path.relative_to(folder).as_posix()
+        for package in PACKAGES
+        for path in (folder / package).rglob("*")
+        if path.is_file()
+    }

@@ -1,0 +1,453 @@
+"""The Gymnasium doors: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes behind them."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from risk_env import gym_env
+from risk_env.game import Game
+from risk_env.lanes import LEARNER, MAX_ROUNDS, SeatLanes, training_rules
+from risk_env.maps import load_map
+from risk_env.notation import IllegalAction
+from risk_env.rules import PRESETS, presets
+from tests.players import COIN, Picker, pick, play_until
+
+ID = "risk_env/Risk-v0"
+QUICK: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 15, "opponents": COIN}
+TABLES = [(preset, players) for preset in presets() for players in {*PRESETS[preset].players[::2]}]
+
+
+def make(**arguments: Any) -> Any:
+    return gymnasium.make(ID, **{**QUICK, **arguments}).unwrapped
+
+
+def make_vec(num_envs: int, **arguments: Any) -> Any:
+    return gymnasium.make_vec(ID, num_envs=num_envs, **{**QUICK, **arguments})
+
+
+def picks(observations: Any, masks: Any) -> Any:
+    return np.array([pick(observation, mask) for observation, mask in zip(observations, masks, strict=True)])
+
+
+def play(env: Any, steps: int, seed: int | None = 0) -> list[Any]:
+    """What a vector environment returns to `pick`, step by step."""
+    observation, info = env.reset(seed=seed)
+    told = []
+    for _ in range(steps):
+        step = env.step(picks(observation, info["action_mask"]))
+        observation, info = step[0], step[4]
+        told.append(step)
+    return told
+
+
+# Gymnasium's own checks and wrappers.
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("preset", "players"), TABLES)
+def test_check_env(preset: str, players: int) -> None:
+    env = gymnasium.make(ID, preset=preset, num_players=players, opponents=COIN, illegal_action="random")
+    check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_check_env_in_every_render_mode() -> None:
+    check_env(make(illegal_action="random", observation="structured"))
+
+
+@pytest.mark.parametrize("imports", ["import gymnasium, risk_env", "import risk_env, gymnasium"])
+def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None:
+    code = f"{imports}\nimport sys\nassert 'numba' not in sys.modules\nprint(gymnasium.spec('{ID}').vector_entry_point)"
+    root = Path(__file__).parent.parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "risk_env.gym_env:RiskVectorEnv"
+
+
+def test_importing_risk_env_does_not_load_gymnasium() -> None:
+    root = Path(__file__).parent.parent
+    subprocess.run(
+        [sys.executable, "-c", "import risk_env, sys; assert 'gymnasium' not in sys.modules"], cwd=root, check=True
+    )
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_episode_statistics(vector: bool) -> None:
+    if vector:
+        env = gymnasium.wrappers.vector.RecordEpisodeStatistics(make_vec(4))
+    else:
+        env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(ID, **QUICK))
+    observation, info = env.reset(seed=0)
+    length = 0
+    while not np.any(info.get("_episode", "episode" in info)):
+        mask = info["action_mask"]
+        observation, _, terminated, truncated, info = env.step(
+            picks(observation, mask) if vector else pick(observation, mask)
+        )
+        length += 1
+    first = np.argmax(terminated | truncated) if vector else None
+    told = {key: value[first] if vector else value for key, value in info["episode"].items()}
+    assert told["l"] == length
+    assert told["r"] in (1.0, -0.5, 0.0)
+
+
+# The same games as through every other door.
+
+
+@pytest.mark.parametrize(("preset", "players"), TABLES)
+def test_the_games_are_those_of_game(preset: str, players: int) -> None:
+    env = gym_env.RiskEnv(preset=preset, num_players=players, opponents=Picker(), max_rounds=2)
+    for episode in range(2):
+        observation, info = env.reset(seed=5 if episode == 0 else None)
+        game = Game(env.lanes.rules, seed=5, episode=episode)
+        ended, seat = False, info["seat"]
+        for _ in range(60):
+            play_until(game, seat)
+            assert game.record.tobytes() == env.game.record.tobytes()
+            np.testing.assert_array_equal(observation, game.observe(seat))
+            np.testing.assert_array_equal(info["action_mask"], game.action_mask() * (not ended))
+            if ended:
+                break
+            action = pick(observation, info["action_mask"])
+            game.step(action)
+            observation, _, terminated, truncated, info = env.step(action)
+            ended = terminated or truncated
+
+
+def test_every_lane_plays_its_own_games_however_many_there_are() -> None:
+    few, many = make_vec(3, opponents=[COIN, Picker()]), make_vec(7, opponents=[COIN, Picker()])
+    for mine, theirs in zip(play(few, 80), play(many, 80), strict=True):
+        for k in range(4):
+            np.testing.assert_array_equal(mine[k], theirs[k][:3])
+        np.testing.assert_array_equal(mine[4]["action_mask"], theirs[4]["action_mask"][:3])
+
+
+def test_lane_i_plays_lane_i_of_the_seed() -> None:
+    env = make_vec(3, opponents=Picker())
+    _, info = env.reset(seed=11)
+    for lane in range(3):
+        game = Game(env.lanes.rules, "tiny", seed=11, lane=lane)
+        play_until(game, int(info["seat"][lane]))
+        assert game.record.tobytes() == env.lanes.batch.game(lane).record.tobytes()
+
+
+@pytest.mark.modes
+def test_lane_0_is_the_single_environment() -> None:
+    env = make(opponents=[Picker(), COIN])
+    observation, info = env.reset(seed=0)
+    ends = 0
+    for told in play(make_vec(2, opponents=[Picker(), COIN]), 150):
+        observation, reward, terminated, truncated, info = env.step(pick(observation, info["action_mask"]))
+        assert (reward, terminated, truncated) == (told[1][0], told[2][0], told[3][0])
+        if terminated or truncated:
+            ends += 1
+            np.testing.assert_array_equal(observation, told[4]["final_obs"][0])
+            assert told[4]["_final_obs"][0] and told[4]["_final_info"][0]
+            final = told[4]["final_info"]
+            assert all(final[f"_{name}"][0] for name in info)
+            assert all(np.array_equal(final[name][0], value) for name, value in info.items())
+            observation, info = env.reset()
+        np.testing.assert_array_equal(observation, told[0][0])
+        np.testing.assert_array_equal(info["action_mask"], told[4]["action_mask"][0])
+    assert ends > 1
+
+
+def test_without_a_seed_games_differ_and_a_seed_brings_them_back() -> None:
+    one, other = make(), make()
+    assert one.reset()[1]["action_mask"].any()
+    one.reset()
+    other.reset()
+    assert one.lanes.batch.seeds[0] != other.lanes.batch.seeds[0]
+    assert one.np_random_seed != other.np_random_seed
+    one.reset(seed=3)
+    other.reset(seed=3)
+    assert one.game == other.game
+
+
+# Ends and rewards.
+
+
+@pytest.mark.parametrize("reward", ["win", "placement"])
+def test_what_the_learner_is_paid_at_the_end(reward: str) -> None:
+    seen = {"won": 0, "died": 0, "truncated": 0}
+    for _, rewards, terminated, truncated, info in play(make_vec(16, reward=reward, max_rounds=8), 150):
+        ended = terminated | truncated
+        assert not rewards[~ended].any()
+        assert np.array_equal(info.get("_final_info", np.zeros(16, bool)), ended)
+        for lane in np.flatnonzero(ended):
+            final = {name: info["final_info"][name][lane] for name in ("winner", "placement", "rounds", "seat")}
+            won = final["winner"] == final["seat"]
+            seen["won" if won else "truncated" if truncated[lane] else "died"] += 1
+            assert won == (final["placement"] == 1) or truncated[lane]
+            assert final["rounds"] == 8 or terminated[lane]
+            by_place = {1: 1.0, 2: 0.0, 3: -1.0} if reward == "placement" else {1: 1.0, 2: -0.5, 3: -0.5}
+            assert rewards[lane] == (0.0 if truncated[lane] else by_place[final["placement"]])
+    assert all(seen.values()), seen
+
+
+def test_a_learner_that_died_is_done_though_the_game_goes_on() -> None:
+    for _, rewards, terminated, _, info in play(make_vec(16), 200):
+        for lane in np.flatnonzero(terminated):
+            if info["final_info"]["winner"][lane] == -1:
+                assert rewards[lane] == -0.5
+                assert info["final_info"]["placement"][lane] == 3
+                return
+    pytest.fail("nobody died while two others lived")
+
+
+def test_rounds_are_limited_unless_told_otherwise() -> None:
+    assert training_rules().max_rounds == MAX_ROUNDS == 100
+    assert make(max_rounds=None).lanes.rules.max_rounds is None
+
+
+def test_attacks_are_blitzes_but_for_the_experts() -> None:
+    assert (training_rules().attack, training_rules().defender_dice) == ("blitz", "max")
+    assert training_rules(expert=True).attack == training_rules(commander=True).attack == "max"
+    assert training_rules(attack="choice", defender_dice="choice").attack == "choice"
+
+
+def test_games_in_which_the_learner_decides_nothing_are_passed_over() -> None:
+    lanes = SeatLanes(training_rules(setup="random", max_rounds=1), "tiny", 64, COIN)
+    lanes.reset(seed=0)
+    for _ in range(30):
+        lanes.step(lanes.masks().argmax(axis=1))
+        assert (lanes.batch.records["seat"] == lanes.seat).all()
+    assert (lanes.batch.episodes > lanes.batch.episodes.min()).any()
+
+
+# What is handed out.
+
+
+@pytest.mark.parametrize("observation", ["flat", "structured"])
+def test_what_was_handed_out_is_never_written_again(observation: str) -> None:
+    env = make_vec(8, observation=observation)
+    held, kept = [], []
+    told = env.reset(seed=0)
+    for _ in range(60):
+        held.append(told)
+        kept.append(copy.deepcopy(told))
+        told = env.step(told[-1]["action_mask"].argmax(axis=1))
+    assert any("final_obs" in step[-1] for step in held)
+    assert gymnasium.utils.env_checker.data_equivalence(kept, held, exact=True)
+
+
+def test_a_structured_observation_is_the_flat_one_in_parts() -> None:
+    flat, parts = make_vec(3).reset(seed=2)[0], make_vec(3, observation="structured").reset(seed=2)[0]
+    joined = [parts["territories"].reshape(3, -1), parts["globals"]]
+    np.testing.assert_array_equal(np.concatenate(joined, axis=1), flat)
+    assert parts["territories"].shape[1] == load_map("tiny").num_territories
+
+
+@pytest.mark.parametrize("observation", ["flat", "structured"])
+def test_observations_are_in_their_spaces(observation: str) -> None:
+    env = make_vec(5, observation=observation)
+    seen, info = env.reset(seed=0)
+    for _ in range(50):
+        seen, _, _, _, info = env.step(info["action_mask"].argmax(axis=1))
+        assert seen in env.observation_space
+        for final in info.get("final_obs", []):
+            assert final is None or final in env.single_observation_space
+    assert info["action_mask"].dtype == np.int8
+    np.testing.assert_array_equal(env.action_masks(), info["action_mask"] == 1)
+
+
+def test_masks_for_sb3_contrib() -> None:
+    env = gymnasium.make(ID, **QUICK)
+    _, info = env.reset(seed=0)
+    masks = env.get_wrapper_attr("action_masks")()
+    assert masks.dtype == np.bool_
+    np.testing.assert_array_equal(masks, info["action_mask"] == 1)
+
+
+# Illegal actions.
+
+
+def test_an_illegal_action_is_refused_and_changes_nothing() -> None:
+    env = make_vec(3)
+    _, info = env.reset(seed=0)
+    before = env.lanes.batch.records.tobytes()
+    actions = info["action_mask"].argmax(axis=1)
+    for wrong in (int(info["action_mask"][1].argmin()), -1, env.lanes.num_actions):
+        with pytest.raises(IllegalAction, match="lane 1"):
+            env.step(np.array([actions[0], wrong, actions[2]]))
+    assert env.lanes.batch.records.tobytes() == before
+
+
+def test_an_illegal_action_is_replaced_where_wanted() -> None:
+    env = make_vec(3, illegal_action="random")
+    _, info = env.reset(seed=0)
+    legal = info["action_mask"].argmax(axis=1)
+    told = env.step(np.array([legal[0], int(info["action_mask"][1].argmin()), 10**9]))
+    assert told[4]["replaced"].tolist() == [False, True, True]
+
+
+def test_a_game_that_has_ended_needs_a_reset() -> None:
+    env = make()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+    _, info = env.reset(seed=0)
+    ended = False
+    while not ended:
+        _, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+        ended = terminated or truncated
+    assert not info["action_mask"].any()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+# Who plays.
+
+
+def test_every_seat_is_the_learners_as_often() -> None:
+    lanes = SeatLanes(training_rules(), "tiny", 12, COIN)
+    lanes.reset(seed=0)
+    assert np.bincount(lanes.seat).tolist() == [4, 4, 4]
+    before = lanes.seat.copy()
+    lanes.reset()
+    assert np.array_equal(lanes.seat, (before + lanes.batch.episodes) % 3)
+    firsts = {make().reset(seed=seed)[1]["seat"] for seed in range(12)}
+    assert firsts == {0, 1, 2}
+
+
+def test_a_fixed_seat_is_kept() -> None:
+    env = make_vec(4, seat=2)
+    assert all((told[4]["seat"] == 2).all() for told in play(env, 60))
+
+
+def seated(order: str, opponents: Any, players: int = 4, lanes: int = 200) -> Any:
+    """Numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
+    table = SeatLanes(training_rules(num_players=players), "classic", lanes, opponents, order=order)
+    table.reset(seed=1)
+    numbers = table.seating.numbers[:, :players]
+    assert (numbers[np.arange(lanes), table.seat] == LEARNER).all()
+    return np.stack([np.roll(row, -seat)[1:] for row, seat in zip(numbers, table.seat, strict=True)])
+
+
+def test_opponents_sit_clockwise_from_the_learner() -> None:
+    assert (seated("clockwise", [COIN, Picker(), COIN], lanes=8) == [0, 1, 0]).all()
+    assert (seated("clockwise", COIN, lanes=8) == 0).all()
+
+
+def test_opponents_are_shuffled_every_game() -> None:
+    rows = seated("shuffled", [COIN, Picker(), Picker()], lanes=60)
+    assert (np.sort(rows) == [0, 1, 2]).all()
+    assert len(np.unique(rows, axis=0)) == 6
+
+
+def test_opponents_are_drawn_for_every_seat() -> None:
+    rows = seated("drawn", [COIN, Picker()], lanes=60)
+    assert len(np.unique(rows, axis=0)) == 8
+
+
+def test_a_policy_answers_for_all_lanes_at_once() -> None:
+    policy = Picker()
+    env = make_vec(32, opponents=[policy, COIN], seat=0)
+    env.reset(seed=0)
+    assert policy.calls[0] == (env.lanes.batch.records["starter"] == 1).sum() > 1
+    assert policy.seats == {1}
+
+
+@pytest.mark.parametrize("answer", [10**6, -1, 0.5])
+def test_a_policy_that_answers_wrongly_is_named(answer: float) -> None:
+    class Wrong:
+        def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+            return np.full(len(seats), answer)
+
+    with pytest.raises(ValueError, match="Wrong"):
+        make_vec(2, opponents=Wrong()).reset(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"opponents": [COIN]}, "1 opponents, but num_players=3"),
+        ({"opponents": [], "opponent_order": "drawn"}, "at least one"),
+        ({"opponents": 7}, "opponent=7"),
+        ({"opponents": "no such bot"}, "no such bot"),
+        ({"opponent_order": "sideways"}, "opponent_order='sideways'"),
+        ({"seat": 3}, "seat=3"),
+        ({"seat": True}, "seat=True"),
+        ({"illegal_action": "ignore"}, "illegal_action='ignore'"),
+        ({"observation": "pixels"}, "observation='pixels'"),
+        ({"reward": "fame"}, "reward='fame'"),
+        ({"preset": "chess"}, "preset='chess'"),
+        ({"fortify": "never"}, "fortify='never'"),
+        ({"oponents": COIN}, "oponents"),
+        ({"render_mode": "smell"}, "render_mode='smell'"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gym_env.RiskEnv(**{**QUICK, **arguments})
+
+
+# Resets, copies, drawing.
+
+
+def test_some_lanes_can_be_reset() -> None:
+    env = make_vec(4)
+    play(env, 10)
+    before, episodes = env.lanes.batch.records.copy(), env.lanes.batch.episodes.copy()
+    chosen = np.array([False, True, False, True])
+    env.reset(options={"reset_mask": chosen})
+    assert np.array_equal(env.lanes.batch.episodes > episodes, chosen)
+    assert all((env.lanes.batch.records[lane] == before[lane]) != chosen[lane] for lane in range(4))
+    with pytest.raises(ValueError, match="reset_mask"):
+        env.reset(options={"reset_mask": [1, 2]})
+
+
+def test_a_reset_to_a_position() -> None:
+    env = make(seat=1)
+    game = Game(env.lanes.rules, "tiny", seed=8)
+    play_until(game, 1)
+    for _ in range(2):  # the chance is that of the seed, not of the text
+        observation, info = env.reset(seed=3, options={"position": game.to_text()})
+        np.testing.assert_array_equal(observation, game.observe(1))
+        np.testing.assert_array_equal(info["action_mask"], game.action_mask())
+        assert env.game.record.random == Game.from_position(game.to_text(), game.rules, game.board, 3).record.random
+    with pytest.raises(ValueError, match="instead of"):
+        env.reset(options={"position": Game("capital", "tiny", seed=1).to_text()})
+    with pytest.raises(ValueError, match="'seed'"):
+        env.reset(options={"seed": 3})
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+@pytest.mark.parametrize("vector", [False, True])
+def test_copies_go_on_by_themselves(duplicate: Any, vector: bool) -> None:
+    env = make_vec(3) if vector else make()
+    _, info = env.reset(seed=4)
+    other = duplicate(env)
+    for _ in range(25):
+        told = [each.step(info["action_mask"].argmax(axis=-1)) for each in (env, other)]
+        assert gymnasium.utils.env_checker.data_equivalence(told[0], told[1], exact=True)
+        info = told[0][4]
+        if not vector and not info["action_mask"].any():
+            return
+    env.step(info["action_mask"].argmax(axis=-1))
+    assert other.lanes.batch.records.tobytes() != env.lanes.batch.records.tobytes()
+
+
+def test_drawing() -> None:
+    assert "Round" in make_reset("ansi").render()
+    pixels = make_reset("rgb_array").render()
+    assert pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[2] == 3
+    window = make_reset("human")
+    assert window.render() is None
+    window.close()
+    window.close()
+    env = make_vec(2, render_mode="ansi")
+    env.reset(seed=0)
+    assert len(env.render()) == 2
+
+
+def make_reset(render_mode: str) -> Any:
+    env = make(render_mode=render_mode)
+    env.reset(seed=0)
+    return env

@@ -1,0 +1,83 @@
+"""Observations: codes of counts, and the documentation generated from the columns."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from risk_env import Game, Rules
+from risk_env.core import entry
+from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS
+from risk_env.core.types import MAX_SEATS
+from risk_env.game import count_codes
+
+PAGE = Path(__file__).parents[1] / "docs" / "observation.md"
+GENERATOR = PAGE.with_name("generate.py")
+
+
+def test_counts_are_exact_to_32_monotone_and_saturate() -> None:
+    assert [entry.code_of_count(count) for count in range(33)] == list(range(33))
+    counts = sorted({*range(5000), *(2**k + d for k in range(5, 31) for d in (-1, 0, 1)), 2**31 - 1})
+    codes = [entry.code_of_count(count) for count in counts]
+    assert codes == sorted(codes)
+    assert codes[-1] == 127
+
+
+def test_every_code_has_a_least_count() -> None:
+    least = [count for _, count in count_codes()]
+    assert least == sorted(least)
+    assert least[127] == 7 * 2**26  # 2 ** 28 and three quarters of the way to the next power
+    assert all(entry.code_of_count(count) >= code for code, count in count_codes())
+
+
+def test_page_is_as_generated() -> None:
+    spec = importlib.util.spec_from_file_location("generate", GENERATOR)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.page() == PAGE.read_text(encoding="utf-8"), "run: make docs"
+
+
+def block(view: np.ndarray, name: str) -> np.ndarray:
+    """A block of the globals of a structured observation, as codes."""
+    first = 0
+    for block_name, width, _ in GLOBAL_BLOCKS:
+        if block_name == name:
+            return np.rint(view["globals"][first : first + width] * 127).astype(int)
+        first += width
+    raise KeyError(name)
+
+
+@pytest.mark.parametrize("seat", range(3))
+def test_a_view_says_what_is_the_case(seat: int) -> None:
+    game = Game(Rules.preset("classic", 3, setup="random"), seed=3)
+    view = game.observe(seat, "structured")
+    troops = np.rint(view["territories"][:, :MAX_SEATS] * 127).astype(int)
+    for territory, (owner, count) in enumerate(zip(game.owner, game.troops, strict=True)):
+        assert troops[territory].nonzero()[0].tolist() == [(owner - seat) % 3]
+        assert troops[territory, (owner - seat) % 3] == count
+    assert block(view, "turn").tolist().index(1) == (game.turn - seat) % 3
+    assert block(view, "territories")[:3].sum() == 42
+    assert block(view, "troops")[0] == entry.code_of_count(int(game.troops[game.owner == seat].sum()))
+    assert block(view, "phase")[game.phase] == 1
+
+
+def test_own_cards_are_seen_and_others_are_not() -> None:
+    position = """risk_env game 1
+rules: preset=classic, num_players=3, setup=random
+map: tiny
+phase: ATTACK
+hand 0: {first}
+hand 1: {second}
+[territories]
+"""
+    game = Game(Rules.preset("classic", 3, setup="random"), "tiny", seed=1)
+    names = game.board.territories
+    lines = "".join(f"{name}: player {t % 3}, 3 troops\n" for t, name in enumerate(names))
+    game = Game.from_text(position.format(first=names[0], second=names[1]) + lines)
+    column = [name for name, _ in TERRITORY_COLUMNS].index("own_card")
+    for seat in range(3):
+        cards = game.observe(seat, "structured")["territories"][:, column].nonzero()[0].tolist()
+        assert cards == ([seat] if seat < 2 else [])
+    assert block(game.observe(2, "structured"), "cards")[:3].tolist() == [0, 1, 1]

@@ -1,0 +1,649 @@
+"""The PettingZoo door: its own tests on every preset and player count, and every way in which a part ends."""
+
+import copy
+import importlib
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pettingzoo
+import pytest
+from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test, test_save_obs
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from risk_env import Game, GameBatch, IllegalAction, PositionError, Rules, load_map, presets, risk_v0
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.core.types import Phase
+from risk_env.render import window
+from risk_env.rules import preset_players
+from tests.games import Player
+
+test_save_obs.__test__ = False  # PettingZoo's; called below
+
+CASES = [(preset, players) for preset in presets() for players in preset_players(preset)]
+every_game = pytest.mark.parametrize(("preset", "players"), CASES, ids=[f"{name}-{P}" for name, P in CASES])
+
+# What PettingZoo's tests say of every environment with masks that is not on their own lists, and of masks of the dead.
+NOT_OURS = (
+    "Observation is not a NumPy array",
+    "Observation space for each agent probably should be gymnasium.spaces.box",
+    "Action mask numpy array is all zeros",
+)
+
+# On the map tiny: seat 0 is about to attack, and each attack is a blitz that cannot fail.
+LAST_STAND = """
+risk_env game 1
+rules: {rules}
+map: tiny
+phase: ATTACK
+{facts}
+[Woods]
+Ash: player {ash}, 1 troop
+Birch: player 0, 500 troops
+Cedar: player 0, 500 troops
+[Waste]
+Dune: player 0, 500 troops
+Ember: player 0, 500 troops
+Flint: player 2, 1 troop
+"""
+
+
+def last_stand(ash: int = 1, rules: str = "", facts: str = "") -> str:
+    """Seat 2's last territory is Flint; Ash is the last of `ash`."""
+    return LAST_STAND.format(ash=ash, rules=f"attack=blitz{rules}", facts=facts)
+
+
+def blitz_env(**options: Any) -> risk_v0.OrderedEnv:
+    return risk_v0.env(**{"board": "tiny", "attack": "blitz", **options})
+
+
+def quick(preset: str) -> str:
+    """A set-up of the preset that asks little or nothing."""
+    return "chart" if preset == "basic_training" else "random"
+
+
+def number(env: Any, words: str) -> int:
+    """The number of the action of these words."""
+    return env.unwrapped.game.parse_action(words)
+
+
+@contextmanager
+def no_warning_of_ours() -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    ours = [str(w.message) for w in caught if not str(w.message).startswith(NOT_OURS)]
+    assert not ours
+
+
+class Fighter:
+    """Plays an environment to its end: mostly attacks, and answers None for the dead."""
+
+    def __init__(self, seed: int, temper: float = 0.9) -> None:
+        self.player = Player(random.Random(seed), temper)
+
+    def __call__(self, env: Any) -> int | None:
+        observation, _, terminated, truncated, _ = env.last()
+        if terminated or truncated:
+            return None
+        game = env.unwrapped.game
+        legal = np.flatnonzero(observation["action_mask"]).tolist()
+        return self.player.choose(game.record, game.tables, legal)
+
+
+def history(env: Any, choose: Callable[[Any], int | None], most: int = 100_000) -> list[Any]:
+    """What every agent was told, and did, to the end."""
+    told = []
+    for agent in env.agent_iter(most):
+        observation, reward, terminated, truncated, info = env.last()
+        action = choose(env)
+        told.append((agent, flat(observation), reward, terminated, truncated, flat(info), action))
+        env.step(action)
+    return told
+
+
+def flat(value: Any) -> Any:
+    """A comparable copy of an observation or an info."""
+    if isinstance(value, dict):
+        return {key: flat(part) for key, part in value.items()}
+    return value.tobytes() if isinstance(value, np.ndarray) else value
+
+
+# ------------------------------------------------------------------------------------------ PettingZoo's own tests
+
+
+@every_game
+def test_api(preset: str, players: int) -> None:
+    with no_warning_of_ours():
+        api_test(risk_v0.env(preset, players), num_cycles=12)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_api_of_structured_views(preset: str) -> None:
+    with no_warning_of_ours():
+        api_test(risk_v0.env(preset, preset_players(preset)[0], observation="structured"), num_cycles=12)
+
+
+@every_game
+def test_api_past_the_end_of_a_game(preset: str, players: int) -> None:
+    with no_warning_of_ours():
+        api_test(risk_v0.raw_env(preset, players, max_rounds=1, attack="blitz", setup=quick(preset)), num_cycles=150)
+
+
+@every_game
+def test_seed(preset: str, players: int) -> None:
+    seed_test(lambda: risk_v0.env(preset, players), num_cycles=40)
+
+
+@every_game
+def test_save_observations(preset: str, players: int) -> None:
+    with no_warning_of_ours():
+        test_save_obs(risk_v0.env(preset, players))
+
+
+@every_game
+def test_performance(preset: str, players: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100))
+    module = sys.modules[performance_benchmark.__module__]
+    monkeypatch.setattr(module, "time", type("Clock", (), {"time": staticmethod(lambda: next(clock))}))
+    performance_benchmark(risk_v0.env(preset, players))
+
+
+@every_game
+def test_render(preset: str, players: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from risk_env import render
+
+    monkeypatch.setattr(render, "draw_rgb", partial(render.draw_rgb, width=100))
+    monkeypatch.setattr(window, "Window", partial(window.Window, width=100))
+    monkeypatch.setitem(risk_v0.raw_env.metadata, "render_fps", 10_000)
+    render_test(partial(risk_v0.env, preset, players))
+
+
+# ------------------------------------------------------------------------------------------ whole games
+
+
+@every_game
+def test_the_same_seed_gives_the_same_game_past_eliminations(preset: str, players: int) -> None:
+    options = {"attack": "blitz", "max_rounds": 20, "setup": quick(preset)}
+    envs = [risk_v0.env(preset, players, **options) for _ in range(2)]
+    for env in envs:
+        env.reset(seed=players)
+    one, other = (history(env, Fighter(players)) for env in envs)
+    assert one == other
+    ended = [told for told in one if told[6] is None]
+    assert len(ended) == players
+
+
+@every_game
+def test_the_ends_of_a_game_add_up(preset: str, players: int) -> None:
+    env = risk_v0.env(preset, players, attack="blitz", max_rounds=20, setup=quick(preset))
+    env.reset(seed=1)
+    ends = {told[0]: told[2:6] for told in history(env, Fighter(1)) if told[6] is None}
+    game = env.unwrapped.game
+    assert set(ends) == set(env.possible_agents)
+    assert game.is_over
+    assert not env.agents
+    places = [ends[agent][3]["placement"] for agent in env.possible_agents]
+    assert places == game.placements().tolist()
+    for seat, agent in enumerate(env.possible_agents):
+        reward, terminated, truncated, _ = ends[agent]
+        assert terminated != truncated
+        assert truncated == (game.truncated and bool(game.alive[seat]))
+        assert reward == (0 if truncated else game.returns()[seat])
+    if not game.truncated:
+        assert sum(end[0] for end in ends.values()) == pytest.approx(0)
+
+
+@every_game
+def test_the_same_games_through_every_door(preset: str, players: int) -> None:
+    """Two episodes of a seed, as the environment, a Game and lane 0 of a GameBatch play them."""
+    options = {"attack": "blitz", "max_rounds": 2}
+    env = risk_v0.raw_env(preset, players, **options)
+    rules = Rules.preset(preset, players, **options)
+    batch = GameBatch(rules, num_games=1, seed=7, autoreset=False)
+    for episode in range(2):
+        env.reset(seed=7 if episode == 0 else None)
+        play_beside(env, Game(rules, seed=7, episode=episode), batch)
+
+
+def play_beside(env: risk_v0.raw_env, game: Game, batch: GameBatch) -> None:
+    """Play the environment, a game and a batch together to the end of the game."""
+    view, mask, seat = batch.reset()
+    choose = Fighter(3)
+    paid = dict.fromkeys(env.possible_agents, 0.0)
+    while not game.is_over:
+        observation, _, terminated, truncated, info = env.last()
+        if terminated or truncated:
+            env.step(None)
+            continue
+        assert env.agent_selection == f"player_{game.seat}" == f"player_{seat[0]}"
+        assert env.game.records.tobytes() == game.records.tobytes() == batch.records.tobytes()
+        assert (observation["observation"] == view[0].astype(np.float32) / MOST_CODE).all()
+        assert (observation["observation"] == game.observe(game.seat)).all()
+        assert (observation["action_mask"] == mask[0]).all()
+        assert info["action_mask"] is observation["action_mask"]
+        action = choose(env)
+        env.step(action)
+        game.step(action)
+        view, mask, seat, reward, terminated, truncated = batch.step(np.array([action]))
+        for number, agent in enumerate(env.possible_agents):
+            ends = terminated[0, number], truncated[0, number]
+            if agent in env.rewards:
+                assert env.rewards[agent] == pytest.approx(reward[0, number])
+                assert (env.terminations[agent], env.truncations[agent]) == ends
+            paid[agent] += env.rewards.get(agent, 0.0)
+    assert list(paid.values()) == pytest.approx(game.returns().tolist())
+    assert batch.game_over[0]
+
+
+@pytest.mark.parametrize("reward", ["win", "placement"])
+def test_rewards_are_those_of_the_batch(reward: str) -> None:
+    rules = Rules.preset("classic", 4, attack="blitz", setup="random", max_rounds=40)
+    options = {"attack": "blitz", "setup": "random", "max_rounds": 40}
+    env = risk_v0.env("classic", 4, reward=reward, **options)
+    batch = GameBatch(rules, num_games=1, seed=5, autoreset=False, reward=reward)
+    env.reset(seed=5)
+    batch.reset()
+    choose = Fighter(5)
+    got, due = np.zeros(4), np.zeros(4)
+    for agent in env.agent_iter():
+        action = choose(env)
+        if action is None:
+            got[env.possible_agents.index(agent)] = env.last()[1]
+        else:
+            due += batch.step(np.array([action]))[3][0]
+        env.step(action)
+    assert due.any()
+    assert got == pytest.approx(due)
+
+
+# ------------------------------------------------------------------------------------------ each way to end
+
+
+def test_a_seat_that_dies_is_paid_and_leaves_at_that_step() -> None:
+    env = blitz_env()
+    env.reset(seed=0, options={"position": last_stand()})
+    env.step(number(env, "attack Ember > Flint"))
+    assert env.agent_selection == "player_2"
+    assert env.terminations == {"player_0": False, "player_1": False, "player_2": True}
+    assert not any(env.truncations.values())
+    assert env.rewards == {"player_0": 0, "player_1": 0, "player_2": -0.5}
+    observation, reward, terminated, truncated, info = env.last()
+    assert (reward, terminated, truncated) == (-0.5, True, False)
+    assert (info["winner"], info["placement"], info["rounds"]) == (-1, 3, 1)
+    assert not observation["action_mask"].any()
+    assert not info["action_mask"].any()
+    with pytest.raises(ValueError, match="None"):
+        env.step(0)
+    env.step(None)
+    assert env.agents == ["player_0", "player_1"]
+    assert env.agent_selection == "player_0"
+    assert env.rewards == {"player_0": 0, "player_1": 0}
+    assert env.last()[0]["action_mask"].any()
+
+
+def test_who_has_fallen_in_a_position_takes_no_part() -> None:
+    env = blitz_env()
+    env.reset(seed=0, options={"position": last_stand(ash=2, facts="fallen: 1")})
+    assert env.agents == ["player_0", "player_2"]
+    assert set(env.rewards) == set(env.infos) == {"player_0", "player_2"}
+
+
+def test_a_win_ends_the_game_for_all() -> None:
+    env = blitz_env()
+    env.reset(seed=0, options={"position": last_stand()})
+    env.step(number(env, "attack Ember > Flint"))
+    env.step(None)
+    while env.unwrapped.game.phase != Phase.ATTACK:
+        env.step(number(env, "done"))
+    env.step(number(env, "attack Birch > Ash"))
+    assert env.terminations == {"player_0": True, "player_1": True}
+    assert env.rewards == {"player_0": 1, "player_1": -0.5}
+    ends = {agent: env.infos[agent] for agent in env.agents}
+    assert [(end["winner"], end["placement"], end["rounds"]) for end in ends.values()] == [(0, 1, 1), (0, 2, 1)]
+    for _ in range(2):
+        env.step(None)
+    assert not env.agents
+    assert list(env.agent_iter()) == []
+
+
+def test_a_mission_fulfilled_by_anothers_act_wins() -> None:
+    """Seat 0 destroys seat 2, which seat 1's mission asks for (RULES 8.2)."""
+    missions = "mission 0: {1}\nmission 1: {2}\nmission 2: {0}".format(*destroy_missions())
+    rules = ", victory=mission, setup=deal"
+    env = blitz_env(preset="classic", victory="mission", setup="deal")
+    env.reset(seed=0, options={"position": last_stand(rules=rules, facts=missions)})
+    env.step(number(env, "attack Ember > Flint"))
+    assert env.rewards == {"player_0": -0.5, "player_1": 1, "player_2": -0.5}
+    assert all(env.terminations.values())
+    assert {env.infos[agent]["winner"] for agent in env.agents} == {1}
+    assert [env.infos[agent]["placement"] for agent in env.agents] == [2, 1, 3]
+
+
+def destroy_missions() -> list[int]:
+    """Numbers of the missions to destroy seat 0, 1, ..."""
+    return [number for number, mission in enumerate(load_map("tiny").missions) if mission.kind == "destroy"]
+
+
+@pytest.mark.parametrize("reward", ["win", "placement"])
+def test_truncation_pays_nothing_and_terminates_nobody(reward: str) -> None:
+    env = risk_v0.env(setup="random", max_rounds=1, reward=reward)
+    env.reset(seed=0)
+    told = history(env, Fighter(0, temper=0))
+    ends = [entry for entry in told if entry[6] is None]
+    assert {entry[0] for entry in ends} == set(env.possible_agents)
+    for _, _, paid, terminated, truncated, info, _ in ends:
+        assert (paid, terminated, truncated) == (0, False, True)
+        assert (info["winner"], info["rounds"]) == (-1, 1)
+    assert sorted(info["placement"] for *_, info, _ in ends)[0] == 1
+
+
+def test_the_dead_are_paid_by_their_place() -> None:
+    env = blitz_env(reward="placement")
+    env.reset(seed=0, options={"position": last_stand()})
+    env.step(number(env, "attack Ember > Flint"))
+    assert env.last()[1] == -1
+
+
+# ------------------------------------------------------------------------------------------ masks and errors
+
+
+@every_game
+def test_the_mask_is_what_step_accepts(preset: str, players: int) -> None:
+    env = risk_v0.env(preset, players, setup=quick(preset))
+    env.reset(seed=2)
+    choose, phases = Fighter(2, temper=0.3), set()
+    for moment, _ in enumerate(env.agent_iter(12 * players)):
+        if moment >= 11 * players - 10 and env.unwrapped.game.phase not in phases and len(phases) < 3:
+            phases.add(env.unwrapped.game.phase)
+            try_every_action(env)
+        env.step(choose(env))
+    assert phases
+
+
+def try_every_action(env: Any) -> None:
+    """Every action number and those beside them: what is refused leaves all as it was."""
+    mask, before = env.last()[0]["action_mask"], pickle.dumps(env.unwrapped.game)
+    legal = np.flatnonzero(mask)
+    for action in {-1, len(mask), 2**70, *range(len(mask))} - set(legal.tolist()):
+        with pytest.raises(IllegalAction):
+            env.step(action)
+    assert pickle.dumps(env.unwrapped.game) == before
+    assert env.last()[0]["action_mask"] is mask
+    for action in legal[:: max(1, len(legal) // 3)]:
+        copy.deepcopy(env).step(action)
+
+
+@pytest.mark.parametrize("action", [1.0, True, None, "nonsense", np.float32(2), [3]])
+def test_what_is_no_number_is_refused(action: Any) -> None:
+    env = risk_v0.env()
+    env.reset(seed=0)
+    with pytest.raises(IllegalAction, match="CLAIM"):
+        env.step(action)
+    assert not env.unwrapped.game.actions
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.int32, np.int64, np.uint16])
+def test_any_whole_number_is_an_action(kind: type) -> None:
+    env = risk_v0.env()
+    env.reset(seed=0)
+    env.step(kind(3))
+    assert env.unwrapped.game.owner[3] >= 0
+
+
+def test_all_masks_but_one_are_zero() -> None:
+    env = risk_v0.env("classic", 4, attack="blitz", setup="random", max_rounds=2)
+    env.reset(seed=1)
+    choose = Fighter(1)
+    for agent in env.agent_iter(200):
+        for other in env.agents:
+            asked = other == agent and not env.terminations[agent] and not env.truncations[agent]
+            assert env.observe(other)["action_mask"].any() == env.infos[other]["action_mask"].any() == asked
+        env.step(choose(env))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"preset": "clasic"}, "clasic"),
+        ({"preset": "two_player"}, "num_players"),
+        ({"num_players": 7}, "num_players"),
+        ({"render_mode": "svg"}, "render_mode"),
+        ({"reward": "score"}, "reward"),
+        ({"observation": "pixels"}, "observation"),
+        ({"max_rounds": 0}, "max_rounds"),
+        ({"fortifi": "free"}, "fortifi"),
+    ],
+)
+def test_a_wrong_option_is_named(options: dict[str, Any], name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        risk_v0.env(**options)
+
+
+def test_calls_in_the_wrong_order() -> None:
+    raw = risk_v0.raw_env()
+    with pytest.raises(RuntimeError, match="reset"):
+        raw.step(0)
+    with pytest.raises(RuntimeError, match="reset"):
+        raw.last()
+    env = risk_v0.env()
+    assert isinstance(env, OrderEnforcingWrapper)
+    for call in (env.last, env.render, env.state, partial(env.step, 0), partial(env.observe, "player_0")):
+        with pytest.raises(AttributeError, match="reset"):
+            call()
+    env.reset()
+    with pytest.raises(ValueError, match=r"agent='player_9' must be one of 'player_0'"):
+        env.observe("player_9")
+
+
+# ------------------------------------------------------------------------------------------ seeds and positions
+
+
+def test_episodes_of_a_seed() -> None:
+    env = risk_v0.env(setup="random")
+    games = []
+    for seed in (3, None, None, 3, None):
+        env.reset(seed=seed)
+        games.append(env.unwrapped.game.to_bytes())
+    assert games[:2] == games[3:]
+    assert len(set(games)) == 3
+    others = [risk_v0.env(setup="random") for _ in range(2)]
+    for other in others:
+        other.reset()
+    assert others[0].unwrapped.game != others[1].unwrapped.game
+
+
+def test_a_position_is_played_on_with_the_chance_of_seed_and_episode() -> None:
+    env = risk_v0.env(max_rounds=5, setup="random")
+    env.reset(seed=1)
+    text = env.unwrapped.game.to_text()
+    chances = []
+    for seed in (1, None, 1, 2):
+        env.reset(seed=seed, options={"position": text})
+        assert env.unwrapped.game.rules.max_rounds == 5
+        assert env.unwrapped.game.phase == Phase.DRAFT
+        chances.append(int(env.unwrapped.game.record.random))
+    assert chances[0] == chances[2]
+    assert len(set(chances)) == 3
+    env.reset(options={"position": text.replace("max_rounds=5", "max_rounds=7").rpartition("checksum")[0]})
+    assert env.unwrapped.game.rules.max_rounds == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "problem"),
+    [
+        ({}, "nonsense", "risk_env game 1"),
+        ({"fortify": "free"}, last_stand(), "fortify='connected' instead of 'free'"),
+        ({"board": "classic"}, last_stand(), "map"),
+        ({}, last_stand(facts="winner: 1").replace("ATTACK", "OVER"), "over"),
+    ],
+)
+def test_a_position_that_does_not_fit(options: dict[str, Any], text: str, problem: str) -> None:
+    env = blitz_env(**options)
+    env.reset(seed=1)
+    before = env.unwrapped.game.to_bytes()
+    with pytest.raises((ValueError, PositionError), match=problem):
+        env.reset(seed=2, options={"position": text})
+    assert env.unwrapped.game.to_bytes() == before
+
+
+# ------------------------------------------------------------------------------------------ what is seen
+
+
+@every_game
+def test_the_structured_view_is_the_flat_one(preset: str, players: int) -> None:
+    flat_env, structured = (risk_v0.env(preset, players, observation=form) for form in ("flat", "structured"))
+    for env in (flat_env, structured):
+        env.reset(seed=4)
+    choose = Fighter(4)
+    for agent in flat_env.agent_iter(40):
+        for who in flat_env.agents:
+            view, parts = flat_env.observe(who)["observation"], structured.observe(who)["observation"]
+            assert structured.observation_space(who).contains(structured.observe(who))
+            assert flat_env.observation_space(who).contains(flat_env.observe(who))
+            assert parts["territories"].shape[1] == TERRITORY_WIDTH
+            assert (np.concatenate([parts["territories"].ravel(), parts["globals"]]) == view).all()
+        assert structured.agent_selection == agent
+        action = choose(flat_env)
+        flat_env.step(action)
+        structured.step(action)
+
+
+@every_game
+def test_state_is_what_all_see_together(preset: str, players: int) -> None:
+    env = risk_v0.env(preset, players, attack="blitz", max_rounds=3)
+    env.reset(seed=5)
+    choose = Fighter(5)
+    for _ in env.agent_iter(60):
+        state = env.state()
+        assert env.state_space.contains(state)
+        views = [env.observe(agent)["observation"] for agent in env.possible_agents]
+        assert (state.reshape(players, -1) == views).all()
+        env.step(choose(env))
+
+
+def test_what_was_handed_out_is_never_written_again() -> None:
+    env = risk_v0.env(attack="blitz", setup="random", max_rounds=3)
+    env.reset(seed=6)
+    held, choose = [], Fighter(6)
+    for _ in env.agent_iter():
+        observation, *_, info = env.last()
+        seen = (observation["observation"], observation["action_mask"], info["action_mask"], env.state())
+        held.append((seen, [array.copy() for array in seen]))
+        env.step(choose(env))
+    assert len(held) > 50
+    for arrays, copies in held:
+        for array, at_the_time in zip(arrays, copies, strict=True):
+            assert (array == at_the_time).all()
+
+
+def test_secret_headquarters_are_not_drawn() -> None:
+    env = risk_v0.env("capital", 3, render_mode="ansi", initial_troops=14)
+    env.reset(seed=0)
+    choose, marks = Fighter(0), set()
+    while env.unwrapped.game.round < 1:
+        scene = env.unwrapped.game.scene()
+        assert scene.headquarters == ()
+        marks.add("#" in env.render())
+        env.step(choose(env))
+    assert marks == {False}
+    assert len(env.unwrapped.game.scene().headquarters) == 3
+    assert "# headquarters" in env.render()
+
+
+def test_scenes_show_a_battle_only_while_it_lasts() -> None:
+    env = risk_v0.env("classic", 3, setup="random", expert=True, max_rounds=4)
+    env.reset(seed=3)
+    choose, seen = Fighter(3), set()
+    for _ in env.agent_iter(600):
+        game = env.unwrapped.game
+        scene, record = game.scene(), game.record
+        seen.add(scene.phase)
+        battle = scene.phase in ("ATTACK_DICE", "DEFEND", "REROLL", "COMMANDER", "OCCUPY")
+        assert scene.attack == ((record.source, record.target) if battle else None)
+        if scene.dice is not None:
+            assert [len(dice) for dice in scene.dice] == record.chosen_dice.tolist()
+        assert (scene.dice is not None) == (scene.phase in ("REROLL", "COMMANDER", "OCCUPY"))
+        assert scene.hand_sizes == tuple(game.hand_size(seat) for seat in range(3))
+        env.step(choose(env))
+    assert {"ATTACK_DICE", "DEFEND", "OCCUPY", "COMMANDER", "DRAFT", "FORTIFY_FROM"} <= seen
+
+
+def test_the_window_follows_the_game_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "Window", partial(window.Window, width=100))
+    monkeypatch.setitem(risk_v0.raw_env.metadata, "render_fps", 10_000)
+    env = risk_v0.env(render_mode="human")
+    env.reset(seed=0)
+    env.step(0)
+    assert env.unwrapped._window.is_open
+    other = copy.deepcopy(env)
+    assert other.unwrapped._window is None
+    env.close()
+    env.close()
+    assert env.unwrapped._window is None
+
+
+# ------------------------------------------------------------------------------------------ copies, registry
+
+
+@pytest.mark.parametrize("make", [risk_v0.env, risk_v0.raw_env], ids=["env", "raw_env"])
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_by_itself(make: Callable[..., Any], twin: Callable[[Any], Any]) -> None:
+    env = make("classic", 3, attack="blitz", setup="random", max_rounds=20)
+    env.reset(seed=8)
+    start = Fighter(8)
+    for _ in range(60):
+        env.step(start(env))
+    other, before = twin(env), env.unwrapped.game.to_bytes()
+    told = history(other, Fighter(9))
+    assert env.unwrapped.game.to_bytes() == before
+    assert history(env, Fighter(9)) == told
+    assert other.unwrapped.game.log == env.unwrapped.game.log
+    for ended in (env, other):
+        ended.reset()
+    assert env.unwrapped.game == other.unwrapped.game
+
+
+def test_a_copy_of_the_dead_waiting() -> None:
+    env = blitz_env()
+    env.reset(seed=0, options={"position": last_stand()})
+    env.step(number(env, "attack Ember > Flint"))
+    other = pickle.loads(pickle.dumps(env))
+    for one in (env, other):
+        one.step(None)
+        assert one.agent_selection == "player_0"
+        assert one.last()[0]["action_mask"].any()
+
+
+def test_a_copy_before_the_first_game() -> None:
+    env = risk_v0.env()
+    other = copy.deepcopy(env)
+    env.reset()
+    other.reset()
+    assert env.unwrapped.game == other.unwrapped.game
+
+
+def test_registered_with_pettingzoo() -> None:
+    for name in ("risk_env/risk_v0", "risk_env/risk-v0", "risk_env/risk"):
+        env = pettingzoo.make("aec", name, preset="two_player", num_players=2)
+        assert env.possible_agents == ["player_0", "player_1"]
+    assert pettingzoo.spec("aec", "risk_env/risk_v0").version == 0
+    with no_warning_of_ours():
+        importlib.reload(importlib.import_module("risk_env.risk_v0"))
+
+
+def test_the_name() -> None:
+    assert str(risk_v0.env()) == str(risk_v0.raw_env()) == risk_v0.raw_env.metadata["name"] == "risk_v0"
+    assert not risk_v0.raw_env.metadata["is_parallelizable"]
+
+
+def test_importing_risk_env_loads_no_pettingzoo() -> None:
+    code = "import sys, risk_env; sys.exit('pettingzoo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

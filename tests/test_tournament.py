@@ -1,0 +1,599 @@
+"""The tournament: fair schedules, games that do not depend on how they are run, ratings, and bad agents survived."""
+
+import csv
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.tournament import sprt
+from agents.tournament.analysis import summarise
+from agents.tournament.block import Block
+from agents.tournament.cli import main as tournament
+from agents.tournament.cli import replay, show_agents
+from agents.tournament.jobs import chunks, play
+from agents.tournament.loading import compiled_bot, make_setting, split_agents
+from agents.tournament.match import play_single
+from agents.tournament.players import Cast
+from agents.tournament.ratings import POINTS, Rankings, rates, ratings
+from agents.tournament.records import RecordError, read_records, write_records
+from agents.tournament.report import PLOTS, picture, write_report
+from agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult, final_places, winner_of_forfeit
+from agents.tournament.running import conduct
+from agents.tournament.schedule import duel_pairings, pairings
+from agents.tournament.setting import Setting
+from agents.tournament.store import Store
+from risk_env.game import Game
+from risk_env.rules import Rules
+
+ROOT = Path(__file__).parent.parent
+PLAYERS = ROOT / "tests" / "players.py"
+FIRST, BOLD, LAZY = (f"{PLAYERS}:{name}" for name in ("FIRST", "BOLD", "LAZY"))
+FAST = {"attack": "blitz", "defender_dice": "max"}
+
+
+def rules_for(players: int, rounds: int = 6) -> Rules:
+    return Rules.preset("classic", num_players=players, max_rounds=rounds, **FAST)
+
+
+def setting_of(*agents: str, players: int = 3, rounds: int = 6, **options: object) -> Setting:
+    return make_setting(agents, rules_for(players, rounds), **options)
+
+
+def timeless(results: list[GameResult]) -> list[GameResult]:
+    """Results in the schedule's order without what depends on the clock."""
+    return sorted((replace(result, seconds=()) for result in results), key=lambda result: result.game)
+
+
+def played(setting: Setting, games: int, jobs: int = 1) -> list[GameResult]:
+    return [result for chunk in chunks(setting, setting.schedule(games), jobs) for result in play(setting, chunk)]
+
+
+# ------------------------------------------------------------------------------------------------ schedule
+
+
+@pytest.mark.parametrize(
+    ("agents", "players", "games_a_deal"), [(2, 2, 2), (3, 3, 6), (2, 3, 3), (5, 3, 6), (4, 4, 8), (6, 6, 12)]
+)
+def test_every_agent_sits_in_every_seat_equally_often_in_every_deal(
+    agents: int, players: int, games_a_deal: int
+) -> None:
+    schedule = pairings(agents, players, 200, seed=1)
+    deals: dict[int, list[tuple[int, ...]]] = {}
+    for pairing in schedule:
+        deals.setdefault(pairing.deal, []).append(pairing.seats)
+    for seatings in deals.values():
+        assert len(set(seatings)) == len(seatings) == games_a_deal
+        for agent in set(seatings[0]):
+            assert len({sum(seats[place] == agent for seats in seatings) for place in range(players)}) == 1
+
+
+@pytest.mark.parametrize(("agents", "players"), [(2, 3), (7, 3), (5, 2), (9, 6), (4, 6), (1, 3)])
+def test_all_agents_play_equally_often_and_meet_all_others(agents: int, players: int) -> None:
+    schedule = pairings(agents, players, 3000, seed=2)
+    line_ups = {pairing.deal: pairing.seats for pairing in schedule}.values()
+    counts = Counter(agent for seats in line_ups for agent in seats)
+    assert len(counts) == agents
+    assert max(counts.values()) - min(counts.values()) <= 1
+    met = Counter((a, b) for seats in line_ups for a in set(seats) for b in set(seats) if a < b)
+    assert len(met) == agents * (agents - 1) // 2
+    assert not met or min(met.values()) > 0.7 * max(met.values())
+
+
+def test_a_schedule_depends_on_its_seed_and_begins_a_longer_one() -> None:
+    long = pairings(7, 4, 500, seed=3)
+    assert pairings(7, 4, 100, seed=3) == long[: len(pairings(7, 4, 100, seed=3))]
+    assert pairings(7, 4, 500, seed=4) != long
+    assert [pairing.game for pairing in long] == list(range(len(long)))
+
+
+def test_a_block_of_the_sequential_test_holds_the_lone_agent_in_every_seat() -> None:
+    block = [pairing.seats for pairing in duel_pairings(3, 1, seed=0)]
+    assert sorted(block) == sorted([(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    assert [pairing.seats for pairing in duel_pairings(2, 1, seed=0)] == [(0, 1), (1, 0)]
+
+
+# ------------------------------------------------------------------------------------------------ results
+
+
+def test_shared_places_are_drawn_for_by_the_seed_and_who_forfeits_is_last() -> None:
+    assert final_places([2, 1, 3], 7) == (2, 1, 3)
+    assert final_places([1, 2, 3], 7, last=0) == (3, 1, 2)
+    drawn = Counter(final_places([1, 1, 1], seed) for seed in range(600))
+    assert len(drawn) == 6
+    assert min(drawn.values()) > 60
+    assert final_places([1, 1, 1], 5) == final_places([1, 1, 1], 5)
+
+
+def test_a_forfeit_is_a_win_only_for_a_sole_survivor() -> None:
+    assert winner_of_forfeit([True, True], 0) == 1
+    assert winner_of_forfeit([True, True, False], 1) == 0
+    assert winner_of_forfeit([True, True, True], 1) == NOBODY
+
+
+# ------------------------------------------------------------------------------------------------ games
+
+
+@pytest.mark.parametrize("players", [2, 3, 5])
+def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
+    setting = setting_of(FIRST, BOLD, players=players, rounds=12, record=True)
+    schedule = setting.schedule(8)[:8]
+    bots = {agent: compiled_bot(entrant.spec) for agent, entrant in enumerate(setting.entrants)}
+    together = list(Block(setting, bots, schedule).play())
+    cast = Cast(setting)
+    alone = [play_single(setting, pairing, cast) for pairing in schedule]
+    assert timeless(together) == timeless(alone)
+    assert {result.ending for result in alone} <= {WON, TRUNCATED}
+    assert all(sum(result.decisions) == len(result.actions) > 0 for result in alone)
+    assert all(turns <= result.rounds + 1 for result in alone for turns in result.turns)
+
+
+def test_lanes_take_the_next_game_when_theirs_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = setting_of(FIRST, BOLD, players=2, rounds=8, record=True)
+    many = played(setting, 40)
+    monkeypatch.setattr("agents.tournament.block.LANES", 3)
+    few = played(setting, 40)
+    assert timeless(few) == timeless(many)
+    assert len(few) == 40
+
+
+def test_an_agent_in_a_process_of_its_own_plays_as_the_compiled_one(tmp_path: Path) -> None:
+    compiled = played(setting_of(FIRST, BOLD, players=2, record=True), 4)
+    hosted = played(setting_of(f"{PLAYERS}:Good", BOLD, players=2, record=True), 4)
+    assert timeless(hosted) == timeless(compiled)
+
+
+def test_the_games_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
+    setting = setting_of(FIRST, BOLD, f"good={PLAYERS}:Good", players=2)
+    found = []
+    for jobs in (1, 2):
+        store = Store.create(tmp_path / f"{jobs}.sqlite", setting)
+        conduct(store, 12, jobs)
+        found.append(timeless(list(store.results())))
+        store.close()
+    assert found[0] == found[1]
+    assert len(found[0]) == 12
+
+
+def test_any_executor_will_do(tmp_path: Path) -> None:
+    setting = setting_of(FIRST, BOLD, players=2)
+    store = Store.create(tmp_path / "games.sqlite", setting)
+    with ThreadPoolExecutor(1) as executor:
+        conduct(store, 10, executor=executor)
+    assert timeless(list(store.results())) == timeless(played(setting, 10))
+    store.close()
+
+
+# ------------------------------------------------------------------------------------------------ bad agents
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [
+        ("Crashing", "crash", "what is a border?"),
+        ("Illegal", "illegal", "-7"),
+        ("Wordy", "crash", "attack everywhere"),
+        ("Hanging", "time", "0.4 s"),
+        ("Dying", "died", "status 3"),
+    ],
+)
+def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, told: str, tmp_path: Path) -> None:
+    setting = setting_of(FIRST, f"bad={PLAYERS}:{name}", players=2, rounds=2, time_limit=0.4)
+    store = Store.create(tmp_path / "games.sqlite", setting)
+    conduct(store, 2)
+    results = list(store.results())
+    store.close()
+    assert len(results) == 2
+    for result in results:
+        bad = result.seats.index(1)
+        assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)
+        assert told in result.forfeit_reason
+        assert (result.winner, result.places[bad]) == (1 - bad, 2)
+    summary = summarise(setting, results)
+    assert summary.forfeited == 2
+    assert summary.agents[-1].forfeits == 2
+    assert any(kind in line and told in line for line in summary.forfeits)
+
+
+def test_a_compiled_bot_without_an_answer_forfeits() -> None:
+    results = played(setting_of(FIRST, LAZY, players=2, record=True), 4)
+    for result in results:
+        assert (result.ending, result.forfeit_kind, result.seats[result.forfeit_seat]) == (FORFEIT, "illegal", 1)
+        assert sum(result.decisions) == len(result.actions) + 1
+
+
+def test_a_bot_that_raises_spoils_only_its_own_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = setting_of(FIRST, BOLD, f"other={BOLD}", players=2)
+    good = played(setting, 12)
+
+    def broken(*arguments: object) -> None:
+        if len(arguments[3]):
+            raise ZeroDivisionError("how?")
+
+    bot = compiled_bot(FIRST)
+    monkeypatch.setattr("agents.tournament.jobs.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("agents.tournament.players.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    for before, after in zip(timeless(good), timeless(played(setting, 12)), strict=True):
+        if 0 in after.seats:
+            assert (after.forfeit_kind, after.seats[after.forfeit_seat]) == ("crash", 0)
+        else:
+            assert after == before
+
+
+def bot_of(spec: str, bot: object, choose: object) -> object:
+    return replace(bot, choose=choose) if spec == FIRST else compiled_bot(spec)
+
+
+def test_what_an_agents_process_is_sent_holds_nothing_hidden() -> None:
+    game = Game(Rules.preset("secret_mission", num_players=3, **FAST), seed=5)
+    rng = random.Random(1)
+    for number in range(400):
+        seat = game.seat
+        shown = game.determinize(seat, 0)
+        assert game.determinize(seat, number).determinize(seat, 0).to_record() == shown.to_record()
+        assert shown.legal_actions().tolist() == game.legal_actions().tolist()
+        game.step(rng.choice(game.legal_actions().tolist()))
+    assert shown.to_record() != game.to_record()
+
+
+@pytest.mark.parametrize("text", ["nobody-of-this-name", f"{PLAYERS}:Nobody", "no/such/file.py:Bot", "cmd:./no-such"])
+def test_an_agent_that_cannot_be_had_is_refused_at_the_start(text: str) -> None:
+    with pytest.raises(ValueError, match="agent"):
+        setting_of(FIRST, text, players=2)
+
+
+def test_two_agents_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="other=first"):
+        setting_of(FIRST, FIRST, players=2)
+
+
+def test_quotes_protect_commas_in_a_list_of_agents() -> None:
+    assert split_agents('random, grower,"cmd:./bot --levels 1,2"') == ["random", "grower", "cmd:./bot --levels 1,2"]
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def test_a_store_gives_back_what_was_put_in(tmp_path: Path) -> None:
+    setting = setting_of(FIRST, BOLD, players=2, record=True)
+    results = played(setting, 6)
+    store = Store.create(tmp_path / "games.sqlite", setting, {"seed": 0})
+    for result in results + results:
+        store.add(result)
+    again = Store.open(store.path)
+    assert (again.setting, again.arguments) == (setting, {"seed": 0})
+    assert timeless(list(again.results(actions=True))) == timeless(results)
+    assert again.count() == (6, 0)
+    with pytest.raises(FileExistsError, match="--resume"):
+        Store.create(store.path, setting)
+    for opened in (store, again):
+        opened.close()
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("not a database at all, but long enough to look like something" * 20)
+    with pytest.raises(ValueError, match="no tournament"):
+        Store.open(tmp_path / "text.sqlite")
+    with pytest.raises(FileNotFoundError):
+        Store.open(tmp_path / "nothing.sqlite")
+
+
+def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
+    setting = setting_of(FIRST, BOLD, LAZY, players=2, record=True)
+    store = Store.create(tmp_path / "games.sqlite", setting)
+    conduct(store, 12)
+    assert write_records(store, tmp_path / "games.jsonl") == 12
+    for record, result in zip(read_records(tmp_path / "games.jsonl"), store.results(), strict=True):
+        game = record.replay()
+        assert game.round == result.rounds
+        if result.ending != FORFEIT:
+            assert final_places(game.placements().tolist(), int(game._chance)) == result.places
+    store.close()
+    lines = (tmp_path / "games.jsonl").read_text().splitlines()
+    facts = json.loads(next(line for line in lines if json.loads(line)["ending"] != FORFEIT))
+    for changes, told in (
+        ({"seed": facts["seed"] + 1}, "line 1"),
+        ({"actions": facts["actions"][:-1]}, "over is False, recorded True"),
+        ({"map_digest": "0" * 64}, "map 0000000000000000, but 'classic' is map"),
+        ({"num_actions": 7}, "recorded with 7 actions"),
+        ({"schema": 99}, "schema 99; this version reads schema 1"),
+    ):
+        (tmp_path / "changed.jsonl").write_text(json.dumps({**facts, **changes}))
+        with pytest.raises(RecordError, match=told):
+            [record.replay() for record in read_records(tmp_path / "changed.jsonl")]
+
+
+# ------------------------------------------------------------------------------------------------ statistics
+
+
+def made_up(strengths: list[float], games: int, players: int, seed: int) -> np.ndarray:
+    """Rankings drawn from a Plackett-Luce model: int (games, players)."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(games):
+        who = rng.permutation(len(strengths))[:players]
+        lots = rng.gumbel(size=players) + np.array(strengths)[who]
+        found.append(who[np.argsort(-lots)])
+    return np.array(found)
+
+
+def test_the_fit_is_that_of_choix() -> None:
+    choix = pytest.importorskip("choix")
+    order = made_up([0.0, 0.5, 1.0, -0.7], 400, 3, seed=1)
+    mine = Rankings(order, 4).fit(prior=0.0)
+    theirs = choix.ilsr_rankings(4, order.tolist(), alpha=0.0)
+    assert mine == pytest.approx(theirs - theirs.mean(), abs=1e-5)
+
+
+def test_weights_count_games_as_often() -> None:
+    order = made_up([0.0, 0.6, -0.4], 100, 3, seed=2)
+    weights = np.random.default_rng(0).integers(0, 3, 100).astype(float)
+    twice = Rankings(np.repeat(order, weights.astype(int), axis=0), 3).fit()
+    assert Rankings(order, 3).fit(weights) == pytest.approx(twice, abs=1e-6)
+
+
+def test_rating_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    strengths = np.array([0.0, 0.4, -0.4])
+    truth = 1500 + POINTS * (strengths - strengths.mean())
+    hits = 0
+    for seed in range(40):
+        order = made_up(strengths.tolist(), 150, 3, seed)
+        _, ends = ratings(Rankings(order, 3), np.arange(150), seed, samples=100)
+        hits += int(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).sum())
+    assert 0.85 <= hits / 120 <= 0.99
+
+
+def test_who_always_wins_has_a_finite_rating() -> None:
+    values, ends = ratings(Rankings(np.array([[0, 1]] * 50), 2), np.arange(50) // 2, 0)
+    assert values[0] - values[1] > 400
+    assert np.isfinite([*values, *ends.reshape(-1)]).all()
+
+
+def test_copies_of_an_agent_in_a_game_are_rated_as_one() -> None:
+    order = made_up([0.0, 0.0, 1.0], 2000, 3, seed=3)
+    merged = np.where(order == 1, 0, np.where(order == 2, 1, 0))
+    strengths = Rankings(merged, 2).fit()
+    assert strengths[1] - strengths[0] == pytest.approx(1.0, abs=0.15)
+
+
+def test_intervals_of_rates_take_games_of_a_deal_as_one() -> None:
+    rng = np.random.default_rng(0)
+    wins = np.repeat(rng.random(100) < 0.5, 6).reshape(100, 6).sum(axis=1, keepdims=True).astype(float)
+    (rate,), ((low, high),) = rates(wins, np.full((100, 1), 6.0), 0)
+    assert low < rate < high
+    assert 0.14 < high - low < 0.26  # of 100 deals; 600 independent games would have 0.08
+
+
+def test_a_rate_that_never_varies_is_still_in_doubt() -> None:
+    (rate,), ((low, high),) = rates(np.zeros((10, 1)), np.full((10, 1), 6.0), 0)
+    assert (rate, low) == (0.0, 0.0)
+    assert 0.2 < high < 0.4
+
+
+def blocks(rng: np.random.Generator, gain: float, number: int) -> np.ndarray:
+    """Scores of blocks of three players: the lone A's wins in 3 games less the lone B's, over 3."""
+    return (rng.binomial(3, (1 + 1.5 * gain) / 3, number) - rng.binomial(3, (1 - 1.5 * gain) / 3, number)) / 3
+
+
+@pytest.mark.parametrize(("gain", "right"), [(0.0, sprt.NO_BETTER), (sprt.GAIN, sprt.BETTER)])
+def test_the_sequential_test_errs_about_as_seldom_as_it_should(gain: float, right: str) -> None:
+    rng = np.random.default_rng(1)
+    verdicts = Counter(sprt.judge(blocks(rng, gain, 6000)).verdict for _ in range(300))
+    assert verdicts[right] / verdicts.total() > 0.92
+    assert verdicts[sprt.OPEN] == 0
+
+
+def test_a_clear_case_is_decided_early_and_later_blocks_do_not_count() -> None:
+    scores = np.full(500, 1.0)
+    verdict = sprt.judge(scores)
+    assert (verdict.verdict, verdict.blocks) == (sprt.BETTER, sprt.LEAST_BLOCKS)
+    scores[100:] = -1.0
+    assert sprt.judge(scores) == verdict
+    assert sprt.judge(scores[:5]).verdict == sprt.OPEN
+
+
+def result_of(game: int, deal: int, seats: tuple[int, ...], places: tuple[int, ...], ending: str = WON) -> GameResult:
+    winner = places.index(1) if ending == WON else NOBODY
+    P = len(seats)
+    return GameResult(game, deal, seats, 1, ending, winner, places, 9, (10,) * P, (5,) * P, (0.01,) * P)
+
+
+def test_a_summary_of_games_worked_out_by_hand() -> None:
+    setting = setting_of(FIRST, BOLD, players=2)
+    results = [
+        result_of(0, 0, (0, 1), (1, 2)),
+        result_of(1, 0, (1, 0), (2, 1)),
+        result_of(2, 1, (0, 1), (2, 1)),
+        result_of(3, 1, (1, 0), (1, 2), TRUNCATED),
+    ]
+    summary = summarise(setting, results)
+    agents = {agent.label: agent for agent in summary.agents}
+    assert (summary.games, summary.deals, summary.won, summary.truncated) == (4, 2, 3, 1)
+    assert (agents["first"].wins, agents["bold"].wins) == (2, 1)
+    assert agents["first"].win_rate.value == 0.5
+    assert agents["bold"].win_rate.value == 0.25
+    assert agents["first"].places == (0.5, 0.5)
+    assert agents["first"].mean_place.value == 1.5
+    assert agents["first"].ms_a_turn == pytest.approx(2.0)
+    assert agents["first"].rating.value == pytest.approx(1500)
+    assert [estimate.value for estimate in summary.seat_win_rate] == [0.25, 0.5]
+    assert [estimate.value for estimate in summary.order_win_rate] == [0.5, 0.25]
+    assert agents["first"].win_rate_by_order == (0.5, 0.5)
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+def run(tmp_path: Path, *arguments: str) -> Path:
+    """The command in this process; the file of the games."""
+    out = tmp_path / "games.sqlite"
+    tournament(["--out", str(out), "--quiet", "--max-rounds", "6", *arguments])
+    return out
+
+
+def test_the_command_plays_tells_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {kind: tmp_path / f"games.{kind}" for kind in ("csv", "json", "html", "jsonl")}
+    run(
+        tmp_path,
+        *("--agents", f"{FIRST},{BOLD}", "--players", "3", "--games", "30"),
+        *("--csv", str(names["csv"]), "--json", str(names["json"])),
+        *("--report", str(names["html"]), "--record", str(names["jsonl"])),
+    )
+    told = capsys.readouterr().out
+    assert "first" in told and "bold" in told and "30 games, 10 deals" in told
+    with open(names["csv"], newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 30
+    assert {row["agents_0"] for row in rows} == {"first", "bold"}
+    facts = json.loads(names["json"].read_text())
+    assert facts["summary"]["games"] == 30
+    assert facts["setting"]["rules"]["attack"] == "blitz"
+    page = names["html"].read_text()
+    assert page.count("<img ") == len(PLOTS) == page.count("data:image/png;base64,")
+    replay([str(names["jsonl"])])
+    assert "30 games replayed" in capsys.readouterr().out
+    replay([str(names["jsonl"]), "--game", "3", "--log", "--board"])
+    told = capsys.readouterr().out
+    assert "chance: starter" in told and "1 game replayed" in told
+    with pytest.raises(ValueError, match="no game 99"):
+        replay([str(names["jsonl"]), "--game", "99"])
+
+
+def test_every_plot_shows_something(tmp_path: Path) -> None:
+    setting = setting_of(FIRST, BOLD, players=2)
+    summary = summarise(setting, played(setting, 8))
+    image = pytest.importorskip("matplotlib.image")
+    for name in PLOTS:
+        (tmp_path / "plot.png").write_bytes(picture(summary, [name], 1))
+        pixels = image.imread(tmp_path / "plot.png")[..., :3]
+        assert min(pixels.shape[:2]) > 300
+        assert 0.005 < (pixels < 0.9).any(axis=2).mean() < 0.9
+    write_report(setting, summary, tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 20_000
+    with pytest.raises(ValueError, match=r"\.html or \.png"):
+        write_report(setting, summary, tmp_path / "report.pdf")
+
+
+def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) -> None:
+    agents = ("--agents", f"{FIRST},{BOLD}")
+    out = run(tmp_path, *agents, "--games", "2")
+    with pytest.raises(ValueError, match=r"--attack 'choice', but .* was begun with None"):
+        tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
+    with pytest.raises(ValueError, match=r"--seed 5, but .* was begun with 0"):
+        tournament(["--resume", str(out), "--seed", "5", "--quiet"])
+    with pytest.raises(FileExistsError, match="--resume"):
+        tournament(["--out", str(out), *agents, "--quiet"])
+    with sqlite3.connect(out) as database:
+        (line,) = database.execute("SELECT setting FROM setting").fetchone()
+        database.execute("UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),))
+    with pytest.raises(ValueError, match="'first' is version '1' now, '0' in"):
+        tournament(["--resume", str(out), "--quiet"])
+
+
+def test_resuming_may_ask_for_more_games(tmp_path: Path) -> None:
+    out = run(tmp_path, "--agents", f"{FIRST},{BOLD}", "--games", "4")
+    tournament(["--resume", str(out), "--games", "9", "--quiet"])
+    store = Store.open(out)
+    assert timeless(list(store.results())) == timeless(played(setting_of(FIRST, BOLD, players=2), 10))
+    store.close()
+
+
+def test_a_sequential_test_stops_when_the_question_is_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run(tmp_path, "--agents", BOLD, "--against", LAZY, "--players", "2", "--games", "4000")
+    assert "Is bold better than lazy? better after 30 blocks" in capsys.readouterr().out
+    store = Store.open(out)
+    assert store.count()[0] < 2000
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--agents", "a,b", "--jobs", "0"], ["--agents", "a,b", "--report", "x.pdf"], ["--nonsense"]],
+)
+def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        tournament(arguments)
+    assert stop.value.code == 2
+
+
+def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    show_agents([f"{PLAYERS}:Good", FIRST])
+    told = capsys.readouterr().out.split("\n")
+    assert told[1].split()[:3] == ["good", "1", "other"]
+    assert told[2].split()[:3] == ["first", "1", "compiled"]
+
+
+# ------------------------------------------------------------------------------------------------ kill and resume
+
+
+def begun(tmp_path: Path, jobs: int) -> tuple[subprocess.Popen, Path]:
+    """A tournament in a process of its own, with an agent in Python, so that it takes a while."""
+    out = tmp_path / "games.sqlite"
+    arguments = ["--agents", f"{FIRST},{PLAYERS}:Good", "--games", "400", "--max-rounds", "6", "--players", "2"]
+    command = [sys.executable, "-m", "risk_env", "tournament", *arguments, "--out", str(out), "--jobs", str(jobs)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        time.sleep(0.1)
+        if out.exists() and process.poll() is None and games_in(out) >= 3:
+            return process, out
+    raise AssertionError("no game within a minute")
+
+
+def games_in(out: Path) -> int:
+    try:
+        with sqlite3.connect(out, timeout=5) as database:
+            return database.execute("SELECT count(*) FROM games").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def living_children(process: int) -> set[int]:
+    """Ids of the living processes that descend from one (Linux)."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            parents[int(entry.parent.name)] = int(fields[1])
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize(("jobs", "how"), [(2, signal.SIGKILL), (1, signal.SIGINT)])
+def test_a_killed_tournament_goes_on_where_it_was(tmp_path: Path, jobs: int, how: signal.Signals) -> None:
+    process, out = begun(tmp_path, jobs)
+    children = living_children(process.pid)
+    process.send_signal(how)
+    process.wait(30)
+    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{child}/cmdline").exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [child for child in children if Path(f"/proc/{child}/cmdline").exists()]
+    before = games_in(out)
+    store = Store.open(out)
+    kept = timeless(list(store.results()))
+    tournament(["--resume", str(out), "--games", str(before + 2), "--quiet"])
+    after = timeless(list(store.results()))
+    store.close()
+    assert [result for result in after if result in kept] == kept
+    assert before <= len(kept) < len(after)
+    numbers = [result.game for result in after]
+    assert numbers[: before + 2] == list(range(before + 2))

@@ -1,0 +1,77 @@
+"""The core against its slow twin `tests/naive.py`: legal actions and state after every action."""
+
+import hashlib
+import random
+from collections import deque
+from typing import Any
+
+import pytest
+
+from risk_env.charts import load_chart
+from risk_env.maps import Board, load_map
+from risk_env.rules import Rules, presets
+from tests import golden
+from tests.games import play, random_rules, state_of
+from tests.naive import Naive
+
+BLOCKS = 6  # of games for each preset
+GAMES_A_BLOCK = 8
+MODE_GAMES = 3  # for each preset, in each of the three modes
+MODE_SEED = 1000
+MODE_ACTIONS = 150
+TEMPERS = (0.0, 0.5, 0.9, 0.97)
+
+
+def draw_game(preset: str, seed: int) -> tuple[Rules, Board, float, int]:
+    """Rules, map, the players' temper and most actions of a random game: short on large maps, whole on the tiny one."""
+    rng = random.Random(f"{preset} {seed}")
+    name = (
+        rng.choice(["tiny", "tiny", "tiny", "classic", "classic", "big"]) if preset != "basic_training" else "classic"
+    )
+    board = load_map(name)
+    rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 3, 30]))
+    most = {"tiny": 700, "classic": 500, "big": 250}[name]
+    return rules, board, rng.choice(TEMPERS), 3 * most if rng.random() < 0.1 else most
+
+
+def compare(preset: str, seed: int, most: int | None = None) -> bytes:
+    """Play a random game on core and twin at once; the digest of the core's bytes after every action."""
+    rules, board, temper, length = draw_game(preset, seed)
+    chance: deque[str] = deque()
+    digest = hashlib.sha256()
+    twin: Naive | None = None
+    last = -1
+    for games, records, lines, legal, action in play(rules, board, seed, temper, most or length):
+        chance.extend(lines)
+        if twin is None:
+            chart = load_chart(board, rules.num_players) if rules.setup == "chart" else None
+            twin = Naive(rules, board, chance, chart)
+        else:
+            twin.step(last)
+        where = f"{preset} seed {seed}, {rules}"
+        assert not chance, f"the twin needed less chance: {list(chance)} left ({where})"
+        assert set(legal) == twin.legal(), where
+        assert differences(state_of(games[0], rules, records, board), twin.state()) == {}, where
+        digest.update(games.tobytes())
+        last = action
+    return digest.digest()
+
+
+def differences(core: dict[str, Any], twin: dict[str, Any]) -> dict[str, Any]:
+    """Where two states differ: (core's, twin's) by key."""
+    assert core.keys() == twin.keys()
+    return {key: (core[key], twin[key]) for key in core if core[key] != twin[key]}
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("preset", presets())
+def test_twin_agrees(preset: str, block: int) -> None:
+    for game in range(GAMES_A_BLOCK):
+        compare(preset, block * GAMES_A_BLOCK + game)
+
+
+@pytest.mark.modes
+@pytest.mark.parametrize("preset", presets())
+def test_same_bytes_in_every_mode(preset: str) -> None:
+    digests = [compare(preset, MODE_SEED + game, MODE_ACTIONS).hex()[:16] for game in range(MODE_GAMES)]
+    assert digests == golden.load_digests()[preset]

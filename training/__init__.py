@@ -1,0 +1,1 @@
+"""Trainers, evaluation and their configurations."""
