@@ -17,7 +17,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint modes-compiled modes-nojit modes-bounds quick coverage golden bench clean distclean
+.PHONY: help demo test lint modes-compiled modes-nojit modes-bounds quick coverage golden docs bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -78,6 +78,9 @@ coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)
+
+docs: $(CORE) ## write docs/observation.md again from the code
+	@$(PY) docs/generate.py
 
 bench: $(CORE) ## measure speed on this machine
 	@$(PY) -m risk_env bench $(ARGS)

@@ -171,7 +171,7 @@ def test_render(preset: str, players: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 @every_game
 def test_the_same_seed_gives_the_same_game_past_eliminations(preset: str, players: int) -> None:
-    options = {"attack": "blitz", "max_rounds": 20, "setup": quick(preset)}
+    options = {"attack": "blitz", "max_rounds": 15, "setup": quick(preset)}
     envs = [risk_v0.env(preset, players, **options) for _ in range(2)]
     for env in envs:
         env.reset(seed=players)
@@ -183,7 +183,7 @@ def test_the_same_seed_gives_the_same_game_past_eliminations(preset: str, player
 
 @every_game
 def test_the_ends_of_a_game_add_up(preset: str, players: int) -> None:
-    env = risk_v0.env(preset, players, attack="blitz", max_rounds=20, setup=quick(preset))
+    env = risk_v0.env(preset, players, attack="blitz", max_rounds=15, setup=quick(preset))
     env.reset(seed=1)
     ends = {told[0]: told[2:6] for told in history(env, Fighter(1)) if told[6] is None}
     game = env.unwrapped.game
@@ -436,7 +436,7 @@ def test_calls_in_the_wrong_order() -> None:
     env = risk_v0.env()
     assert isinstance(env, OrderEnforcingWrapper)
     for call in (env.last, env.render, env.state, partial(env.step, 0), partial(env.observe, "player_0")):
-        with pytest.raises(AttributeError, match="reset"):
+        with pytest.raises((AttributeError, AssertionError), match="reset"):
             call()
     env.reset()
     with pytest.raises(ValueError, match=r"agent='player_9' must be one of 'player_0'"):

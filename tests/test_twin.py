@@ -14,7 +14,7 @@ from tests import golden
 from tests.games import play, random_rules, state_of
 from tests.naive import Naive
 
-BLOCKS = 6  # of games for each preset
+BLOCKS = 8  # of games for each preset
 GAMES_A_BLOCK = 8
 MODE_GAMES = 3  # for each preset, in each of the three modes
 MODE_SEED = 1000
@@ -30,7 +30,7 @@ def draw_game(preset: str, seed: int) -> tuple[Rules, Board, float, int]:
     )
     board = load_map(name)
     rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 3, 30]))
-    most = {"tiny": 700, "classic": 500, "big": 250}[name]
+    most = {"tiny": 600, "classic": 400, "big": 200}[name]
     return rules, board, rng.choice(TEMPERS), 3 * most if rng.random() < 0.1 else most
 
 

@@ -1,0 +1,298 @@
+"""What `benchmarks.peers` measures, each in a process of its own: this project's doors, and other libraries' games.
+
+A measure is a generator of rows. Everywhere the policy is uniformly random among the legal actions, choosing stands
+outside the clock, and a step brings what a learner needs: the next observation, the next mask, rewards and ends; games
+that are over begin again. Each library is imported only by its own measure: none is a dependency of risk_env.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+BATCHES = (1, 64, 1024, 16384)
+THREADED_BATCHES = (1024, 16384)
+PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
+PUFFER_BATCHES = (64, 1024)
+PUFFER_ACTIONS = 256  # sets of actions drawn before the clock runs
+LANES_SPREAD = 256  # our games begin spread over whole games; beyond so many lanes they repeat, with other chance
+WARM_UP = 20  # steps before the clock runs
+OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
+
+Row = dict[str, Any]
+Step = Callable[[Any], int]  # plays actions; returns how many decisions that was
+Choose = Callable[[], Any]
+
+
+class Clock(NamedTuple):
+    """How long is measured: `repeats` windows, each with so many seconds of steps."""
+
+    seconds: float
+    repeats: int
+
+    def row(self, choose: Choose, step: Step, game: str, door: str, games: int, **more: Any) -> Row:
+        """One row: decisions a second in the best and in the middle window, and what was measured."""
+        for _ in range(WARM_UP):
+            step(choose())
+        rates = [self.window(choose, step) for _ in range(self.repeats)]
+        best = max(rates)
+        found = {"steps_per_second": best, "median": statistics.median(rates), "ns_per_step": 1e9 / best}
+        return {"game": game, "door": door, "games": games, **found, **more}
+
+    def window(self, choose: Choose, step: Step) -> float:
+        """Decisions a second of one window; choosing is not timed."""
+        spent, decisions = 0.0, 0
+        while spent < self.seconds:
+            actions = choose()
+            start = time.perf_counter()
+            decisions += step(actions)
+            spent += time.perf_counter() - start
+        return decisions / spent
+
+
+# Our own doors
+
+
+class OurBatch:
+    """A `GameBatch` of `classic` for three with its games spread over whole games, and a compiled random chooser."""
+
+    def __init__(self, games: int, threads: int = 1, **outputs: Any) -> None:
+        from benchmarks import random_play, speed
+        from risk_env.batch import GameBatch
+        from risk_env.rules import Rules
+
+        self.kernels = random_play
+        self.batch = GameBatch(Rules.preset("classic", **OPTIONS), num_games=games, threads=threads, **outputs)
+        self.batch.reset()
+        spread = speed.spread(self.batch.tables, min(games, LANES_SPREAD), seed=0)
+        self.actions, self.lanes = np.zeros(games, np.int64), np.arange(games)
+        chance = self.batch.records["random"].copy()
+        self.batch.records[:] = np.resize(spread.games, games)
+        self.batch.records["random"] = chance
+        self.pickers = chance + np.uint64(1)
+        self.begin_ended()
+
+    def begin_ended(self) -> None:
+        """The spread may have left a game that is over."""
+        from risk_env.core.types import Phase
+
+        self.batch.begin(np.flatnonzero(self.batch.records["phase"] == Phase.OVER))
+
+    def choose(self) -> Any:
+        """An action for each lane."""
+        self.kernels.choose(self.batch.records, self.pickers, self.lanes, self.actions)
+        return self.actions
+
+    def step(self, actions: Any) -> int:
+        """A step of the batch."""
+        self.batch.step(actions)
+        return self.batch.num_games
+
+
+def our_batch(clock: Clock) -> Iterator[Row]:
+    """`GameBatch`, one thread: byte masks alone, and with int8 observations; bit masks at one size."""
+    outputs = [("bytes", None), ("bytes", "flat")]
+    settings = [(games, mask, view) for games in BATCHES for mask, view in outputs] + [(1024, "bits", None)]
+    for games, mask, view in settings:
+        ours = OurBatch(games, mask=mask, observation=view)
+        door = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
+        yield clock.row(ours.choose, ours.step, "risk", door, games, measure="batch", mask=mask, observation=view)
+
+
+def our_parts(clock: Clock) -> Iterator[Row]:
+    """Where the time of a step of 1,024 games goes: the calls that `GameBatch.step` makes, each timed alone."""
+    ours = OurBatch(1024, mask="bytes", observation="flat")
+    windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
+    names = windows[0].keys()
+    yield {"measure": "parts", "games": 1024, "ns": {name: min(window[name] for window in windows) for name in names}}
+
+
+def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
+    """ns a decision of each part, over about so many seconds."""
+    from risk_env.core import loop
+
+    batch, steps = ours.batch, 0
+    work: dict[str, Callable[[], Any]] = {
+        "choose": ours.choose,
+        "check": lambda: loop.first_illegal(batch.records, batch.tables.rules, ours.lanes, ours.actions),
+        "rules": lambda: batch.step_lanes(ours.lanes, ours.actions),
+        "ends": lambda: batch.finish(np.flatnonzero(batch.game_over)),
+        "mask and observation": lambda: batch.ask(ours.lanes),
+    }
+    spent = dict.fromkeys(work, 0.0)
+    while sum(spent.values()) < seconds:
+        for name, part in work.items():
+            start = time.perf_counter()
+            part()
+            spent[name] += time.perf_counter() - start
+        steps += batch.num_games
+    return {name: total / steps * 1e9 for name, total in spent.items()}
+
+
+def our_threads(clock: Clock) -> Iterator[Row]:
+    """One and two threads in turn, window by window, so that what else the machine does meets both alike."""
+    for games in THREADED_BATCHES:
+        batches = {threads: OurBatch(games, threads, mask="bytes", observation="flat") for threads in (1, 2)}
+        rates: dict[int, list[float]] = {threads: [] for threads in batches}
+        for _ in range(clock.repeats):
+            for threads, ours in batches.items():
+                rates[threads].append(clock.window(ours.choose, ours.step))
+        best = {threads: max(found) for threads, found in rates.items()}
+        yield {"measure": "threads", "games": games, "one": best[1], "two": best[2], "ratio": best[2] / best[1]}
+
+
+def our_aec(clock: Clock) -> Iterator[Row]:
+    """The PettingZoo environment, bare and in its wrapper."""
+    from risk_env import risk_v0
+
+    for name, make in (("raw_env()", risk_v0.raw_env), ("env()", risk_v0.env)):
+        yield aec_row(clock, partial(make, max_rounds=100, setup="random"), "risk", f"risk_v0.{name}", "aec")
+
+
+# Peers
+
+
+def aec_row(clock: Clock, make: Callable[[], Any], game: str, door: str, measure: str) -> Row:
+    """A PettingZoo environment: `step()` and `last()`; a dead agent's step is timed and not counted."""
+    env = make()
+    picker = np.random.default_rng(0)
+    env.reset(seed=0)
+    seen = [env.last()]
+
+    def choose() -> int | None:
+        if not env.agents:
+            env.reset()
+            seen[0] = env.last()
+        view, _, terminated, truncated, _ = seen[0]
+        return None if terminated or truncated else int(picker.choice(np.flatnonzero(view["action_mask"])))
+
+    def step(action: int | None) -> int:
+        env.step(action)
+        if env.agents:
+            seen[0] = env.last()
+        return action is not None
+
+    return clock.row(choose, step, game, door, 1, measure=measure)
+
+
+def pettingzoo_chess(clock: Clock) -> Iterator[Row]:
+    """PettingZoo's chess."""
+    from pettingzoo.classic import chess_v6
+
+    yield aec_row(clock, chess_v6.env, "chess", "PettingZoo env()", "pettingzoo-chess")
+
+
+def pettingzoo_connect_four(clock: Clock) -> Iterator[Row]:
+    """PettingZoo's connect four."""
+    from pettingzoo.classic import connect_four_v3
+
+    yield aec_row(clock, connect_four_v3.env, "connect four", "PettingZoo env()", "pettingzoo-connect-four")
+
+
+def pgx(game: str, clock: Clock) -> Iterator[Row]:
+    """A game of Pgx on the CPU: `jit(vmap(auto_reset(step)))` at several batch sizes."""
+    import jax
+    import pgx as library
+    from pgx.experimental.wrappers import auto_reset
+
+    env = library.make(game)
+    begin, play = jax.jit(jax.vmap(env.init)), jax.jit(jax.vmap(auto_reset(env.step, env.init)))
+    pick = jax.jit(lambda key, mask: jax.random.categorical(key, jax.numpy.where(mask, 0.0, -jax.numpy.inf)))
+    for games in PGX_BATCHES[game]:
+        key = [jax.random.PRNGKey(0)]
+        state = [begin(jax.random.split(key[0], games))]
+
+        def choose(games: int = games, key: list[Any] = key, state: list[Any] = state) -> Any:
+            key[0], ours, theirs = jax.random.split(key[0], 3)
+            return jax.block_until_ready((pick(ours, state[0].legal_action_mask), jax.random.split(theirs, games)))
+
+        def step(actions: Any, games: int = games, state: list[Any] = state) -> int:
+            state[0] = jax.block_until_ready(play(state[0], *actions))
+            return games
+
+        yield clock.row(choose, step, game, "Pgx, jit and vmap", games, measure=f"pgx-{game}")
+
+
+def open_spiel_backgammon(clock: Clock) -> Iterator[Row]:
+    """OpenSpiel's backgammon from Python: action, dice, legal mask and observation."""
+    import pyspiel
+
+    game = pyspiel.load_game("backgammon")
+    picker = random.Random(0)
+    state = [begin_open_spiel(game, picker)]
+
+    def step(action: int) -> int:
+        state[0].apply_action(action)
+        if state[0].is_terminal():
+            state[0].returns()
+            state[0] = begin_open_spiel(game, picker)
+        roll_open_spiel(state[0], picker)
+        state[0].legal_actions_mask()
+        state[0].observation_tensor()
+        return 1
+
+    def choose() -> int:
+        return picker.choice(state[0].legal_actions())
+
+    yield clock.row(choose, step, "backgammon", "OpenSpiel from Python", 1, measure="open-spiel-backgammon")
+
+
+def begin_open_spiel(game: Any, picker: random.Random) -> Any:
+    """A new game, its first dice rolled."""
+    state = game.new_initial_state()
+    roll_open_spiel(state, picker)
+    return state
+
+
+def roll_open_spiel(state: Any, picker: random.Random) -> None:
+    """Let chance speak until a player must."""
+    while state.is_chance_node():
+        outcomes, chances = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(picker.choices(outcomes, chances)[0])
+
+
+def puffer(game: str, clock: Clock) -> Iterator[Row]:
+    """A game of PufferLib's Ocean; it masks nothing, so its actions are drawn before the clock runs."""
+    from pufferlib.ocean import env_creator
+
+    for games in PUFFER_BATCHES:
+        env = env_creator(f"puffer_{game}")(num_envs=games)
+        env.reset(seed=0)
+        drawn = [env.action_space.sample() for _ in range(PUFFER_ACTIONS)]
+
+        def step(actions: Any, env: Any = env) -> int:
+            env.step(actions)
+            return env.num_agents
+
+        yield clock.row(partial(random.choice, drawn), step, game, "PufferLib", games, measure=f"puffer-{game}")
+        env.close()
+
+
+class Measure(NamedTuple):
+    """A generator of rows, and what it needs to be installed."""
+
+    rows: Callable[[Clock], Iterator[Row]]
+    packages: tuple[str, ...] = ()
+    is_ours: bool = False
+    cores: int = 1
+
+
+MEASURES = {
+    "batch": Measure(our_batch, is_ours=True),
+    "parts": Measure(our_parts, is_ours=True),
+    "threads": Measure(our_threads, is_ours=True, cores=2),
+    "aec": Measure(our_aec, is_ours=True),
+    "pettingzoo-chess": Measure(pettingzoo_chess, ("pettingzoo", "chess")),
+    "pettingzoo-connect-four": Measure(pettingzoo_connect_four, ("pettingzoo",)),
+    "pgx-backgammon": Measure(partial(pgx, "backgammon"), ("pgx", "jax")),
+    "pgx-chess": Measure(partial(pgx, "chess"), ("pgx", "jax")),
+    "open-spiel-backgammon": Measure(open_spiel_backgammon, ("open_spiel",)),
+    "puffer-go": Measure(partial(puffer, "go"), ("pufferlib",)),
+    "puffer-tetris": Measure(partial(puffer, "tetris"), ("pufferlib",)),
+}

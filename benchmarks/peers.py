@@ -1,0 +1,262 @@
+"""This project and its peers side by side, in one run, one thread each: `python -m benchmarks.peers --help`.
+
+Each measure (benchmarks/measures.py) runs in a process of its own, held to one core, one after the other. Peers are
+looked for in this interpreter and in those given by `--python`; one that is not there is reported as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.measures import MEASURES, Clock, Measure
+from benchmarks.records import RESULTS, heading, heading_lines, keep, table, versions
+
+ONE_THREAD = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
+    "PYGAME_HIDE_SUPPORT_PROMPT": "1",
+    "SDL_VIDEODRIVER": "dummy",
+}
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("risk-env", "numpy", "numba", "pettingzoo")
+
+Row = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the measures, print, and with `--record` keep the result."""
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = read_arguments(argv)
+    if arguments.measure is not None:
+        print(json.dumps(measure_here(arguments.measure, Clock(arguments.seconds, arguments.repeats))))
+        return
+    record = heading(["python", "-m", "benchmarks.peers", *without_paths(argv)], PACKAGES)
+    record["seconds"], record["repeats"] = arguments.seconds, arguments.repeats
+    record["measures"] = {name: run(name, arguments) for name in arguments.only}
+    for found in record["measures"].values():
+        record["versions"].update(found.pop("versions", {}))
+    shown = report(record)
+    print(shown)
+    if arguments.record is not None:
+        print(f"recorded in {keep('peers', record, shown, arguments.record)}", file=sys.stderr)
+
+
+def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments, checked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
+    names = ", ".join(MEASURES)
+    parser.add_argument("--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter that has peers")
+    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="length of a window (default: 1)")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="number of windows (default: 5)")
+    parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result")
+    parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")
+    return parser.parse_args(argv)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Names of measures, separated by commas."""
+    names = tuple(text.split(","))
+    unknown = [name for name in names if name not in MEASURES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} must be one of {', '.join(MEASURES)}")
+    return names
+
+
+def without_paths(argv: Iterable[str]) -> list[str]:
+    """The arguments as a record shows them: of a path of this machine only its last part."""
+    return [Path(word).name if Path(word).is_absolute() else word for word in argv]
+
+
+# Measuring
+
+
+def measure_here(name: str, clock: Clock) -> dict[str, Any]:
+    """The rows of one measure in this process, or what is missing."""
+    measure = MEASURES[name]
+    hold_to_cores(measure.cores)
+    try:
+        rows = list(measure.rows(clock))
+    except ImportError as error:
+        return {"missing": f"{type(error).__name__}: {error}"}
+    return {"rows": rows, "versions": versions(measure.packages)}
+
+
+def hold_to_cores(cores: int) -> None:
+    """Keep this process on so many of its cores, the last ones, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
+
+
+def run(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """One measure in a new process, of the first interpreter that has what it needs."""
+    print(f"{name} ...", file=sys.stderr, flush=True)
+    measure = MEASURES[name]
+    found: dict[str, Any] = {}
+    for python in interpreters(measure, arguments.python):
+        found = run_in(python, name, arguments)
+        if "rows" in found:
+            break
+    return found
+
+
+def interpreters(measure: Measure, others: Sequence[str]) -> list[str]:
+    """Where a measure may run."""
+    return [sys.executable] if measure.is_ours else [sys.executable, *others]
+
+
+def run_in(python: str, name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """One measure in a new process of this interpreter; what went wrong if it did."""
+    clock = ["--seconds", str(arguments.seconds), "--repeats", str(arguments.repeats)]
+    command = [python, "-m", "benchmarks.peers", "--measure", name, *clock]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
+    if done.returncode:
+        return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# Reporting
+
+
+def report(record: dict[str, Any]) -> str:
+    """The record as Markdown."""
+    measures = record["measures"]
+    lines = ["# Peers side by side", "", *heading_lines(record), "", *explanation(record), "", *steps_table(measures)]
+    for section in (parts_lines(measures), threads_lines(measures), aims_table(measures), missing_lines(measures)):
+        lines += ["", *section] if section else []
+    return "\n".join(lines)
+
+
+def explanation(record: dict[str, Any]) -> list[str]:
+    """What the numbers are."""
+    return [
+        "Decisions a second on one core; random legal actions, choosing them not timed; observation, mask, rewards,",
+        f"ends and new games included. Best and median of {record['repeats']} windows of {record['seconds']:g} s.",
+    ]
+
+
+def rows_of(measures: dict[str, Any], name: str) -> list[Row]:
+    """The rows of one measure, none if it did not run."""
+    return measures.get(name, {}).get("rows", [])
+
+
+def steps_table(measures: dict[str, Any]) -> list[str]:
+    """A row for everything that steps."""
+    rows = [row for name in measures for row in rows_of(measures, name) if "steps_per_second" in row]
+    cells = [
+        (f"{row['game']}: {row['door']}", f"{row['games']:,}", *map(amount, (row["steps_per_second"], row["median"])))
+        for row in rows
+    ]
+    return table(("game and door", "games", "decisions/s", "median"), cells)
+
+
+def amount(number: float) -> str:
+    """A number with three digits that count: 12.3 M, 61.2 k, 950."""
+    for size, letter in ((1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def parts_lines(measures: dict[str, Any]) -> list[str]:
+    """What dominates a step of the batch."""
+    return [
+        f"A decision in a batch of {row['games']:,} games: "
+        + ", ".join(f"{name} {ns:.0f} ns" for name, ns in row["ns"].items())
+        + f". What dominates: {max(inside(row), key=inside(row).__getitem__)}."
+        for row in rows_of(measures, "parts")
+    ]
+
+
+def inside(row: Row) -> dict[str, float]:
+    """The parts that belong to the step."""
+    return {name: ns for name, ns in row["ns"].items() if name != "choose"}
+
+
+def threads_lines(measures: dict[str, Any]) -> list[str]:
+    """What a second thread brings."""
+    return [
+        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s, two {amount(row['two'])}, "
+        f"{row['ratio']:.2f} times as many."
+        for row in rows_of(measures, "threads")
+    ]
+
+
+class Aim(NamedTuple):
+    """What a run should reach: at least `bound`, or less than it."""
+
+    words: str
+    found: float | None  # None: not measured
+    bound: float
+    unit: str
+    less: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether the run reached it."""
+        return self.found is not None and (self.found < self.bound if self.less else self.found >= self.bound)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its row of the table."""
+        bound = f"{'<' if self.less else '≥'} {self.bound:g}{self.unit}"
+        found = "not measured" if self.found is None else f"{self.found:.3g}{self.unit}"
+        return self.words, bound, found, "yes" if self.reached else "no"
+
+
+def aims_table(measures: dict[str, Any]) -> list[str]:
+    """The aims, and whether this run reached them."""
+    return table(("aim", "wanted", "found", "reached"), [aim.cells for aim in aims(measures)])
+
+
+def aims(measures: dict[str, Any]) -> list[Aim]:
+    """Each aim and what was found."""
+    batch = best(measures, "batch", observation="flat")
+    backgammon, chess = best(measures, "pgx-backgammon"), best(measures, "pettingzoo-chess")
+    raw, wrapped = (best(measures, "aec", door=f"risk_v0.{name}()") for name in ("raw_env", "env"))
+    threads = max((row["ratio"] for row in rows_of(measures, "threads")), default=None)
+    return [
+        Aim("GameBatch, byte mask and int8 observation, decisions/s a core", over(batch, 1e6), 8, " M"),
+        Aim("the same against Pgx's backgammon at its best batch size", over(batch, backgammon), 100, " ×"),
+        Aim("the Python call's share of a step of 1,024 games", call_share(measures), 10, " %", less=True),
+        Aim("two threads against one", threads, 1.9, " ×"),
+        Aim("raw_env(), last() and step(), decisions/s", over(raw, 1e6), 0.3, " M"),
+        Aim("env() against PettingZoo's chess", over(wrapped, chess), 100, " ×"),
+    ]
+
+
+def best(measures: dict[str, Any], name: str, **wanted: Any) -> float | None:
+    """The most decisions a second among a measure's rows that are as wanted, None without any."""
+    rows = [row for row in rows_of(measures, name) if all(row[key] == value for key, value in wanted.items())]
+    return max((row["steps_per_second"] for row in rows), default=None)
+
+
+def over(number: float | None, other: float | None) -> float | None:
+    """One number divided by another, if both were measured."""
+    return None if number is None or other is None else number / other
+
+
+def call_share(measures: dict[str, Any]) -> float | None:
+    """The Python call in percent of a step of 1,024 games; taken to cost as much as the whole step of a single game."""
+    one, many = (best(measures, "batch", observation="flat", games=games) for games in (1, 1024))
+    share = over(many, one)
+    return None if share is None else 100 * share / 1024
+
+
+def missing_lines(measures: dict[str, Any]) -> list[str]:
+    """What could not be measured, and why."""
+    missing = [(name, found) for name, found in measures.items() if "rows" not in found]
+    lines = [f"* {name}: {found.get('missing') or found['failed']}" for name, found in missing]
+    return ["Not measured:", "", *lines] if lines else []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What every recorded result carries: machine, command, date, versions; and the tables that are printed and kept."""
+
+import json
+import os
+import platform
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+SCHEMA = 1
+
+
+def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
+    """Schema, command, date (UTC), machine and versions of a record."""
+    return {
+        "schema": SCHEMA,
+        "command": shlex.join(command),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": machine(),
+        "versions": {"python": platform.python_version(), **versions(packages)},
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores that this process may use, operating system, and how busy the machine was: no names."""
+    return {
+        "processor": processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def processor() -> str:
+    """The processor's model, as the operating system knows it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of those packages that are installed."""
+    return {name: found for name in packages if (found := version_of(name)) is not None}
+
+
+def version_of(package: str) -> str | None:
+    """Version of a package, None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def heading_lines(record: dict[str, Any]) -> list[str]:
+    """The heading as lines of a list."""
+    where = record["machine"]
+    found = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    busy = "" if where["load"] is None else f", load {where['load']} at the start"
+    return [
+        f"* command: `{record['command']}`",
+        f"* date: {record['date']}",
+        f"* machine: {where['processor']}, {where['cores']} cores, {where['system']}{busy}",
+        f"* versions: {found}",
+    ]
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Lines of a Markdown table; all but the first column stand on the right. Columns are as wide as they need."""
+    cells = [[str(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(3, *(len(row[c]) for row in cells)) for c in range(len(columns))]
+    rule = [("-" * (width - 1)) + ("-" if c == 0 else ":") for c, width in enumerate(widths)]
+    return [_line(row, widths) for row in (cells[0], rule, *cells[1:])]
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    first = row[0].ljust(widths[0])
+    others = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+    return f"| {' | '.join([first, *others])} |"
+
+
+def keep(name: str, record: dict[str, Any], report: str, folder: Path = RESULTS) -> Path:
+    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder; a later result of the same day takes their place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{record['date'].split()[0]}.json"
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(report + "\n", encoding="utf-8")
+    return path

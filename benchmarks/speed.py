@@ -1,0 +1,354 @@
+"""`risk-env bench`: how fast the core plays, and how long a first game takes.
+
+Uniform random legal play, one thread, after warm-up, the mask in bit words written at every asked decision; asked
+decisions alone are counted. The lanes stand spread over whole games when a run begins, and every run plays the same
+games again from there: the best of several runs is the one least disturbed. benchmarks/README.md explains each number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import first_use, random_play
+from benchmarks.random_play import Event
+from benchmarks.records import RESULTS, heading, heading_lines, keep, table
+from risk_env.cli import command_parser
+from risk_env.core import loop
+from risk_env.core.types import Phase
+from risk_env.maps import load_map
+from risk_env.rules import Rules, presets
+from risk_env.seeds import word
+from risk_env.tables import Tables, tables
+
+OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
+ALL = "all"
+PACKAGES = ("risk-env", "numpy", "numba")
+CALIBRATION_SWEEPS = 50
+STAGES = 64  # steps in which the lanes are spread over a game
+SCOUTS = 8  # lanes that find out how long a game is
+SCOUT_SWEEPS = 200
+EMPTY_CALLS = 200
+
+Array = npt.NDArray[Any]
+
+
+class Play(NamedTuple):
+    """Games under way, and all that the kernels need to go on with them."""
+
+    tables: Tables
+    games: Array  # (N,) records
+    pickers: Array  # uint64 (N,)
+    lanes: Array  # int64 (N,)
+
+    def copy(self) -> Play:
+        """The same play, to go on apart."""
+        return Play(self.tables, self.games.copy(), self.pickers.copy(), self.lanes)
+
+    def on(self, sweeps: int, lanes: Array | None = None) -> int:
+        """Play on in these lanes (all); returns how many new games began."""
+        return random_play.play(*self.records, self.lanes if lanes is None else lanes, sweeps)
+
+    @property
+    def records(self) -> tuple[Array, Array, Array, Array]:
+        """What every kernel takes first: games, board, rules, pickers."""
+        return self.games, self.tables.board, self.tables.rules, self.pickers
+
+
+def main(argv: Sequence[str]) -> None:
+    """The command `bench`: measure, print, and with `--record` keep the result."""
+    arguments = read_arguments(argv)
+    chosen = presets() if arguments.preset == ALL else (arguments.preset,)
+    record = heading(["risk-env", "bench", *argv], PACKAGES)
+    record["presets"] = [measure_preset(name, arguments) for name in chosen]
+    if arguments.first_use:
+        say("first use: compiles everything anew, a minute or two ...")
+        record["first_use"] = first_use.measure()
+    shown = report(record)
+    print(shown)
+    if arguments.record is not None:
+        path = keep(f"speed-{arguments.preset}", record, shown, arguments.record)
+        say(f"recorded in {path}")
+
+
+def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """The command's arguments, checked."""
+    parser = command_parser("bench")
+    names = ", ".join(presets())
+    parser.add_argument("--preset", default="classic", help=f"one of {names}, or `{ALL}` (default: classic)")
+    parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
+    parser.add_argument("--games", type=at_least_one, default=1024, metavar="N", help="games in step (default: 1024)")
+    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="length of a run (default: 1)")
+    parser.add_argument("--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
+    parser.add_argument("--no-first-use", dest="first_use", action="store_false", help="leave the first use out")
+    parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help=help_of_record())
+    return parser.parse_args(argv)
+
+
+def help_of_record() -> str:
+    """What `--record` does."""
+    return "keep the result as JSON and Markdown (default folder: benchmarks/results)"
+
+
+def at_least_one(text: str) -> int:
+    """A number of an argument that must be at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1")
+    return number
+
+
+def say(line: str) -> None:
+    """Tell the person who waits."""
+    print(line, file=sys.stderr, flush=True)
+
+
+# Measuring
+
+
+def measure_preset(preset: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """All the numbers of one preset."""
+    say(f"{preset}: random play ...")
+    rules = Rules.preset(preset, num_players=arguments.players, **OPTIONS)
+    begin = spread(tables(rules, load_map("classic")), arguments.games, arguments.seed)
+    sweeps = sweeps_of(begin, arguments.seconds)
+    runs = [time_run(begin, sweeps) for _ in range(arguments.repeats)]
+    census = take_census(begin, sweeps)
+    return {
+        "preset": preset,
+        "num_players": rules.num_players,
+        "options": OPTIONS,
+        "games": arguments.games,
+        "sweeps": sweeps,
+        "repeats": arguments.repeats,
+        **rates(runs, census),
+        "parts_ns": parts(begin, arguments.repeats, min(runs) / census.asked.sum() * 1e9, census),
+        "phases": phases(begin, min(sweeps, 500), arguments.repeats),
+    }
+
+
+def spread(chosen: Tables, count: int, seed: int) -> Play:
+    """`count` games begun and played on so far that they stand evenly spread over the length of a game."""
+    play = begin_play(chosen, count, seed)
+    length = typical_length(begin_play(chosen, SCOUTS, seed))
+    for stage in range(STAGES):
+        behind = play.lanes * STAGES // count > stage
+        play.on(length // STAGES, play.lanes[behind])
+    return play
+
+
+def begin_play(chosen: Tables, count: int, seed: int) -> Play:
+    """`count` lanes whose first game has just begun."""
+    lanes = np.arange(count)
+    pickers = np.zeros(count, np.uint64)
+    loop.write_seeds(word(seed), lanes, np.zeros(count, np.int64), pickers)
+    play = Play(chosen, chosen.new_games(count), pickers, lanes)
+    play.games["phase"] = Phase.OVER
+    play.on(1)
+    return play
+
+
+def typical_length(play: Play) -> int:
+    """Decisions of a game, about."""
+    begun = sweeps = 0
+    while begun < len(play.lanes):
+        begun += play.on(SCOUT_SWEEPS)
+        sweeps += SCOUT_SWEEPS
+    return sweeps * len(play.lanes) // begun
+
+
+def sweeps_of(begin: Play, seconds: float) -> int:
+    """Sweeps that take about so long."""
+    play = begin.copy()
+    play.on(CALIBRATION_SWEEPS)
+    taken = time_of(lambda: play.on(CALIBRATION_SWEEPS))
+    return max(1, round(CALIBRATION_SWEEPS * seconds / taken))
+
+
+def time_of(work: Callable[[], Any]) -> float:
+    """Seconds that some work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def time_run(begin: Play, sweeps: int) -> float:
+    """Seconds of one run."""
+    play = begin.copy()
+    return time_of(lambda: play.on(sweeps))
+
+
+class Census(NamedTuple):
+    """What happens in a run."""
+
+    asked: Array  # int64 (phases,) decisions
+    forced: Array  # int64 (phases,) decisions with a single legal action
+    events: Array  # int64, by Event
+
+
+def take_census(begin: Play, sweeps: int) -> Census:
+    """Play a run's games again and count, apart from the clock."""
+    play = begin.copy()
+    census = Census(np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64))
+    random_play.take_census(*play.records, play.lanes, sweeps, *census)
+    return census
+
+
+def rates(runs: Sequence[float], census: Census) -> dict[str, Any]:
+    """What a second brings, in the best run and in the middle one."""
+    best, decisions = min(runs), int(census.asked.sum())
+    return {
+        "decisions_per_second": round(decisions / best),
+        "decisions_per_second_median": round(decisions / statistics.median(runs)),
+        "ns_per_decision": round(best / decisions * 1e9, 1),
+        "forced_per_decision": round(int(census.forced.sum()) / decisions, 3),
+        "battles_per_second": round(int(census.events[Event.BATTLE]) / best),
+        "turns_per_second": round(int(census.events[Event.TURN]) / best),
+        "games_per_second": round(int(census.events[Event.GAME]) / best, 1),
+    }
+
+
+def parts(begin: Play, repeats: int, whole: float, census: Census) -> dict[str, float]:
+    """ns a decision of picking, of writing masks (forced decisions need one too), and of the rest: rules and chance."""
+    play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
+    rounds = max(1, 200_000 // len(begin.lanes))
+    masks = 1 + int(census.forced.sum()) / int(census.asked.sum())
+    picking = each_time(lambda: random_play.choose(play.games, play.pickers, play.lanes, actions), rounds, repeats)
+    writing = each_time(lambda: random_play.write_masks(*play.records[:3], play.lanes), rounds, repeats) * masks
+    pick_ns, mask_ns = (seconds / len(begin.lanes) * 1e9 for seconds in (picking, writing))
+    found = {"pick": pick_ns, "mask": mask_ns, "rules and chance": whole - pick_ns - mask_ns}
+    return {name: round(ns, 1) for name, ns in found.items()}
+
+
+def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
+    """Seconds of some work done once, from the best of `repeats` runs of `rounds`."""
+    return min(time_of(lambda: [work() for _ in range(rounds)]) for _ in range(repeats)) / rounds
+
+
+def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
+    """Share of the decisions, ns each and share of the time, by phase; `OVER` is the beginning of a new game."""
+    runs = [time_by_phase(begin, sweeps) for _ in range(repeats)]
+    counts = runs[0][0]
+    spent = np.min([seconds for _, seconds in runs], axis=0)
+    rows = [phase_row(phase, counts, spent) for phase in Phase if counts[phase]]
+    return sorted(rows, key=lambda row: -row["share_of_time"])
+
+
+def phase_row(phase: Phase, counts: Array, spent: Array) -> dict[str, Any]:
+    """One phase's numbers."""
+    decisions = counts.sum() - counts[Phase.OVER]
+    return {
+        "phase": phase.name,
+        "share": float(round(counts[phase] / decisions, 6)),
+        "ns": float(round(spent[phase] / counts[phase] * 1e9, 1)),
+        "share_of_time": float(round(spent[phase] / spent.sum(), 4)),
+    }
+
+
+def time_by_phase(begin: Play, sweeps: int) -> tuple[Array, Array]:
+    """Decisions (int64) and seconds by phase: in each sweep all lanes of a phase are played in one timed call."""
+    play = begin.copy()
+    counts, spent = np.zeros(len(Phase), np.int64), np.zeros(len(Phase))
+    nothing = each_time(lambda: play.on(1, play.lanes[:0]), EMPTY_CALLS, 3)
+    for _ in range(sweeps):
+        phase_of = play.games["phase"].copy()
+        for phase in np.unique(phase_of):
+            lanes = np.flatnonzero(phase_of == phase)
+            counts[phase] += len(lanes)
+            spent[phase] += max(0.0, time_of(partial(play.on, 1, lanes)) - nothing)
+    return counts, spent
+
+
+# Reporting
+
+
+def report(record: dict[str, Any]) -> str:
+    """The record as Markdown."""
+    found = record["presets"]
+    lines = ["# Speed of the core", "", *heading_lines(record), "", *summary(found)]
+    for preset in found:
+        lines += ["", f"## {title(preset)}", "", *phase_table(preset), "", what_dominates(preset)]
+    if "first_use" in record:
+        lines += ["", "## First use", "", *first_use_lines(record["first_use"])]
+    return "\n".join(lines)
+
+
+def title(preset: dict[str, Any]) -> str:
+    """A preset and its players."""
+    return f"{preset['preset']}, {preset['num_players']} players"
+
+
+def summary(found: Sequence[dict[str, Any]]) -> list[str]:
+    """A row for each preset."""
+    options = ", ".join(f"{name}={value!r}" for name, value in OPTIONS.items())
+    first = found[0]
+    columns = ("preset", "million decisions/s", "median", "ns each", "battles/s", "turns/s", "games/s")
+    return [
+        f"Uniform random legal play, one thread, {options}, {first['games']} games in step, mask in bit words at every",
+        f"decision; asked decisions only; the best of {first['repeats']} runs, and the median.",
+        "",
+        *table(columns, [summary_row(preset) for preset in found]),
+    ]
+
+
+def summary_row(preset: dict[str, Any]) -> tuple[str, ...]:
+    """One preset's row."""
+    return (
+        title(preset),
+        f"{preset['decisions_per_second'] / 1e6:.2f}",
+        f"{preset['decisions_per_second_median'] / 1e6:.2f}",
+        f"{preset['ns_per_decision']:.0f}",
+        f"{preset['battles_per_second']:,}",
+        f"{preset['turns_per_second']:,}",
+        f"{preset['games_per_second']:,}",
+    )
+
+
+def phase_table(preset: dict[str, Any]) -> list[str]:
+    """A row for each phase, the costliest first."""
+    rows = [
+        (
+            "(a new game)" if row["phase"] == Phase.OVER.name else row["phase"],
+            f"{row['share']:.2%}",
+            f"{row['ns']:,.0f}",
+            f"{row['share_of_time']:.1%}",
+        )
+        for row in preset["phases"]
+    ]
+    return table(("phase", "share of decisions", "ns each", "share of time"), rows)
+
+
+def what_dominates(preset: dict[str, Any]) -> str:
+    """The costliest phases, the parts of a decision, and what sorting by phase changes."""
+    rows = preset["phases"]
+    top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
+    split = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["parts_ns"].items())
+    sorted_ns = sum(row["share"] * row["ns"] for row in rows)
+    return (
+        f"What dominates: {', '.join(top)} of the time. A decision's {preset['ns_per_decision']:.0f} ns: {split}; "
+        f"{preset['forced_per_decision']:.2f} forced decisions for each asked one. "
+        f"Timed phase by phase a decision takes {sorted_ns:.0f} ns."
+    )
+
+
+def first_use_lines(found: dict[str, Any]) -> list[str]:
+    """Seconds to the first finished game, and what a second preset costs."""
+    cold = [] if found["cold_s"] is None else [("nothing compiled before", f"{found['cold_s']:.1f}")]
+    rows = [*cold, ("compiled before", f"{found['warm_s']:.2f}"), (f"then {found['then']}", f"{found['second_s']:.2f}")]
+    return [
+        f"Seconds from `import risk_env` to the end of the first game ({found['game']}), each in a new process:",
+        "",
+        *table(("", "seconds"), rows),
+        "",
+        f"The second game, of another preset, had {found['compiled_by_second']} kernels compiled.",
+    ]
