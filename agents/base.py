@@ -147,7 +147,7 @@ class Agent:
     version: str = "1"  # changes when its play does
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins; `seed` is the agent's own chance (`risk_env.seeds.bot_seed` of the game's seed and the seat)."""
+        """A game begins; `seed` is the agent's own chance: `risk_env.seeds.bot_seed` of game and seat."""
         self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
 
     def act(self, view: View) -> int:

@@ -1,4 +1,4 @@
-"""What the scripted bots share: their own chance, neighbours and threats, amounts, and sensible answers to rare questions.
+"""What the scripted bots share: their own chance, neighbours and threats, amounts, sensible answers to rare questions.
 
 Everything here reads only what the seat to decide may see: the board, its own hand and mission, sizes of hands, and the
 legal actions of its own question. `state` of a bot's chance is `randoms[lane, seat]` (risk_env.opponents.CompiledBot).
@@ -277,7 +277,7 @@ def safest_own(game, board, seat):
 
 @kernel
 def card_to_trade(game, board, rules, seat):
-    """A card for a set: first those of own territories (RULES 5.4), wild cards last; DONE only if nothing else is legal."""
+    """A card for a set: those of own territories first (RULES 5.4), wild cards last; DONE if nothing else is legal."""
     best, most = NONE, NONE
     action = next_legal(game, int64(rules.card_0) - 1)
     while action != NONE and action < int64(rules.done):
@@ -337,7 +337,7 @@ def wins_if_turned(game, which, face):
 
 @kernel
 def best_die(game, rules):
-    """Answer of `REROLL` and `COMMANDER`: the die whose turn gains most comparisons (six times over), DONE if none does."""
+    """Answer of `REROLL` and `COMMANDER`: the die whose turn wins most comparisons, DONE if none wins more."""
     now = NUM_FACES * wins_with(game, face_of(game, ATTACKER, 0), face_of(game, ATTACKER, 1))
     best, most = int64(rules.done), now
     for d in range(int64(game.chosen_dice[ATTACKER])):
@@ -356,7 +356,7 @@ def best_die(game, rules):
 
 @kernel
 def rare_answer(game, board, rules, seat):
-    """Answer to set-up, cards, dice and variants, for bots without a view of their own; NONE for the questions of a turn.
+    """Answer to set-up, cards, dice and variants, for bots without a view of their own; NONE to the others.
 
     Claims: towards continents; places: where others press most; sets: traded at once; dice: as many as allowed;
     objectives: the first that is met.

@@ -17,7 +17,7 @@ from risk_env.core.position import holds_continent
 
 @kernel
 def continent_ratio(game, board, seat, continent):
-    """Own troops in and next to a continent over those of others in it, times its bonus a territory; 0 if it is held."""
+    """Own troops in and next to a continent over those of others in it, weighed by its bonus; 0 if it is held."""
     own, others, members = 0, 0, 0
     for w in range(len(game.strong)):
         word = board.continent_members[continent, w]
@@ -88,7 +88,7 @@ def weakest_border(game, board, seat):
 
 @kernel
 def springboard(game, board, seat, continent):
-    """The legal territory from which to attack into a continent: many targets there, weak ones, many troops behind it."""
+    """The legal territory from which to attack into a continent: many targets there, weak ones, many troops here."""
     best, most = NONE, -(1 << 60)
     territory = next_legal(game, NONE)
     while territory != NONE and territory < board.num_territories:

@@ -122,9 +122,11 @@ class Program:
             raise ProgramFault("died", f"{PREFIX!r} needs a command line behind it")
         self.name = os.path.basename(command[0])
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the program
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
+        pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(command, **pipes, start_new_session=True)
+            self._process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=self._errors, start_new_session=True
+            )
         except OSError as error:
             self._errors.close()
             raise ProgramFault("died", f"{shlex.join(command)}: {error}") from error

@@ -1,4 +1,4 @@
-"""`grower`: roots in its best continent, reinforces its weakest border or the easiest continent, grows border by border.
+"""`grower`: reinforces the weakest border of its continents, or roots in the easiest one and grows border by border.
 
 The idea of the "cluster" players of published Risk programs; own implementation. It attacks where it is clearly
 stronger: into the continent it wants, against enclosed enemies, into continents others hold, from borders with a single

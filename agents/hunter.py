@@ -11,11 +11,11 @@ from numpy import int64
 from agents.board_sense import NONE, border_action, draft_amount, move_amount, troops_of
 from agents.continents import own_stack_near, split_advance
 from agents.grower import grow
-from risk_env.core.bits import ONE, ZERO, add, clear, has, lowest, popcount
+from risk_env.core.bits import ONE, ZERO, add, clear, lowest, popcount
 from risk_env.core.cards import hand_size, set_troops_due
 from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.movement import movable
-from risk_env.core.position import is_alive, num_territories, room, total_troops
+from risk_env.core.position import is_alive, room, total_troops
 from risk_env.core.types import Deck, Phase
 from risk_env.opponents import CompiledBot
 
@@ -92,7 +92,8 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
             source = (w << 6) + lowest(sources)
             sources &= sources - ONE
             strength = troops_of(game, source) - 1 + min(extra, room(game, rules, source))
-            if strength < 2 or not touches(game, board, source, prey):
+            full = extra > 0 and room(game, rules, source) < 1
+            if full or strength < 2 or not touches(game, board, source, prey):
                 continue
             first, left = walk_route(game, board, seat, prey, source, float(strength), cost, seen)
             if left > most:
@@ -111,7 +112,7 @@ def touches(game, board, territory, owner):
 
 @kernel
 def walk_route(game, board, seat, prey, source, strength, cost, seen):
-    """First target and troops left of a walk through the prey's territories; a negative number if it does not get through."""
+    """First target and troops left of a walk through the prey's territories; negative if it does not get through."""
     clear(seen)
     first, here = NONE, source
     while True:

@@ -35,9 +35,7 @@ def fortify_from(game, board, rules, seat, memory, nodes, slot, weights, work):
                 for parts in range(1, 3):
                     amount = min(troops_of(game, territory) - 1, room(game, rules, target)) // parts
                     nodes[slot + 1] = game
-                    value = moved_outlook(
-                        nodes[slot + 1], board, rules, seat, territory, target, amount, weights, work
-                    )
+                    value = moved_outlook(nodes[slot + 1], board, rules, seat, territory, target, amount, weights, work)
                     if value > best:
                         best, source = value, territory
                         memory[MOVE_TARGET] = target

@@ -1,8 +1,8 @@
 """What a position is worth to a seat: its share of the power on the board (for `planner`, `beam` and `search`).
 
 Power is counted in troops: those on the board, the incomes of the next turns, the cards as shares of the next set.
-The prospects of a seat are own ** k / (own ** k + sum of the rivals' ** k), like chances to win: with k above 1 a leader
-counts for more than two of half the size. Own continents count as far as their borders will hold.
+The prospects of a seat are own ** k / (own ** k + sum of the rivals' ** k), like chances to win: with k above 1 a
+leader counts for more than two of half the size. Own continents count as far as their borders will hold.
 """
 
 import math
@@ -155,7 +155,7 @@ def look_round(game, board, rules, seat, weights, work):
 
 @kernel
 def largest_threat(game, board, rules, seat, territory, weights, work):
-    """The strongest attack that a rival could bring; 0 beside the neutral army only, -1 where all neighbours are own."""
+    """The strongest attack that a rival could bring; 0 beside the neutral army only, -1 if all neighbours are own."""
     strongest = -1.0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & ~game.owned[seat, w]
@@ -172,7 +172,7 @@ def largest_threat(game, board, rules, seat, territory, weights, work):
 
 @inlined
 def chance_to_fall(attackers, defenders):
-    """A smooth guess of the chance that a territory falls to so many troops; a battle is about even at 0.85 defenders."""
+    """A smooth guess of the chance that a territory falls to so many troops; even at 0.85 attackers a defender."""
     spread = (attackers - 0.85 * defenders - 0.5) / math.sqrt(attackers + defenders)
     return 0.5 + 0.5 * spread / math.sqrt(1.0 + spread * spread)
 

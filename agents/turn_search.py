@@ -5,20 +5,19 @@ that of stopping there, times the chance to get there, plus the values of all th
 fail. Nodes of the same captures that end at the same place are one. Nothing but public facts is read.
 """
 
-import numpy as np
 from numpy import int64
 
 from agents.board_sense import NONE, is_inland, troops_of
-from agents.odds import left_after, defenders_after, odds_table, win_chance
+from agents.odds import defenders_after, left_after, odds_table, win_chance
 from agents.outlook import LEAST_CHANCE, STEADY, outlook
 from risk_env.core.bits import ONE, ZERO, lowest
-from risk_env.core.cards import hand_size
 from risk_env.core.combat import hand_over_cards
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops
 
 ODDS = odds_table(48, 48)  # frozen into the kernels
 LAST_TO_FALL = 100  # mark of a seat that falls in a node
+FEW = 4  # survivors of which all move in, without a second thought
 TRUSTED_CHANCE = 0.9999  # from here on a battle cannot fail
 
 MOST_ROOTS = 32
@@ -141,7 +140,7 @@ def fail(nodes, slot, source, target, chance):
 
 @kernel
 def succeed(game, board, rules, seat, source, target, chance, all_in):
-    """Capture with the survivors that a won blitz leaves on average; whether this way of moving in is worth a look."""
+    """Capture with the survivors that a won blitz leaves on average; whether this way to move in is worth a look."""
     attackers, defenders = troops_of(game, source), troops_of(game, target)
     left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
     survivors = max(2, min(attackers, int64(left + 0.5)))
@@ -156,11 +155,11 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
     if loser < rules.num_players and holds_nothing(game, loser):
         game.death[loser] = LAST_TO_FALL
         hand_over_cards(game, loser)
-    if all_in:
-        return not (survivors > 4 and is_inland(game, board, seat, target))
-    return survivors > 4 and not is_inland(game, board, seat, source) or (
-        survivors > 4 and is_inland(game, board, seat, target)
-    )
+    if survivors <= FEW:
+        return bool(all_in)
+    if is_inland(game, board, seat, target):
+        return not all_in
+    return bool(all_in) or not is_inland(game, board, seat, source)
 
 
 @kernel

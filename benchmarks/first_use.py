@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parent.parent
 SEED = 0
 OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
 FIRST = ("classic", 3)
@@ -71,8 +72,7 @@ def run(cache: Path | None) -> dict[str, Any]:
     """Measure in a new process; compiled code is kept in `cache` (None: where it always is)."""
     kept = {} if cache is None else {"RISK_ENV_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "benchmarks.first_use"]
-    root = Path(__file__).parent.parent
-    done = subprocess.run(command, cwd=root, env={**os.environ, **kept}, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **kept}, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

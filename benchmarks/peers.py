@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.arguments import above_zero, at_least_one
 from benchmarks.measures import MEASURES, Clock, Measure
 from benchmarks.records import RESULTS, heading, heading_lines, keep, table, versions
 
@@ -55,8 +56,8 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     names = ", ".join(MEASURES)
     parser.add_argument("--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}")
     parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter that has peers")
-    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="length of a window (default: 1)")
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="number of windows (default: 5)")
+    parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)")
+    parser.add_argument("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
     parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result")
     parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")
     return parser.parse_args(argv)

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import first_use, random_play
+from benchmarks.arguments import above_zero, at_least_one
 from benchmarks.random_play import Event
 from benchmarks.records import RESULTS, heading, heading_lines, keep, table
 from risk_env.cli import command_parser
@@ -38,6 +39,7 @@ STAGES = 64  # steps in which the lanes are spread over a game
 SCOUTS = 8  # lanes that find out how long a game is
 SCOUT_SWEEPS = 200
 EMPTY_CALLS = 200
+DECISIONS_ALONE = 200_000
 
 Array = npt.NDArray[Any]
 
@@ -87,7 +89,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--preset", default="classic", help=f"one of {names}, or `{ALL}` (default: classic)")
     parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
     parser.add_argument("--games", type=at_least_one, default=1024, metavar="N", help="games in step (default: 1024)")
-    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="length of a run (default: 1)")
+    parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a run (default: 1)")
     parser.add_argument("--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
     parser.add_argument("--no-first-use", dest="first_use", action="store_false", help="leave the first use out")
@@ -98,14 +100,6 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 def help_of_record() -> str:
     """What `--record` does."""
     return "keep the result as JSON and Markdown (default folder: benchmarks/results)"
-
-
-def at_least_one(text: str) -> int:
-    """A number of an argument that must be at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1")
-    return number
 
 
 def say(line: str) -> None:
@@ -132,7 +126,7 @@ def measure_preset(preset: str, arguments: argparse.Namespace) -> dict[str, Any]
         "sweeps": sweeps,
         "repeats": arguments.repeats,
         **rates(runs, census),
-        "parts_ns": parts(begin, arguments.repeats, min(runs) / census.asked.sum() * 1e9, census),
+        "alone_ns": parts_alone(begin, arguments.repeats),
         "phases": phases(begin, min(sweeps, 500), arguments.repeats),
     }
 
@@ -218,16 +212,16 @@ def rates(runs: Sequence[float], census: Census) -> dict[str, Any]:
     }
 
 
-def parts(begin: Play, repeats: int, whole: float, census: Census) -> dict[str, float]:
-    """ns a decision of picking, of writing masks (forced decisions need one too), and of the rest: rules and chance."""
+def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
+    """ns of picking an action and of writing a mask, in passes over the games that do nothing else."""
     play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
-    rounds = max(1, 200_000 // len(begin.lanes))
-    masks = 1 + int(census.forced.sum()) / int(census.asked.sum())
-    picking = each_time(lambda: random_play.choose(play.games, play.pickers, play.lanes, actions), rounds, repeats)
-    writing = each_time(lambda: random_play.write_masks(*play.records[:3], play.lanes), rounds, repeats) * masks
-    pick_ns, mask_ns = (seconds / len(begin.lanes) * 1e9 for seconds in (picking, writing))
-    found = {"pick": pick_ns, "mask": mask_ns, "rules and chance": whole - pick_ns - mask_ns}
-    return {name: round(ns, 1) for name, ns in found.items()}
+    rounds = max(1, DECISIONS_ALONE // len(begin.lanes))
+    parts: dict[str, Callable[[], Any]] = {
+        "picking": lambda: random_play.choose(play.games, play.pickers, play.lanes, actions),
+        "a mask": lambda: random_play.write_masks(*play.records[:3], play.lanes),
+    }
+    spent = {name: each_time(part, rounds, repeats) for name, part in parts.items()}
+    return {name: round(seconds / len(begin.lanes) * 1e9, 1) for name, seconds in spent.items()}
 
 
 def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
@@ -277,7 +271,7 @@ def report(record: dict[str, Any]) -> str:
     found = record["presets"]
     lines = ["# Speed of the core", "", *heading_lines(record), "", *summary(found)]
     for preset in found:
-        lines += ["", f"## {title(preset)}", "", *phase_table(preset), "", what_dominates(preset)]
+        lines += ["", f"## {title(preset)}", "", *phase_table(preset), "", *what_dominates(preset)]
     if "first_use" in record:
         lines += ["", "## First use", "", *first_use_lines(record["first_use"])]
     return "\n".join(lines)
@@ -294,8 +288,9 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     first = found[0]
     columns = ("preset", "million decisions/s", "median", "ns each", "battles/s", "turns/s", "games/s")
     return [
-        f"Uniform random legal play, one thread, {options}, {first['games']} games in step, mask in bit words at every",
-        f"decision; asked decisions only; the best of {first['repeats']} runs, and the median.",
+        f"Uniform random legal play, one thread, {options},",
+        f"{first['games']:,} games in step, mask in bit words at every decision; asked decisions only; the best of",
+        f"{first['repeats']} runs, and the median.",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
     ]
@@ -328,17 +323,17 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
     return table(("phase", "share of decisions", "ns each", "share of time"), rows)
 
 
-def what_dominates(preset: dict[str, Any]) -> str:
-    """The costliest phases, the parts of a decision, and what sorting by phase changes."""
+def what_dominates(preset: dict[str, Any]) -> list[str]:
+    """The costliest phases, two parts of a decision, and what sorting by phase changes."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
-    split = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["parts_ns"].items())
+    alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
     sorted_ns = sum(row["share"] * row["ns"] for row in rows)
-    return (
-        f"What dominates: {', '.join(top)} of the time. A decision's {preset['ns_per_decision']:.0f} ns: {split}; "
-        f"{preset['forced_per_decision']:.2f} forced decisions for each asked one. "
-        f"Timed phase by phase a decision takes {sorted_ns:.0f} ns."
-    )
+    return [
+        f"What dominates: {', '.join(top)} of the time. A decision takes {preset['ns_per_decision']:.0f} ns,",
+        f"timed phase by phase {sorted_ns:.0f} ns; in passes of their own {alone}.",
+        f"Beside each asked decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
+    ]
 
 
 def first_use_lines(found: dict[str, Any]) -> list[str]:

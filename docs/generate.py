@@ -21,11 +21,11 @@ PAGE = Path(__file__).parent / "observation.md"
 INTRODUCTION = f"""# Observation
 
 What one seat may see, and nothing else: everything public, the own cards and the own mission. Written by
-`risk_env/core/observe.py`; this page is generated from it (`make docs`, and a test that it is up to date).
+`risk_env/core/observe.py`; this page is generated from it (`make docs`; a test checks that it is up to date).
 
 Seats are counted from the one who looks: player 0 is oneself, player 1 the next clockwise, and so on, mission targets
-included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything else gives the same codes
-divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
+included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything else gives the same
+codes divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
 
 `"flat"`: one vector of D = {TERRITORY_WIDTH} T + G numbers, territory after territory, then the globals.
 `"structured"`: `territories` (T, {TERRITORY_WIDTH}) and `globals` (G,).
@@ -63,7 +63,9 @@ def _globals() -> str:
 
 def _continents() -> str:
     width = len(CONTINENT_COLUMNS)
-    rows = [(f"{GLOBAL_WIDTH} + {width} c + {k}", f"`{name}`", words) for k, (name, words) in enumerate(CONTINENT_COLUMNS)]
+    rows = [
+        (f"{GLOBAL_WIDTH} + {width} c + {k}", f"`{name}`", words) for k, (name, words) in enumerate(CONTINENT_COLUMNS)
+    ]
     title = "Of each continent c (in the globals, after the rest; zeros fill up to a multiple of 8)"
     return _table(title, ("column", "name", "meaning"), rows)
 

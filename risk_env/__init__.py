@@ -62,6 +62,8 @@ def __dir__() -> list[str]:
 
 def warmup() -> None:
     """Compile the core, or load it from the cache: afterwards every game, preset and batch starts at once."""
+    import numpy as np
+
     from risk_env.batch import GameBatch
     from risk_env.game import Game
 
@@ -73,6 +75,6 @@ def warmup() -> None:
     Game.from_bytes(game.to_bytes())
     str(game.last_battle)  # tells the log
     batch = GameBatch(game.rules, game.board, num_games=1)
-    mask = batch.reset()[1]
-    batch.step(mask.argmax(axis=1))
+    batch.reset()
+    batch.step(np.array([batch.game(0).legal_actions()[0]]))
     batch.finish(batch.seat[:0])

@@ -20,7 +20,7 @@ from risk_env.core.types import NOBODY, NOWHERE, Phase
 from risk_env.maps import Board, Mission, load_map
 from risk_env.rules import OPTIONS, Rules
 from risk_env.seeds import game_seed, word
-from risk_env.story import Battle, Story, members, play_one
+from risk_env.story import Battle, Story, members, play_chance, play_one
 from risk_env.tables import Tables, tables
 
 MAGIC = b"risk_env"
@@ -211,7 +211,7 @@ class Game:
         """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
         number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
         if self._ask_forced:
-            self._check_legal(number)
+            self._check_legal(number, action)
             self.record.decisions += 1
             play_one(self._games, self._tables, number)
         elif not entry.step_game(self._games, 0, self._tables.board, self._tables.rules, number):
@@ -227,9 +227,9 @@ class Game:
         number = int(action)
         return number if 0 <= number < _NO_ACTION else -1
 
-    def _check_legal(self, number: int) -> None:
+    def _check_legal(self, number: int, action: int | str) -> None:
         if number not in self.legal_actions():
-            raise notation.illegal_action(self.record, self._tables, self.board, number)
+            raise notation.illegal_action(self.record, self._tables, self.board, action)
 
     def action_text(self, action: int) -> str:
         """An action of the phase at hand in words, as `attack Alaska > Kamchatka`."""
@@ -291,6 +291,7 @@ class Game:
         self._check_seat(seat)
         other = self._fork()
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
+        other._chance = word(0)
         other._begin_history()
         return other
 
@@ -397,7 +398,9 @@ class Game:
         """
         rules, board, games = positions.from_text(text)
         game = cls.from_record(rules, board, games, 0, ask_forced)
-        if not ask_forced:
+        if ask_forced:
+            play_chance(game._games, game._tables)
+        else:
             entry.resume_game(game._games, 0, game._tables.board, game._tables.rules)
         return game
 

@@ -95,7 +95,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self.agent_selection = ""
-        self._asked: str | None = None  # whose decision it is, which is not yet that of an agent whose part has ended
+        self._asked: Any = None  # the agent that the game asks, None when it asks nobody
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
@@ -156,7 +156,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {"action_mask": self._nothing} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": self._nothing} for agent in self.agents}
         self._skip_agent_selection = None
         self._ending = False
         self._asked = self.agent_selection = self.possible_agents[game.seat]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.core import entry
+from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import Held, Phase
 from risk_env.maps import Board
 from risk_env.notation import action_text
@@ -43,6 +44,7 @@ class Story:
             self.lines += setup_lines(self._games[0], rules, board)
         else:
             self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)
+            self._let_chance_speak()
         self._play_on()
 
     def catch_up(self, actions: list[int]) -> None:
@@ -84,23 +86,32 @@ class Story:
     def _note_battle(self, before: Any) -> None:
         """Keep the roll that was just decided, if one was."""
         record = self._games[0]
-        if before.phase in (Phase.ROLL, Phase.REROLL, Phase.COMMANDER) and record.phase not in (
-            Phase.REROLL,
-            Phase.COMMANDER,
-        ):
-            names = self._board.territories
-            rolled, settled = record.rolled.tolist(), record.settled.tolist()
+        rolled = before.phase in (Phase.ROLL, Phase.REROLL, Phase.COMMANDER)
+        if rolled and record.phase not in (Phase.REROLL, Phase.COMMANDER):
             self.battle = Battle(
-                names[int(before.source)],
-                names[int(before.target)],
-                *(tuple(face for face in dice if face) for dice in (*rolled, *settled)),
-                *(int(lost) for lost in record.losses),
+                source=self._board.territories[int(before.source)],
+                target=self._board.territories[int(before.target)],
+                attacker_rolled=_faces(record.rolled[ATTACKER]),
+                defender_rolled=_faces(record.rolled[DEFENDER]),
+                attacker_dice=_faces(record.settled[ATTACKER]),
+                defender_dice=_faces(record.settled[DEFENDER]),
+                attacker_losses=int(record.losses[ATTACKER]),
+                defender_losses=int(record.losses[DEFENDER]),
             )
+
+
+def _faces(dice: npt.NDArray[np.int8]) -> tuple[int, ...]:
+    return tuple(int(face) for face in dice if face)
 
 
 def play_one(games: Any, records: Tables, action: int) -> None:
     """One action and the chance that follows it, forced actions not."""
     entry.apply_action(games, 0, records.board, records.rules, action)
+    play_chance(games, records)
+
+
+def play_chance(games: Any, records: Tables) -> None:
+    """Chance, until a seat must decide."""
     while entry.play_chance_once(games, 0, records.board, records.rules):
         pass
 

@@ -1,54 +1,120 @@
-"""Players for tests of the doors: a compiled bot, and a policy that depends on all it is shown."""
+"""Players for the tests of the tournament: compiled ones, good and bad, and agents written in Python, mostly bad."""
 
-from __future__ import annotations
+import os
+import time
 
-from typing import Any
-
-import numpy as np
-
-from risk_env.core.bits import nth, size
-from risk_env.core.chance import mix
+from agents.base import Agent
+from risk_env.core.bits import has
 from risk_env.core.jit import entry_point
-from risk_env.game import Game
+from risk_env.core.types import Phase
 from risk_env.opponents import CompiledBot
 
 
 @entry_point
-def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Any legal action, each as likely."""
+def choose_first(games, boards, rules, lanes, randoms, memory, actions):
+    """The first legal action."""
     for k in range(len(lanes)):
-        game = games[lanes[k]]
+        action = 0
+        while not has(games[lanes[k]].legal, action):
+            action += 1
+        actions[lanes[k]] = action
+
+
+@entry_point
+def choose_bold(games, boards, rules, lanes, randoms, memory, actions):
+    """Attacks with any majority and moves all; else a legal action by its own chance."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game = games[lane]
         seat = int(game.seat)
-        randoms[lanes[k], seat] = mix(randoms[lanes[k], seat], np.uint64(0), np.uint64(0))
-        chance = int(randoms[lanes[k], seat] >> np.uint64(32))
-        actions[lanes[k]] = nth(game.legal, chance % size(game.legal))
+        actions[lane] = -1
+        if game.phase == Phase.ATTACK:
+            for border in range(boards[0].num_borders):
+                troops = int(game.troops[boards[0].border_source[border]])
+                fits = troops > int(game.troops[boards[0].border_target[border]])
+                if fits and has(game.legal, int(rules[0].border_0) + border):
+                    actions[lane] = int(rules[0].border_0) + border
+            if actions[lane] == -1 and has(game.legal, int(rules[0].done)):
+                actions[lane] = int(rules[0].done)
+        everything = int(rules[0].card_0) - 1
+        if actions[lane] == -1 and has(game.legal, everything):
+            actions[lane] = everything
+        while actions[lane] == -1:
+            randoms[lane, seat] = randoms[lane, seat] * 6364136223846793005 + 1442695040888963407
+            action = int(randoms[lane, seat] >> 33) % int(rules[0].num_actions)
+            if has(game.legal, action):
+                actions[lane] = action
 
 
-COIN = CompiledBot("coin", "1", choose)
+@entry_point
+def choose_nothing(games, boards, rules, lanes, randoms, memory, actions):
+    """Writes no answer from the second round on."""
+    for k in range(len(lanes)):
+        if games[lanes[k]].round_number < 2:
+            action = 0
+            while not has(games[lanes[k]].legal, action):
+                action += 1
+            actions[lanes[k]] = action
 
 
-def pick(observation: Any, mask: Any) -> int:
-    """A legal action that depends on every number of a flat observation."""
-    legal = np.flatnonzero(mask)
-    codes = np.rint(np.asarray(observation, np.float64) * 127)
-    return int(legal[int(codes @ np.arange(1, len(codes) + 1)) % len(legal)])
+FIRST = CompiledBot("first", "1", choose_first)
+BOLD = CompiledBot("bold", "1", choose_bold)
+LAZY = CompiledBot("lazy", "1", choose_nothing)
 
 
-class Picker:
-    """`pick` as a policy; counts its inferences, and the lanes and seats it answered for."""
+class Good(Agent):
+    """The first legal action, as FIRST."""
 
-    def __init__(self) -> None:
-        self.calls: list[int] = []
-        self.seats: set[int] = set()
+    name = "good"
+    version = "1"
 
-    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
-        """The pick of every lane."""
-        self.calls.append(len(seats))
-        self.seats.update(seats.tolist())
-        return np.array([pick(observation, mask) for observation, mask in zip(observations, masks, strict=True)])
+    def act(self, view):
+        return int(view.legal_actions[0])
 
 
-def play_until(game: Game, seat: int) -> None:
-    """Let `pick` play all others until `seat` is to decide, is dead or the game is over."""
-    while not game.is_over and game.alive[seat] and game.seat != seat:
-        game.step(pick(game.observe(game.seat), game.action_mask()))
+class Crashing(Good):
+    name = "crashing"
+
+    def act(self, view):
+        raise RuntimeError("what is a border?")
+
+
+class Illegal(Good):
+    name = "illegal"
+
+    def act(self, view):
+        return -7
+
+
+class Wordy(Good):
+    name = "wordy"
+
+    def act(self, view):
+        return "attack everywhere"
+
+
+class Hanging(Good):
+    name = "hanging"
+
+    def act(self, view):
+        while True:
+            time.sleep(0.01)
+
+
+class Dying(Good):
+    name = "dying"
+
+    def act(self, view):
+        os._exit(3)
+
+
+class Peeking(Good):
+    """Writes into its file all that it is shown of the others' hands."""
+
+    name = "peeking"
+
+    def act(self, view):
+        hands = [view._game.hand(seat) for seat in range(view._game.num_players) if seat != view.seat]
+        with open(os.environ["PEEKED"], "a") as file:
+            print(hands, file=file)
+        return int(view.legal_actions[0])

@@ -66,7 +66,7 @@ def test_a_lane_is_a_game(preset: str) -> None:
             assert seat[lane] == game.seat
             assert (observation[lane] == game.observe_codes(game.seat)).all()
         actions = legal_choice(mask, step)
-        observation, mask, seat, reward, terminated, truncated = batch.step(actions)
+        observation, mask, seat, *_ = batch.step(actions)
         for lane, game in enumerate(games):
             game.step(int(actions[lane]))
             assert batch.game_over[lane] == game.is_over
@@ -90,7 +90,8 @@ def play_out(batch: GameBatch, steps: int = 4000) -> list[tuple[np.ndarray, ...]
         total += reward
         ended += terminated.astype(int) + truncated
         for lane in np.flatnonzero(batch.game_over):
-            games.append((total[lane].copy(), ended[lane].copy(), truncated[lane].copy(), batch.final_placement[lane].copy()))
+            places = batch.final_placement[lane].copy()
+            games.append((total[lane].copy(), ended[lane].copy(), truncated[lane].copy(), places))
             total[lane], ended[lane] = 0, 0
     return games
 

@@ -30,7 +30,8 @@ SIGMAS = 4.5
 def losses(games, attack_dice, defence_dice, outcome):
     """The defender's losses by one outcome of the dice."""
     game = games[0]
-    write_dice(game, attack_dice, defence_dice, outcome)
+    rest = write_dice(game.rolled[ATTACKER], attack_dice, outcome)
+    write_dice(game.rolled[DEFENDER], defence_dice, rest)
     keep_highest(game, ATTACKER, attack_dice)
     keep_highest(game, DEFENDER, defence_dice)
     compare_dice(game)

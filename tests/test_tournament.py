@@ -188,7 +188,8 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, told: str, tmp_path: Path) -> None:
-    setting = setting_of(FIRST, f"bad={PLAYERS}:{name}", players=2, rounds=2, time_limit=0.4)
+    limit = 0.4 if kind == "time" else 20.0
+    setting = setting_of(FIRST, f"bad={PLAYERS}:{name}", players=2, rounds=2, time_limit=limit)
     store = Store.create(tmp_path / "games.sqlite", setting)
     conduct(store, 2)
     results = list(store.results())
@@ -402,6 +403,18 @@ def test_a_clear_case_is_decided_early_and_later_blocks_do_not_count() -> None:
     assert sprt.judge(scores[:5]).verdict == sprt.OPEN
 
 
+def test_scores_of_blocks_worked_out_by_hand() -> None:
+    duel = [sprt.Played(0, (0, 1), 0), sprt.Played(0, (1, 0), 1), sprt.Played(1, (0, 1), 1), sprt.Played(1, (1, 0), 0)]
+    assert sprt.scores(duel, 2).tolist() == [1.0, -1.0]
+    seatings = [pairing.seats for pairing in duel_pairings(3, 1, seed=0)]
+    winners = [0, NOBODY, 0, 1, 1, 0]  # the lone A of the first three once, the lone B of the others once
+    block = [sprt.Played(0, seats, winner) for seats, winner in zip(seatings, winners, strict=True)]
+    assert sprt.scores(block, 6).tolist() == [0.0]
+    block[2] = block[2]._replace(winner=2)
+    assert sprt.scores(block, 6).tolist() == pytest.approx([1 / 3])
+    assert not len(sprt.scores(block[:5], 6))
+
+
 def result_of(game: int, deal: int, seats: tuple[int, ...], places: tuple[int, ...], ending: str = WON) -> GameResult:
     winner = places.index(1) if ending == WON else NOBODY
     P = len(seats)
@@ -539,9 +552,10 @@ def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture
 
 
 def begun(tmp_path: Path, jobs: int) -> tuple[subprocess.Popen, Path]:
-    """A tournament in a process of its own, with an agent in Python, so that it takes a while."""
+    """A tournament in a process of its own; with two jobs one agent lives in processes of its own, too."""
     out = tmp_path / "games.sqlite"
-    arguments = ["--agents", f"{FIRST},{PLAYERS}:Good", "--games", "400", "--max-rounds", "6", "--players", "2"]
+    other = BOLD if jobs == 1 else f"{PLAYERS}:Good"
+    arguments = ["--agents", f"{FIRST},{other}", "--games", "100000", "--max-rounds", "6", "--players", "2"]
     command = [sys.executable, "-m", "risk_env", "tournament", *arguments, "--out", str(out), "--jobs", str(jobs)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(600):

@@ -89,11 +89,11 @@ class Games:
         """Sums of `values` (G, P) by deal and group; `groups` is int (G, P). Float (D, num_groups)."""
         cells = (self.deal[:, None] * num_groups + groups).reshape(-1)
         sums = np.bincount(cells, np.broadcast_to(values, groups.shape).reshape(-1), self.num_deals * num_groups)
-        return sums.reshape(self.num_deals, num_groups)
+        return sums.astype(float).reshape(self.num_deals, num_groups)
 
     def by_agent(self, values: npt.NDArray[Any]) -> Floats:
         """Sums of `values` (G, P) by agent, float (K,)."""
-        return np.bincount(self.seats.reshape(-1), values.reshape(-1), self.num_agents)
+        return np.bincount(self.seats.reshape(-1), values.reshape(-1), self.num_agents).astype(float)
 
     def rate(self, values: npt.NDArray[Any], groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
         """Mean of `values` (G, P) in each group, with intervals."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -92,7 +92,7 @@ class Block:
             counts[lanes] = 0
         self._last_round[lanes] = -1
 
-    def _ask(self, running: Array) -> Iterator[GameResult]:
+    def _ask(self, running: Array) -> Generator[GameResult, None, Array]:
         """Let the bots choose in these lanes; yields the games whose bot chose nothing legal, returns their lanes."""
         self._actions[running] = NO_ACTION
         self._count(running)
@@ -160,7 +160,9 @@ class Block:
         entry.placements(self.batch.records, lane, self.batch.tables.board, self.batch.tables.rules, shared)
         loser = NOBODY if forfeit is None else forfeit.seat
         return GameResult(
-            *pairing,
+            pairing.game,
+            pairing.deal,
+            pairing.seats,
             starter=int(game.starter),
             ending=ending,
             winner=winner,

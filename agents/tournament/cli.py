@@ -224,8 +224,13 @@ def _progress_bar(total: int, console: Console) -> Iterator[Callable[[int, int],
 
 
 def _verdict(store: Store) -> sprt.Verdict:
-    block_size = len(store.setting.schedule(1))
-    return sprt.judge(sprt.scores(list(store.results()), block_size))
+    """Where a sequential test stands, by the games in the file."""
+    numbers = {label: agent for agent, label in enumerate(store.setting.labels)}
+    games = (
+        sprt.Played(row["deal"], tuple(numbers[label] for label in row["agents"]), row["winner"])
+        for row in store.rows(("deal", "agents", "winner"))
+    )
+    return sprt.judge(sprt.scores(games, block_size=len(store.setting.schedule(1))))
 
 
 def _tell(store: Store, arguments: argparse.Namespace) -> None:

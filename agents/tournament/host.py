@@ -19,7 +19,7 @@ import agents
 from agents.base import View
 from agents.tournament.results import Forfeit
 from risk_env.game import Game
-from risk_env.maps import load_map
+from risk_env.maps import Board, load_map
 from risk_env.rules import Rules
 from risk_env.seeds import bot_seed, game_seed
 
@@ -118,11 +118,13 @@ def end_with_parent() -> None:
 def _try(troupe: Troupe, message: str, seat: int, content: Any) -> tuple[bool, Any]:
     """The answer to a message, or what went wrong."""
     try:
+        if message == "act":
+            return True, int(troupe.act(seat, content))
         if message == "begin":
-            return True, troupe.begin(seat, content)
-        if message == "rehearse":
-            return True, troupe.rehearse()
-        return True, int(troupe.act(seat, content))
+            troupe.begin(seat, content)
+        else:
+            troupe.rehearse()
+        return True, None
     except Exception as error:
         return False, _told(error)
 
@@ -141,6 +143,7 @@ class Troupe:
         self.spec, self.rules, self.board = spec, rules, load_map(map_source)
         self._agents: dict[int, Any] = {}
         self._chance: dict[int, int] = {}  # of the agent of each seat
+        _load_core(rules, self.board)
 
     def _agent(self, seat: int) -> Any:
         if seat not in self._agents:
@@ -170,6 +173,14 @@ class Troupe:
         self._agent(seat).reset(seat, rules, self.board, int(bot_seed(int(game_seed(0)), seat)))
         while not game.is_over and (game.round, game.turn) == now and game.seat == seat:
             game.step(int(self._agent(seat).act(View(game, seat))))
+
+
+def _load_core(rules: Rules, board: Board) -> None:
+    """Load all that a view needs, so that no agent waits for it in its own time."""
+    game = Game(rules, board, seed=0)
+    view = View(Game.from_record(rules, board, game.to_record()))
+    str((view.observation, view.texts, view.position, view.sample(0).legal_actions()))
+    game.step(int(view.legal_actions[0]))
 
 
 def _quick_start(rules: Rules) -> Rules:

@@ -7,15 +7,19 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+import numpy as np
+
 from agents.base import load
 from agents.external import ExternalAgent, ProgramFault, is_program
 from agents.tournament.host import Host
 from agents.tournament.results import Forfeit
 from agents.tournament.setting import TIME_LIMIT, Entrant, Setting
 from risk_env import opponents
+from risk_env.core.types import MAX_SEATS
 from risk_env.maps import load_map
 from risk_env.opponents import CompiledBot
 from risk_env.rules import Rules, check_rules
+from risk_env.tables import tables
 
 _LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
 
@@ -78,12 +82,24 @@ def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Ent
     label, spec = labelled.groups() if labelled else (None, text)
     bot = compiled_bot(spec)
     if bot is not None:
+        _compile(bot, spec, rules, map_source)
         return Entrant(label or bot.name, spec, bot.version, compiled=True)
     try:
         name, version = _asked(spec, rules, map_source, time_limit)
     except (Forfeit, ProgramFault) as fault:
         raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
     return Entrant(label or name, spec, version, compiled=False)
+
+
+def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
+    """Ask a compiled bot nothing at all, which compiles it; ValueError if that fails."""
+    records = tables(rules, load_map(map_source))
+    nobody, memory = np.zeros(0, np.int64), np.zeros((1, MAX_SEATS, bot.memory), np.int32)
+    randoms, actions = np.zeros((1, MAX_SEATS), np.uint64), np.zeros(1, np.int64)
+    try:
+        bot.choose(records.new_games(1), records.board, records.rules, nobody, randoms, memory, actions)
+    except Exception as error:
+        raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
 
 
 def _asked(spec: str, rules: Rules, map_source: str, time_limit: float) -> tuple[str, str]:

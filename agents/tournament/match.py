@@ -110,7 +110,9 @@ def _result(setting: Setting, pairing: Pairing, game: Game, tally: Tally, forfei
     loser = NOBODY if forfeit is None else forfeit.seat
     ending = FORFEIT if forfeit else TRUNCATED if game.truncated else WON
     return GameResult(
-        *pairing,
+        pairing.game,
+        pairing.deal,
+        pairing.seats,
         starter=int(game.record.starter),
         ending=ending,
         winner=winner_of_forfeit(game.alive.tolist(), loser) if forfeit else game.winner,

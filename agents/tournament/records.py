@@ -18,6 +18,19 @@ from risk_env.rules import Rules
 
 FORMAT = "risk_env game record"
 SCHEMA = 1
+NEEDED = {
+    "rules",
+    "map",
+    "map_digest",
+    "num_actions",
+    "seed",
+    "lane",
+    "episode",
+    "actions",
+    "ending",
+    "rounds",
+    "winner",
+}
 
 
 class RecordError(ValueError):
@@ -121,19 +134,6 @@ def _read(number: int, line: str) -> Record:
         raise RecordError(f"line {number}: not a {FORMAT!r}")
     if facts.get("schema") != SCHEMA:
         raise RecordError(f"line {number}: schema {facts.get('schema')!r}; this version reads schema {SCHEMA}")
-    missing = {
-        "rules",
-        "map",
-        "map_digest",
-        "num_actions",
-        "seed",
-        "lane",
-        "episode",
-        "actions",
-        "ending",
-        "rounds",
-        "winner",
-    }
-    if missing := sorted(missing - facts.keys()):
+    if missing := sorted(NEEDED - facts.keys()):
         raise RecordError(f"line {number}: {', '.join(missing)} missing")
     return Record(number, facts)

@@ -17,6 +17,7 @@ from agents.tournament.setting import Setting
 
 KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol's, told apart by all
+MOST_BARS = 60  # of a histogram
 WIDTH, HEIGHT = 6.4, 4.2  # inches of one plot
 
 _PAGE = """<!doctype html>
@@ -76,6 +77,7 @@ def picture(summary: Summary, names: list[str], columns: int) -> bytes:
     FigureCanvasAgg(figure)
     for place, name in enumerate(names):
         axes = figure.add_subplot(rows, columns, place + 1)
+        axes.set_axisbelow(True)
         PLOTS[name](axes, summary)
         axes.set_title(name, fontsize=11)
     data = io.BytesIO()
@@ -129,7 +131,8 @@ def _orders(axes: Any, summary: Summary) -> None:
 
 def _lengths(axes: Any, summary: Summary) -> None:
     longest = max(summary.lengths)
-    axes.hist(summary.lengths, bins=min(longest + 1, 50), range=(0, longest + 1), color=COLOURS[0])
+    width = -(-(longest + 1) // MOST_BARS)
+    axes.hist(summary.lengths, bins=np.arange(0, longest + width + 1, width) - 0.5, color=COLOURS[0])
     mean, median, _ = summary.rounds
     axes.axvline(mean, color=COLOURS[1], label=f"mean {mean:.1f}")
     axes.axvline(median, color=COLOURS[2], linestyle="--", label=f"median {median:.0f}")

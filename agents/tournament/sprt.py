@@ -8,13 +8,14 @@ likelihood ratio takes scores as normal with the variance seen so far (as chess 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.tournament.results import GameResult
+from agents.tournament.results import NOBODY
 
 GAIN = 0.03  # H1
 ERROR = 0.05  # of either kind
@@ -60,23 +61,31 @@ def judge(scores: npt.NDArray[np.float64]) -> Verdict:
     return Verdict(verdict, int(n[last]), float(ratio[last]), float(mean[last]), error)
 
 
-def scores(results: Sequence[GameResult], block_size: int) -> npt.NDArray[np.float64]:
-    """Score of each block, float (blocks,), as far as blocks 0, 1, ... are whole. Agent 0 is A, agent 1 is B."""
-    blocks: dict[int, list[GameResult]] = {}
-    for result in results:
-        blocks.setdefault(result.deal, []).append(result)
-    found = []
+class Played(NamedTuple):
+    """What a test needs to know of a game. Agent 0 is A, agent 1 is B."""
+
+    deal: int
+    seats: tuple[int, ...]
+    winner: int  # seat, or NOBODY
+
+
+def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
+    """Score of each block, float (blocks,), as far as blocks 0, 1, ... are whole."""
+    blocks: dict[int, list[Played]] = {}
+    for game in games:
+        blocks.setdefault(game.deal, []).append(game)
+    found: list[float] = []
     while len(blocks.get(len(found), ())) == block_size:
         found.append(_score(blocks[len(found)]))
     return np.array(found, float)
 
 
-def _score(block: Sequence[GameResult]) -> float:
+def _score(block: Sequence[Played]) -> float:
     """The lone A's share of wins less the lone B's; in a duel each is alone in every game."""
     num_players = len(block[0].seats)
     wins = [0, 0]
-    for result in block:
+    for game in block:
         for lone in (0, 1):
-            wins[lone] += result.seats.count(lone) == 1 and result.winning_agent == lone
+            wins[lone] += game.winner != NOBODY and game.seats.count(lone) == 1 and game.seats[game.winner] == lone
     games = len(block) if num_players == 2 else num_players
     return (wins[0] - wins[1]) / games

@@ -119,10 +119,12 @@ class Store:
     def _result(self, row: dict[str, Any]) -> GameResult:
         numbers = {label: agent for agent, label in enumerate(self.setting.labels)}
         actions = row.pop("actions", None)
+        values: dict[str, Any] = {name: tuple(row[name]) if name in LISTS else row[name] for name in row}
+        seats = tuple(numbers[label] for label in values.pop("agents"))
         return GameResult(
-            seats=tuple(numbers[label] for label in row.pop("agents")),
+            seats=seats,
             actions=None if actions is None else tuple(np.frombuffer(actions, np.int32).tolist()),
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()},
+            **values,
         )
 
     def close(self) -> None:

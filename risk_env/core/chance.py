@@ -71,7 +71,7 @@ def roll(game, attack_dice, defence_dice):
 
 @inlined
 def write_dice(rolled, dice, outcome):
-    """Write the lowest base-6 digits of an outcome as the faces of so many dice, 0 beyond; what is left of the outcome."""
+    """Write the lowest base-6 digits of an outcome as faces of so many dice, 0 beyond; what is left of it."""
     rest = outcome
     for d in range(len(rolled)):
         higher = outcome // NUM_FACES
@@ -83,7 +83,7 @@ def write_dice(rolled, dice, outcome):
 
 @kernel
 def draw_card(game, board, seat):
-    """Give a random card of the deck to a seat (RULES 2.4): a territory's, `num_territories` a wild, NO_CARD if none."""
+    """Give a random card of the deck to a seat (RULES 2.4): its territory, `num_territories`: wild, NO_CARD: none."""
     if size(game.deck) + int64(game.deck_wilds) == 0:
         shuffle_discards(game)
     cards = size(game.deck)

@@ -38,7 +38,7 @@ class _HelperLibrary(JITCodeLibrary):
 
 
 class _EntryLibrary(JITCodeLibrary):
-    """The code of an entry point and of all its helpers, which are its own: what is called once becomes part of its caller."""
+    """The code of an entry point and of all its helpers: its own, so what is called once joins its caller."""
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:

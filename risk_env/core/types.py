@@ -1,8 +1,8 @@
 """The words of the rules as numbers, and the layouts of the three records that kernels read and write.
 
-`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options; each exists once a *size
-class*, so that all presets, options and player counts of a class run the same compiled code. No field has the name
-of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off such a name would find the attribute instead.
+`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options; each exists once a
+*size class*, so that all presets, options and player counts of a class run the same compiled code. No field has the
+name of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off such a name would find the attribute.
 """
 
 from enum import IntEnum
@@ -218,74 +218,102 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
 def game_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """One game in progress. T, TW, AW: territories, words of a territory set, words of an action set of the class."""
     T, TW, AW = sizes.territories, sizes.words, sizes.action_words
-    return _packed(
-        [
-            ("random", np.uint64),  # state of the game's own generator
-            ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the decision at hand, empty when over
-            ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
-            ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
-            ("reach", np.uint64, (TW,)),  # (TW,) working set: free territories in set-up, where troops can move to
-            ("held_at_start", np.uint64, (TW,)),  # (TW,) own territories when the turn began
-            ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW) territory cards held
-            ("deck", np.uint64, (TW,)),  # (TW,) territory cards not drawn
-            ("discard", np.uint64, (TW,)),  # (TW,) territory cards traded in
-            ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a set
-            ("shown", np.uint64, (TW,)),  # (TW,) cards known to all by a re-roll (RULES 10.4)
-            ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get its bonus (RULES 5.4)
-            ("city", np.uint64, (TW,)),  # (TW,) territories with a city
-            ("troops", np.int32, (T,)),  # (T,) troops, 0 only on free territories
-            ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
-            ("round_number", np.int32),  # 0 in set-up, then from 1
-            ("draft_left", np.int32),  # troops still to be placed
-            ("sets_traded", np.int32),  # in the whole game, by all
-            ("battles", np.int32),  # rolls made this turn
-            ("decisions", np.int32),  # actions asked and answered so far
-            ("source", np.int16),  # territory that attacks, or that troops leave, or NOWHERE
-            ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
-            ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-            ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-            ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of the minor and of the major one, or NOWHERE
-            ("moves_left", np.int16),  # fortify moves
-            ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, FREE
-            ("wilds", np.int8, (MAX_SEATS,)),  # (6,) wild cards held
-            ("deck_wilds", np.int8),
-            ("discard_wilds", np.int8),
-            ("picked_wilds", np.int8),
-            ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
-            ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for the living, else 1 for the first to fall, 2, ...
-            ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a Held
-            ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward that comes with it, or -1
-            ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat, or NOBODY
-            ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, 0 beyond
-            ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) the same after drop, re-roll, commander, sort and airfields
-            ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost by the last roll
-            ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 none
-            ("phase", np.uint8),
-            ("seat", np.int8),  # to decide
-            ("turn", np.int8),  # whose turn it is
-            ("starter", np.int8),
-            ("winner", np.int8),  # or NOBODY
-            ("trade", np.int8),  # a Trade
-            ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender
-            ("in_a_row", np.int8),  # troops this seat has deployed since it was asked first (RULES 6.1)
-            ("truncated", np.bool_),
-            ("blitz", np.bool_),  # this attack goes on by itself
-            ("captured", np.bool_),  # a territory fell this turn
-            ("eliminated", np.bool_),  # the capture under way eliminated a seat
-            ("set_traded", np.bool_),  # this turn
-            ("bonus_paid", np.bool_),  # RULES 5.4, this turn
-            ("commander_used", np.bool_),  # this turn
-            ("objective_taken", np.bool_),  # this turn
-            ("attacks_over", np.bool_),  # this turn
-            ("move_begun", np.bool_),  # an amount of this fortify move was moved
-            ("headquarters_open", np.bool_),  # all have picked: headquarters are public
-        ]
-    )
+    chapters = [_course_fields(AW), _position_fields(T, TW), _card_fields(TW), _goal_fields(), _dice_fields()]
+    return _packed([field for chapter in chapters for field in chapter])
+
+
+def _position_fields(T: int, TW: int) -> list[Any]:
+    """Who holds what (RULES 1, 3.1-3.4), and what the question at hand is about."""
+    return [
+        ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
+        ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
+        ("reach", np.uint64, (TW,)),  # (TW,) working set: free territories in set-up, where troops can move to
+        ("held_at_start", np.uint64, (TW,)),  # (TW,) own territories when the turn began
+        ("city", np.uint64, (TW,)),  # (TW,) territories with a city
+        ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
+        ("source", np.int16),  # territory that attacks, or that troops leave, or NOWHERE
+        ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
+        ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
+        ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
+        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of the minor and of the major one, or NOWHERE
+        ("draft_left", np.int32),  # troops still to be placed
+        ("battles", np.int32),  # rolls made this turn
+        ("moves_left", np.int16),  # fortify moves
+        ("troops", np.int32, (T,)),  # (T,) troops, 0 only on free territories
+        ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, FREE
+    ]
+
+
+def _card_fields(TW: int) -> list[Any]:
+    """Hands, deck and discard pile (RULES 2, 5)."""
+    return [
+        ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW) territory cards held
+        ("deck", np.uint64, (TW,)),  # (TW,) territory cards not drawn
+        ("discard", np.uint64, (TW,)),  # (TW,) territory cards traded in
+        ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a set
+        ("shown", np.uint64, (TW,)),  # (TW,) cards known to all by a re-roll (RULES 10.4)
+        ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get its bonus (RULES 5.4)
+        ("sets_traded", np.int32),  # in the whole game, by all
+        ("wilds", np.int8, (MAX_SEATS,)),  # (6,) wild cards held
+        ("deck_wilds", np.int8),
+        ("discard_wilds", np.int8),
+        ("picked_wilds", np.int8),
+    ]
+
+
+def _goal_fields() -> list[Any]:
+    """What is played for, and who is out (RULES 3.3, 7-9, 11)."""
+    return [
+        ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
+        ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for the living, else 1 for the first to fall, 2, ...
+        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a Held
+        ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward that comes with it, or -1
+        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat, or NOBODY
+        ("winner", np.int8),  # or NOBODY
+    ]
+
+
+def _dice_fields() -> list[Any]:
+    """The roll under way, or the last one (RULES 3.2, 10.4-10.6)."""
+    return [
+        ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, 0 beyond
+        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) the same after drop, re-roll, commander, sort and airfields
+        ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost by the last roll
+        ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 none
+        ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender
+    ]
+
+
+def _course_fields(AW: int) -> list[Any]:
+    """Whose turn it is, what is asked, and the marks of the turn."""
+    return [
+        ("random", np.uint64),  # state of the game's own generator
+        ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the decision at hand, empty when over
+        ("round_number", np.int32),  # 0 in set-up, then from 1
+        ("decisions", np.int32),  # actions asked and answered so far
+        ("phase", np.uint8),
+        ("seat", np.int8),  # to decide
+        ("turn", np.int8),  # whose turn it is
+        ("starter", np.int8),
+        ("trade", np.int8),  # a Trade
+        ("in_a_row", np.int8),  # troops this seat has deployed since it was asked first (RULES 6.1)
+        ("truncated", np.bool_),
+        ("blitz", np.bool_),  # this attack goes on by itself
+        ("captured", np.bool_),  # a territory fell this turn
+        ("eliminated", np.bool_),  # the capture under way eliminated a seat
+        ("set_traded", np.bool_),  # this turn
+        ("bonus_paid", np.bool_),  # RULES 5.4, this turn
+        ("commander_used", np.bool_),  # this turn
+        ("objective_taken", np.bool_),  # this turn
+        ("attacks_over", np.bool_),  # this turn
+        ("move_begun", np.bool_),  # an amount of this fortify move was moved
+        ("headquarters_open", np.bool_),  # all have picked: headquarters are public
+    ]
 
 
 @cache
 def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """One map. Chunk tables: for each group of six territories and each subset of it, what its members have together."""
+    """One map. Chunk tables: for each six territories and each subset of them, what its members have together."""
     T, B, C, TW, BW = sizes.territories, sizes.borders, sizes.continents, sizes.words, sizes.border_words
     return _packed(
         [
@@ -299,14 +327,14 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
             ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
             ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits
-            ("num_territories", np.int32),
-            ("num_borders", np.int32),
-            ("num_continents", np.int32),
-            ("num_chunks", np.int32),
-            ("num_missions", np.int32),
-            ("num_objectives", np.int32),
-            ("num_wilds", np.int32),
-            ("random_cities", np.int32),
+            ("num_territories", np.int64),
+            ("num_borders", np.int64),
+            ("num_continents", np.int64),
+            ("num_chunks", np.int64),
+            ("num_missions", np.int64),
+            ("num_objectives", np.int64),
+            ("num_wilds", np.int64),
+            ("random_cities", np.int64),
             ("continent_bonus", np.int32, (C,)),
             ("border_source", np.int16, (B,)),
             ("border_target", np.int16, (B,)),
@@ -334,44 +362,57 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
     return _packed(
         [
             ("chart_troops", np.int32, (T,)),
-            ("initial_troops", np.int32),
-            ("max_troops", np.int32),  # UNLIMITED for none, like the next two
-            ("max_rounds", np.int32),
-            ("max_battles", np.int32),
+            ("initial_troops", np.int64),
+            ("max_troops", np.int64),  # UNLIMITED for none, like the next two
+            ("max_rounds", np.int64),
+            ("max_battles", np.int64),
             ("amount_words", np.uint32, (MANY + 1,)),  # legal amounts (bits) of 0, 1, ... MANY or more troops
             ("amounts", np.int32, (len(AMOUNTS),)),
-            # first action of each block, and the number of actions
-            ("border_0", np.int32),
-            ("dice_0", np.int32),
-            ("amount_0", np.int32),
-            ("card_0", np.int32),
-            ("done", np.int32),
-            ("die_0", np.int32),
-            ("objective_0", np.int32),
-            ("num_actions", np.int32),
             ("chart_capital", np.int16, (MAX_SEATS,)),
             ("chart_owner", np.int8, (T,)),
-            ("num_players", np.int8),
-            ("num_armies", np.int8),  # players, and the neutral army
-            ("deck", np.int8),
-            ("setup", np.int8),
-            ("victory", np.int8),
-            ("headquarters_to_win", np.int8),
-            ("set_values", np.int8),
-            ("occupied_bonus", np.int8),
-            ("fortify", np.int8),
-            ("defender_dice", np.int8),
-            ("attack", np.int8),
-            ("cities", np.int8),
-            ("objectives", np.int8),
-            ("extended_missions", np.bool_),
-            ("neutral", np.bool_),
-            ("card_reroll", np.bool_),
-            ("commander", np.bool_),
-            ("rewards", np.bool_),
-            ("capitals", np.bool_),
+            ("num_players", np.int64),
+            ("num_armies", np.int64),  # players, and the neutral army
+            *_block_fields(),
+            *_option_fields(),
         ]
     )
+
+
+def _block_fields() -> list[Any]:
+    """First action of each block (docs/decisions.md), and the number of actions."""
+    return [
+        ("border_0", np.int64),
+        ("dice_0", np.int64),
+        ("amount_0", np.int64),
+        ("card_0", np.int64),
+        ("done", np.int64),
+        ("die_0", np.int64),
+        ("objective_0", np.int64),
+        ("num_actions", np.int64),
+    ]
+
+
+def _option_fields() -> list[Any]:
+    """Options under their names in RULES 13."""
+    return [
+        ("deck", np.int8),
+        ("setup", np.int8),
+        ("victory", np.int8),
+        ("headquarters_to_win", np.int8),
+        ("set_values", np.int8),
+        ("occupied_bonus", np.int8),
+        ("fortify", np.int8),
+        ("defender_dice", np.int8),
+        ("attack", np.int8),
+        ("cities", np.int8),
+        ("objectives", np.int8),
+        ("extended_missions", np.bool_),
+        ("neutral", np.bool_),
+        ("card_reroll", np.bool_),
+        ("commander", np.bool_),
+        ("rewards", np.bool_),
+        ("capitals", np.bool_),
+    ]
 
 
 def _packed(fields: list[Any]) -> np.dtype[Any]:

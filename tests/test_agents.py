@@ -1,0 +1,198 @@
+"""The ladder: every bot finishes legal games of every preset, blind to what is hidden, the same from the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents import attacker, base, beam, breaker, grower, hunter, planner, random_bot, search
+from risk_env import opponents
+from risk_env.batch import GameBatch
+from risk_env.core.types import Phase
+from risk_env.game import Game
+from risk_env.maps import Board, load_map
+from risk_env.opponents import CompiledBot
+from risk_env.rules import PRESETS, Rules
+from risk_env.seeds import bot_seed, game_seed
+
+LADDER = {module.BOT.name: module.BOT for module in (random_bot, attacker, grower, hunter, breaker, planner, beam)}
+FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
+
+
+@cache
+def classic() -> Board:
+    return load_map("classic")
+
+
+VARIANTS = [
+    *[(preset, players, {}) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5)],
+    ("classic", 6, {"attack": "blitz", "defender_dice": "max"}),
+    ("classic", 4, {"expert": True}),
+    ("secret_mission", 4, {"expert": True, "missions": "extended"}),
+    ("capital", 4, {"headquarters_to_win": 2, "max_battles_per_turn": 9}),
+    ("command_room", 4, {"attack": "max", "commander": True}),
+    ("world_conquest", 3, {"fortify": "free", "max_troops": 12}),
+]
+
+
+@pytest.mark.parametrize(("preset", "players", "options"), VARIANTS)
+def test_every_bot_plays_every_preset_legally(preset: str, players: int, options: dict[str, Any]) -> None:
+    rules = Rules.preset(preset, players, **options).replace(max_rounds=12)
+    bots = list(LADDER.values())
+    for first in range(0, len(bots), players):
+        play_checked(rules, [bots[(first + seat) % len(bots)] for seat in range(players)], games=3)
+
+
+def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
+    """Play through `GameBatch.step`, which refuses illegal actions."""
+    batch = GameBatch(rules, classic(), games, seed=5, observation=None, mask=None, autoreset=False)
+    batch.reset()
+    seating = opponents.Seating(batch, bots)
+    seating.numbers[:, : len(bots)] = np.arange(len(bots))
+    lanes = np.arange(games)
+    seating.sit_down(lanes)
+    actions = np.zeros(games, np.int64)
+    for _ in range(100_000):
+        running = lanes[batch.games.phase != Phase.OVER]
+        if not len(running):
+            return
+        seating.answer(running, actions)
+        batch.step(actions)
+    pytest.fail("the games do not end")
+
+
+def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[base.Agent]]]:
+    """Every so many decisions of a game between compiled bots, with the bots in the state in which they are asked."""
+    game = Game(rules, classic(), seed)
+    players = [base.CompiledAgent(bot) for bot in bots]
+    for seat, player in enumerate(players):
+        player.reset(seat, rules, classic(), int(bot_seed(int(game_seed(seed)), seat)))
+    while not game.is_over:
+        if int(game.record.decisions) % every == 0:
+            yield game, list(players)
+        game.step(players[game.seat].act(base.View(game)))
+
+
+def answer(agent: Any, game: Game) -> int:
+    """The agent's action on the very record, without a view that hides anything; the agent's state stays as it is."""
+    randoms, memory, actions = agent._randoms.copy(), agent._memory.copy(), np.zeros(1, np.int64)
+    T = game.tables
+    agent.bot.choose(game._games, T.board, T.rules, np.zeros(1, np.int64), randoms, memory, actions)
+    return int(actions[0])
+
+
+@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("preset", ["classic", "capital", "secret_mission", "command_room"])
+def test_hidden_facts_change_no_answer(name: str, preset: str) -> None:
+    rules = Rules.preset(preset, 3, **{**FAST, "max_rounds": 6})
+    bots = [LADDER[name], LADDER["attacker"], LADDER["grower"]]
+    asked = 0
+    for game, players in positions(rules, bots, seed=11, every=3):
+        if game.seat == 0:
+            known = answer(players[0], game)
+            for seed in range(3):
+                assert answer(players[0], game.determinize(0, seed)) == known
+            asked += 1
+    assert asked >= 10
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_one_game_at_a_time_is_the_same_game_as_in_a_batch(name: str) -> None:
+    rules = Rules.preset("classic", 3, **{**FAST, "max_rounds": 8})
+    bots = [LADDER[name], LADDER["attacker"], LADDER[name]]
+    results = opponents.play(rules, classic(), bots, 3, seed=4)
+    again = opponents.play(rules, classic(), bots, 3, seed=4, lanes=2)
+    assert np.array_equal(results, again)
+    for lane in range(2):
+        game = base.play_game(rules, classic(), bots, seed=4, lane=lane)
+        assert game.winner == results["winner"][lane]
+        assert int(game.record.decisions) == results["decisions"][lane]
+
+
+def win_rate(first: str, second: str, players: int, games: int) -> float:
+    """Share of all games won by one `first` against `second` in all other seats, over every seat."""
+    rules = Rules.preset("classic", players, **FAST)
+    wins = 0
+    for seat in range(players):
+        bots = [LADDER[second]] * players
+        bots[seat] = LADDER[first]
+        wins += int((opponents.play(rules, classic(), bots, games, seed=9)["winner"] == seat).sum())
+    return wins / (players * games)
+
+
+def test_the_ladder_is_ordered_where_the_steps_are_large() -> None:
+    assert win_rate("attacker", "random", 2, 50) > 0.9
+    assert win_rate("grower", "attacker", 3, 100) > 0.43
+    assert win_rate("breaker", "grower", 2, 100) > 0.5
+    assert win_rate("beam", "attacker", 2, 20) > 0.6
+
+
+def test_bots_have_names_versions_and_no_more_memory_than_they_say() -> None:
+    for name, bot in LADDER.items():
+        assert bot.name == name
+        assert bot.version.isdigit()
+        assert bot.memory >= 1
+
+
+def test_a_view_shows_the_seat_what_it_may_see_and_nothing_else() -> None:
+    game = Game(Rules.preset("secret_mission", 3), classic(), seed=2)
+    view = base.View(game)
+    assert view.seat == game.seat
+    assert view.mission == game.mission(game.seat)
+    assert view.legal_actions.tolist() == game.legal_actions().tolist()
+    assert len(view.texts) == len(view.legal_actions)
+    assert np.array_equal(view.observation, game.observe(game.seat))
+    assert np.array_equal(view.position.troops, game.troops)
+    with pytest.raises(ValueError, match="read-only"):
+        view.position.owner[0] = 1
+    assert view.rng.integers(1000) == base.View(game).rng.integers(1000)
+    assert view.sample(1) == view.sample(1)
+    assert view.sample(1) != view.sample(2)
+
+
+@pytest.mark.parametrize("preset", ["classic", "capital", "secret_mission", "command_room"])
+def test_views_of_games_that_differ_in_hidden_facts_are_equal(preset: str) -> None:
+    rules = Rules.preset(preset, 3, max_rounds=4)
+    bots = [LADDER["grower"], LADDER["attacker"], LADDER["hunter"]]
+    for game, _ in positions(rules, bots, seed=3, every=5):
+        seen = base.View(game)._game.to_bytes()
+        for seed in range(3):
+            assert base.View(game.determinize(game.seat, seed))._game.to_bytes() == seen
+
+
+def test_search_plays_and_repeats_itself() -> None:
+    rules = Rules.preset("classic", 3, **{**FAST, "setup": "random", "max_rounds": 2})
+    games = [
+        base.play_game(rules, classic(), [search.SearchAgent(samples=2), grower.BOT, hunter.BOT], seed=6)
+        for _ in range(2)
+    ]
+    assert games[0].is_over
+    assert games[0].actions == games[1].actions
+    with pytest.raises(ValueError, match="samples=1"):
+        search.SearchAgent(samples=1)
+
+
+def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from agents import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n    def act(self, view):\n"
+        "        return int(view.legal_actions[0])\n"
+    )
+    assert base.make(f"{file}:First").name == "first"
+    assert base.make(grower.BOT).name == "grower"
+    game = base.play_game(
+        Rules.preset("classic", 2, **{**FAST, "max_rounds": 4}), classic(), [f"{file}:First", grower.BOT], seed=1
+    )
+    assert game.is_over
+    with pytest.raises(ValueError, match="Second"):
+        base.make(f"{file}:Second")
+    with pytest.raises(ValueError, match="does not exist"):
+        base.make("nowhere.py:Bot")
+    with pytest.raises(ValueError, match="unknown"):
+        base.make("growser")
+    with pytest.raises(TypeError, match="act"):
+        base.Agent().act(base.View(Game(seed=1)))

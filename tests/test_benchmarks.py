@@ -1,0 +1,300 @@
+"""The benchmarks run, count what they say they count, and keep what they print. No test judges a time."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import first_use, measures, peers, random_play, records, speed
+from benchmarks.random_play import Event
+from risk_env import cli
+from risk_env.core.types import Phase
+from risk_env.maps import load_map
+from risk_env.rules import Rules, presets
+from risk_env.tables import tables
+
+GAMES = 8
+SMALL = ("--games", str(GAMES), "--seconds", "0.01", "--repeats", "2", "--no-first-use")
+CLOCK = measures.Clock(seconds=0.001, repeats=2)
+
+
+def begin(preset: str = "classic", games: int = GAMES, **options) -> speed.Play:
+    """A play of a preset, just begun."""
+    rules = Rules.preset(preset, **{**speed.OPTIONS, **options})
+    return speed.begin_play(tables(rules, load_map("classic")), games, seed=3)
+
+
+def state(play: speed.Play) -> tuple[bytes, bytes]:
+    """All that a play consists of."""
+    return play.games.tobytes(), play.pickers.tobytes()
+
+
+# Random play
+
+
+def test_a_lane_plays_the_same_whatever_the_order() -> None:
+    together, apart = begin(), begin()
+    together.on(300)
+    for lane in reversed(range(GAMES)):
+        apart.on(300, np.array([lane]))
+    assert state(together) == state(apart)
+
+
+def test_lanes_play_different_games() -> None:
+    play = begin()
+    play.on(50)
+    assert len({game.tobytes() for game in play.games}) == GAMES
+
+
+def test_every_slot_is_a_decision_or_a_new_game() -> None:
+    begun = begin(max_rounds=1).on(2000)
+    census = census_of(begin(max_rounds=1), 2000)
+    assert begun == census.events[Event.GAME] > 0
+    assert census.asked.sum() == 2000 * GAMES - begun
+
+
+def census_of(play: speed.Play, sweeps: int) -> speed.Census:
+    """A census that leaves the play alone."""
+    return speed.take_census(play, sweeps)
+
+
+@pytest.mark.parametrize("preset", ["classic", "two_player", "command_room"])
+def test_the_census_plays_the_same_games(preset: str) -> None:
+    played, counted = begin(preset), begin(preset)
+    played.on(500)
+    counts = (np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64))
+    random_play.take_census(*counted.records, counted.lanes, 500, *counts)
+    assert state(played) == state(counted)
+    assert counts[0].sum() + counts[2][Event.GAME] == 500 * GAMES
+
+
+def test_with_single_rolls_every_attack_is_a_battle() -> None:
+    """With `attack="max"` each answer in ATTACK but DONE is one roll, and every turn ends with a DONE there."""
+    options = {"attack": "max", "defender_dice": "max"}
+    play = begin(games=1, **options)
+    game, battles, turns = play.games[0], 0, 0
+    for _ in range(400):
+        before = int(game["battles"]), int(game["turn"])
+        play.on(1)
+        passed = before[1] != int(game["turn"])
+        turns += passed
+        battles += 0 if passed else int(game["battles"]) - before[0]
+    census = census_of(begin(games=1, **options), 400)
+    assert census.events[Event.TURN] == turns > 0
+    assert battles <= census.events[Event.BATTLE] <= battles + turns  # a roll may be the last act of a turn
+    assert census.asked[Phase.ATTACK_DICE] == census.asked[Phase.DEFEND] == 0
+
+
+def test_picks_are_legal_and_even() -> None:
+    play = begin(games=1)
+    legal = [action for action in range(play.tables.num_actions) if is_legal(play.games[0], action)]
+    picked = np.zeros(1, np.int64)
+    counts = dict.fromkeys(legal, 0)
+    draws = 500 * len(legal)
+    for _ in range(draws):
+        random_play.choose(play.games, play.pickers, play.lanes, picked)
+        counts[int(picked[0])] += 1
+    deviation = sum((count - 500) ** 2 / 500 for count in counts.values())
+    assert len(legal) > 5
+    assert deviation < len(legal) + 6 * (2 * len(legal)) ** 0.5
+
+
+def is_legal(game, action: int) -> bool:
+    """Whether a bit of the legal actions is set."""
+    return bool(int(game["legal"][action // 64]) >> action % 64 & 1)
+
+
+def test_masks_written_again_are_the_same() -> None:
+    play = begin()
+    play.on(40)
+    before = play.games["legal"].copy()
+    random_play.write_masks(*play.records[:3], play.lanes)
+    assert (play.games["legal"] == before).all()
+
+
+def test_lanes_are_spread_over_games() -> None:
+    play = speed.spread(begin().tables, GAMES, seed=0)
+    rounds = play.games["round_number"]
+    assert rounds.max() - rounds.min() > speed.OPTIONS["max_rounds"] // 3
+
+
+# The command `bench`
+
+
+def test_bench_prints_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", *SMALL, "--record", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    (path,) = tmp_path.glob("speed-classic-*.json")
+    record = json.loads(path.read_text())
+    assert path.with_suffix(".md").read_text() == shown
+    assert {"command", "date", "machine", "versions"} <= record.keys()
+    (found,) = record["presets"]
+    assert (found["preset"], found["num_players"], found["games"]) == ("classic", 3, GAMES)
+    assert found["options"] == {"setup": "random", "attack": "choice", "max_rounds": 100}
+    assert found["decisions_per_second"] >= found["decisions_per_second_median"] > 0
+    assert sum(row["share_of_time"] for row in found["phases"]) == pytest.approx(1, abs=0.01)
+    decisions = [row["share"] for row in found["phases"] if row["phase"] != "OVER"]
+    assert sum(decisions) == pytest.approx(1, abs=0.001)
+    assert all(row["phase"] in shown for row in found["phases"] if row["phase"] != "OVER")
+
+
+def test_bench_takes_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--preset", "all", *SMALL]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"| {name}, " in shown for name in presets())
+
+
+def test_bench_takes_players(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--preset", "secret_mission", "--players", "6", *SMALL]) == 0
+    assert "secret_mission, 6 players" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--games", "0"], ["--repeats", "0"], ["--seconds", "0"], ["--games", "many"]])
+def test_bench_refuses_a_wrong_number(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["bench", *arguments])
+    assert stop.value.code == 2
+    assert arguments[1] in capsys.readouterr().err
+
+
+def test_first_use_plays_a_game_and_compiles_nothing_for_the_second() -> None:
+    found = first_use.measure(cold=False, warm_runs=1)
+    assert found["compiled_by_second"] == 0
+    assert found["cold_s"] is None
+    assert found["warm_s"] > 0
+    shown = "\n".join(speed.first_use_lines(found))
+    assert found["game"] in shown
+    assert "nothing compiled before" not in shown
+
+
+def test_nothing_heavy_is_imported_before_the_clock_of_the_first_use_runs() -> None:
+    script = "import benchmarks.first_use, sys; print(*sorted({'numba', 'numpy', 'risk_env'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=first_use.ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
+
+
+# Peers
+
+
+@pytest.mark.parametrize("name", ["parts", "threads", "aec"])
+def test_our_measures_run(name: str) -> None:
+    rows = list(measures.MEASURES[name].rows(CLOCK))
+    assert rows
+    assert all(row["measure"] == name for row in rows)
+
+
+def test_the_batch_is_measured_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "BATCHES", (1, 4))
+    rows = list(measures.our_batch(CLOCK))
+    assert [row["games"] for row in rows] == [1, 1, 4, 4, 1024]
+    assert {row["observation"] for row in rows} == {None, "flat"}
+    assert all(row["steps_per_second"] >= row["median"] > 0 for row in rows)
+
+
+class Hands:
+    """A clock whose hands are moved by what is measured."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float, result: int) -> int:
+        self.now += seconds
+        return result
+
+
+def test_only_the_step_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    hands = Hands()
+    monkeypatch.setattr(measures, "time", hands)
+    clock = measures.Clock(seconds=2, repeats=3)
+    row = clock.row(lambda: hands.takes(10, 0), lambda _: hands.takes(0.5, 7), "none", "none", 1)
+    assert row["steps_per_second"] == row["median"] == 14
+
+
+def test_a_run_shows_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if find_spec("pufferlib"):
+        pytest.skip("nothing is missing here")
+    only = "pettingzoo-connect-four,puffer-go"
+    peers.main(["--only", only, "--seconds", "0.01", "--repeats", "1", "--record", str(tmp_path)])
+    shown = capsys.readouterr().out
+    (path,) = tmp_path.glob("peers-*.json")
+    record = json.loads(path.read_text())
+    assert path.with_suffix(".md").read_text() == shown
+    assert "* puffer-go: ModuleNotFoundError" in shown
+    assert "missing" in record["measures"]["puffer-go"]
+
+
+def test_a_measure_that_breaks_is_reported() -> None:
+    arguments = peers.read_arguments([])
+    arguments.repeats = 0
+    assert "--repeats" in peers.run_in(sys.executable, "aec", arguments)["failed"]
+
+
+def test_aims_are_judged() -> None:
+    found = {
+        "batch": {"rows": [batch_row(1, 50e3), batch_row(1024, 9e6)]},
+        "pgx-backgammon": {"rows": [{"steps_per_second": 100e3}, {"steps_per_second": 50e3}]},
+        "threads": {"rows": [{"ratio": 1.5}, {"ratio": 1.95}]},
+    }
+    reached = [(aim.found, aim.reached) for aim in peers.aims(found)]
+    share = 100 * (1 / 50e3) / (1024 / 9e6)
+    assert reached[:4] == [(9, True), (90, False), (pytest.approx(share), False), (1.95, True)]
+    assert reached[4:] == [(None, False), (None, False)]
+
+
+def batch_row(games: int, rate: float) -> peers.Row:
+    """A row as the batch's measure gives it."""
+    return {"games": games, "observation": "flat", "steps_per_second": rate}
+
+
+@pytest.mark.parametrize("arguments", [["--only", "chess"], ["--measure", "nothing"], ["--seconds", "fast"]])
+def test_peers_refuses_wrong_arguments(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        peers.main(arguments)
+    assert stop.value.code == 2
+
+
+# Records
+
+
+def test_a_record_shows_no_path_of_the_machine() -> None:
+    words = ["--python", "/home/somebody/.peers/bin/python", "--only", "aec"]
+    assert peers.without_paths(words) == ["--python", "python", "--only", "aec"]
+
+
+def test_a_table_is_markdown() -> None:
+    assert records.table(("name", "n"), [("a", 1), ("longer", 23)]) == [
+        "| name   |   n |",
+        "| ------ | --: |",
+        "| a      |   1 |",
+        "| longer |  23 |",
+    ]
+
+
+def test_versions_leave_out_what_is_not_installed() -> None:
+    assert records.versions(["numpy", "no-such-package"]).keys() == {"numpy"}
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(9_870_000, "9.87 M"), (61_200, "61.2 k"), (1420, "1.42 k"), (950, "950")]
+)
+def test_amounts_show_three_digits(number: float, shown: str) -> None:
+    assert peers.amount(number) == shown
+
+
+def test_recorded_results_name_machine_command_and_date() -> None:
+    found = sorted(records.RESULTS.glob("*.json"))
+    assert found
+    for path in found:
+        record = json.loads(path.read_text())
+        assert record["machine"]["processor"]
+        assert record["command"]
+        assert record["date"] in path.with_suffix(".md").read_text()
