@@ -167,6 +167,7 @@ def test_numbers_and_texts_play_the_same():
             assert by_number.actions == by_text.actions == by_numpy.actions
 
 
+@pytest.mark.modes
 def test_arrays_are_read_only_copies():
     game = Game("classic", seed=1)
     owner, troops = game.owner, game.troops
@@ -315,6 +316,7 @@ def test_a_copy_in_the_middle_plays_on_like_the_original(way):
         assert other.log[-(len(game.log) - told) or len(other.log) :] == game.log[told:]
 
 
+@pytest.mark.modes
 def test_a_copy_is_on_its_own():
     game = Game("classic", seed=1)
     for other in (game.copy(), copy.deepcopy(game), pickle.loads(pickle.dumps(game))):

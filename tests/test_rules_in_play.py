@@ -9,6 +9,7 @@ import pytest
 
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
+from tests.conftest import mode
 from tests.naive import Naive
 from tests.positions import (
     CLASSIC,
@@ -29,6 +30,11 @@ from tests.positions import (
     to_next_turn,
     to_own_draft,
     troops_on,
+)
+
+pytestmark = pytest.mark.modes
+whole_games = pytest.mark.skipif(
+    mode() != "compiled", reason="long; tests/test_twin.py plays whole games in every mode"
 )
 
 LOTS = 200  # troops that always win
@@ -99,7 +105,6 @@ def draft_of(army, rules="world_domination"):
     return to_draft(to_next_turn(position(rules, "rest 2", army, "")))
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(
     ("territories", "troops"), [(1, 3), (8, 3), (9, 3), (11, 3), (12, 4), (14, 4), (15, 5), (17, 5), (30, 10)]
 )
@@ -107,7 +112,6 @@ def test_3_1_1_a_third_of_the_territories_at_least_three(territories, troops):
     assert draft_of(scattered(territories)) == troops
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize("continent", range(6))
 def test_3_1_2_a_whole_continent_gives_its_bonus(continent):
     """Asia 7 (12), North America 5 (9), Europe 5 (7), Africa 3 (6), South America 2 (4), Australia 2 (4)."""
@@ -163,7 +167,6 @@ def tiny(*armies, rules="classic", **lines):
     return position(rules, *(armies or TINY), map="tiny", **lines)
 
 
-@pytest.mark.modes
 def test_3_2_1_from_own_with_two_troops_to_adjacent_enemies():
     assert set(legal(tiny())) == {"attack Cedar > Dune", "done"}
     assert set(legal(tiny(turn=1))) == {"attack Dune > Cedar", "done"}
@@ -174,7 +177,6 @@ def test_3_2_1_from_own_with_two_troops_to_adjacent_enemies():
     }
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(
     ("troops", "answers"),
     [
@@ -193,7 +195,6 @@ def test_3_2_2_with_two_troops_a_single_die_and_no_blitz():
     assert legal(play(game, "attack Alaska > Kamchatka")) == ["dice 1"]
 
 
-@pytest.mark.modes
 def test_3_2_2_the_defender_chooses_seeing_the_attacker_s_dice():
     game = play(position("classic", *OPENING), "attack Alaska > Kamchatka", "dice 3")
     assert in_phase(game, Phase.DEFEND, 1) and game.turn == 0
@@ -286,7 +287,6 @@ def capture_with(dice, troops=9):
     return made_to_order(game, ["attack Alaska > Kamchatka", f"dice {dice}"], lambda g: owner_of(g, "Kamchatka") == 0)
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize("dice", [1, 2, 3])
 def test_3_2_5_at_least_as_many_as_dice_move_in(dice):
     game = capture_with(dice)
@@ -339,7 +339,6 @@ def last_stand(mine, theirs, rules="classic", **lines):
     return play(game, "attack Alaska > Kamchatka", "blitz")
 
 
-@pytest.mark.modes
 def test_3_3_1_the_eliminator_takes_all_cards():
     game = last_stand(1, 3)
     assert game.alive.tolist() == [True, False, True]
@@ -415,7 +414,6 @@ def fortify_from(place, rules, army=CHAIN, **lines):
     return legal(play(game, "done", f"from {place}"))
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(
     ("rules", "army", "reached"),
     [
@@ -576,7 +574,6 @@ HELD_IN_OPENING = ("Alaska", "Alberta")
 FOOT, HORSE, GUNS = ([name for name in BY_SYMBOL[symbol] if name not in HELD_IN_OPENING] for symbol in BY_SYMBOL)
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(
     "hand",
     [
@@ -610,7 +607,6 @@ def test_5_1_only_picks_that_can_still_become_a_set():
     refused(game, "done", f"card {HORSE[0]}", f"card {FOOT[0]}")
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(
     ("set_values", "worth"),
     [
@@ -672,7 +668,6 @@ def bonus_game():
     return position("classic", "Alaska 9, Alberta 9", *OPENING[1:], phase="trade", hand_0=hand)
 
 
-@pytest.mark.modes
 def test_5_4_an_occupied_territory_gets_two_extra_at_once():
     game = position(
         "classic", "Alaska 9, Brazil 9", *OPENING[1:], phase="trade", hand_0=cards("Alaska", FOOT[0], FOOT[1])
@@ -864,7 +859,6 @@ def test_7_2_losing_one_s_headquarters_does_not_eliminate():
     assert game.alive.tolist() == [True, True, True] and not game.is_over
 
 
-@pytest.mark.modes
 def test_7_3_all_headquarters_win_at_once():
     game = position("capital", f"Alaska {LOTS}, Brazil 2", "Kamchatka, Japan 9", "rest", **HQ)
     play(game, "attack Alaska > Kamchatka", "blitz")
@@ -1034,7 +1028,6 @@ def test_8_2_two_continents(number, army):
 LIMIT = "preset=world_domination, max_troops=12"
 
 
-@pytest.mark.modes
 def test_10_3_no_territory_holds_more_than_the_limit():
     game = position(LIMIT, "Alaska 12, Alberta 11", "Kamchatka 9", "rest", phase="draft")
     # three troops were due, Alberta was the only one with room, for one of them: two are lost
@@ -1152,7 +1145,6 @@ def test_10_4_not_with_other_cards_nor_for_defenders():
     assert not in_phase(play(position(REROLL, *OPENING, hand_0="Peru", hand_1="Kamchatka"), *WAY), Phase.REROLL)
 
 
-@pytest.mark.modes
 def test_10_5_one_die_may_be_turned_to_six_once_a_turn():
     game = made_to_order(position(COMMANDER, *OPENING), WAY, dice_like([6, 4, 1]))
     assert set(legal(game)) == {"commander 1", "commander 4", "done"}
@@ -1203,7 +1195,6 @@ def round_ends(*armies, **lines):
     return to_next_turn(position("preset=classic, num_players=4, max_rounds=1", *armies, turn=3, **lines))
 
 
-@pytest.mark.modes
 def test_11_2_max_rounds_truncates():
     game = round_ends("Alaska 2", "Kamchatka 2", "Brazil 2", "rest")
     assert (game.is_over, game.truncated, game.winner) == (True, True, -1)
@@ -1281,6 +1272,7 @@ def outcomes(game):
     return states
 
 
+@whole_games
 @pytest.mark.parametrize("preset", presets())
 def test_two_actions_never_lead_to_the_same_state(preset):
     """Answers about dice excepted; every decision is asked, forced ones too."""
@@ -1353,7 +1345,6 @@ PERFTS = {
 }
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize("name", PERFTS)
 def test_numbers_of_legal_actions_to_depth_three(name):
     armies, lines, counts = PERFTS[name]

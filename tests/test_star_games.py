@@ -8,6 +8,7 @@ import pytest
 from risk_env import Game, Rules, presets
 from risk_env.charts import load_chart
 from risk_env.core.types import Phase, Reward
+from tests.conftest import mode
 from tests.positions import (
     CLASSIC,
     MAJOR,
@@ -30,6 +31,11 @@ from tests.positions import (
     to_next_turn,
     to_own_draft,
     troops_on,
+)
+
+pytestmark = pytest.mark.modes
+whole_games = pytest.mark.skipif(
+    mode() != "compiled", reason="long; tests/test_twin.py plays whole games in every mode"
 )
 
 CITIES = [CLASSIC.territories[t] for t in CLASSIC.basic_training_cities]
@@ -103,7 +109,6 @@ def at_the_end_of_attacks(objective, army, held_at_start):
     return play(game, "done")
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(("name", "met", "missed"), OBJECTIVES, ids=[row[0] for row in OBJECTIVES])
 def test_9_6_an_objective_is_met_or_just_not(name, met, missed):
     game = at_the_end_of_attacks(name, *met)
@@ -570,7 +575,6 @@ def test_3_3_3_beside_inherited_objectives_the_turn_s_own_may_be_taken():
 THREE = {"Europe": 0, "North America": 0, "18 territories": 0}
 
 
-@pytest.mark.modes
 def test_9_7_three_objectives_and_the_own_capital_win_at_the_end_of_the_turn():
     game = command_room("Alaska 5, Alberta 5", "Kamchatka", "rest", goals=THREE)
     assert not game.is_over
@@ -659,7 +663,6 @@ ONE_STAR = [name for name, stars in zip(CLASSIC.territories, CLASSIC.stars, stri
 TWO_STARS = [name for name, stars in zip(CLASSIC.territories, CLASSIC.stars, strict=True) if stars == 2]
 
 
-@pytest.mark.modes
 @pytest.mark.parametrize(
     ("stars", "troops"), [(2, 2), (3, 4), (4, 7), (5, 10), (6, 13), (7, 17), (8, 21), (9, 25), (10, 30)]
 )
@@ -929,6 +932,7 @@ def outnumbers(game, text):
     return target and troops_on(game, source) > troops_on(game, target)
 
 
+@whole_games
 @pytest.mark.parametrize("preset", presets())
 def test_a_whole_game_reads_like_the_rule_book(preset):
     rules = Rules.preset(preset, max_rounds=6)

@@ -131,8 +131,18 @@ def remarks(setting: Setting, summary: Summary) -> list[str]:
         f"{summary.games} games, {summary.deals} deals: {summary.won} won, {summary.truncated} truncated after "
         f"{setting.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
+        *_bounds(summary),
         *summary.forfeits,
     ]
+
+
+def _bounds(summary: Summary) -> Iterator[str]:
+    """Who was always first or always last: no interval can say how far a rating of such is off."""
+    for agent, row in zip(summary.agents, summary.ahead, strict=True):
+        shares = {cell.value for cell in row if cell is not None}
+        if shares in ({1.0}, {0.0}):
+            side, bound = ("ahead of", "at least") if shares == {1.0} else ("behind", "at most")
+            yield f"{agent.label} finished {side} everybody in every game: its rating is {bound} what is shown"
 
 
 def setting_lines(setting: Setting) -> list[str]:

@@ -133,7 +133,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 def entry_point(function: Callable[..., Any]) -> Any:
     """Compile a kernel that Python calls; its machine code, helpers included, is kept on disk between runs."""
     folder = Path(sys.modules[function.__module__].__file__ or __file__).parent
-    directory = cache_directory(folder)
+    directory = cache_directory(folder, function.__module__)
     if directory is None:
         return numba.njit(**_OPTIONS, **_ENTRY)(function)
     with _numba_setting("CACHE_DIR", directory):
@@ -141,9 +141,12 @@ def entry_point(function: Callable[..., Any]) -> Any:
 
 
 @cache
-def cache_directory(folder: Path) -> str | None:
-    """Folder of the compiled code of the sources in `folder`; None (and a warning) if none can be written."""
-    name = f"{folder.name}-{_cache_key(folder)}"
+def cache_directory(folder: Path, module: str) -> str | None:
+    """Folder of the compiled code of a module in `folder`; None (and a warning) if none can be written.
+
+    A module has its own: compiled code knows the name its module was imported by.
+    """
+    name = f"{module}-{_cache_key(folder)}"
     for root in _cache_roots():
         directory = root / name
         if _writable(directory):
@@ -166,6 +169,7 @@ def _cache_roots() -> list[Path]:
     return [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
 
 
+@cache
 def _cache_key(folder: Path) -> str:
     """Hash of the core's sources, of those in `folder`, of the bounds-check mode and of the compiler's versions."""
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {BOUNDS_CHECKED}".encode())
