@@ -103,7 +103,7 @@ def weakest_enemy_near(game, board, seat, territory):
 @inlined
 def num_rivals(game, rules, seat):
     """Number of other seats that live."""
-    count = 0
+    count = int64(0)
     for other in range(rules.num_players):
         count += int64(other != seat and is_alive(game, other))
     return count
@@ -160,7 +160,7 @@ def amount_towards(rules, wanted, most):
     """The AMOUNT action that comes nearest to `wanted` (1 or more) of `most` troops without going over."""
     if wanted >= most:
         return int64(rules.amount_0) + ALL_OF_THEM
-    best, number = 0, 1
+    best, number = 0, int64(1)
     for answer in range(len(AMOUNTS)):
         if int64(rules.amounts[answer]) <= wanted:
             best, number = answer, int64(rules.amounts[answer])
@@ -278,12 +278,12 @@ def safest_own(game, board, seat):
 @kernel
 def card_to_trade(game, board, rules, seat):
     """A card for a set: those of own territories first (RULES 5.4), wild cards last; DONE if nothing else is legal."""
-    best, most = NONE, NONE
+    best, most = NONE, int64(NONE)
     action = next_legal(game, int64(rules.card_0) - 1)
     while action != NONE and action < int64(rules.done):
         card = action - int64(rules.card_0)
         wild = card == board.num_territories
-        worth = 0 if wild else 1 + int64(has(game.owned[seat], card))
+        worth = int64(0) if wild else int64(1) + int64(has(game.owned[seat], card))
         if worth > most:
             best, most = action, worth
         action = next_legal(game, action)

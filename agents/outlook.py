@@ -67,7 +67,7 @@ def outlook(game, board, rules, seat, weights, work):
 @kernel
 def is_won(game, board, rules, seat):
     """Whether the seat has won on this position, or will at the end of its turn (RULES 6.3, 7.3, 8.2, 9.7)."""
-    rivals = 0
+    rivals = int64(0)
     for other in range(rules.num_players):
         rivals += int64(other != seat and not holds_nothing(game, other))
     if rivals == 0:
@@ -84,7 +84,7 @@ def is_won(game, board, rules, seat):
 @kernel
 def objectives_in_reach(game, board, rules, seat):
     """Objectives held, and the one that could be taken now (RULES 9.5)."""
-    held = 0
+    held = int64(0)
     for objective in range(NUM_OBJECTIVES):
         held += int64(game.objective[objective] == seat)
     if game.turn == seat and not game.attacks_over and objectives_met(game, board, rules) != ZERO:
@@ -181,7 +181,7 @@ def chance_to_fall(attackers, defenders):
 def continents_due(game, board, seat):
     """Bonus of the continents held entirely."""
     held = continents_held(game, board, seat)
-    total = 0
+    total = int64(0)
     while held != ZERO:
         total += int64(board.continent_bonus[lowest(held)])
         held &= held - ONE

@@ -378,8 +378,6 @@ def _check_objectives(rules: Rules, board: Any) -> None:
         _refuse(rules, "objectives", f"needs at least 4 minor and 4 major Objectives, {has}")
     if rules.objectives == "fixed" and len(usable) < OBJECTIVES_TO_WIN:
         _refuse(rules, "objectives", f"needs at least {OBJECTIVES_TO_WIN} fixed Objectives, {has}")
-    if rules.objectives == "fixed" and rules.rewards and {minors, majors} != {LAID_OUT_OBJECTIVES}:
-        _refuse(rules, "rewards", f"with objectives='fixed' needs 4 minor and 4 major fixed Objectives, {has}")
 
 
 def _check_cities(rules: Rules, board: Any) -> None:

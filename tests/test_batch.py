@@ -129,7 +129,7 @@ def test_without_autoreset_a_finished_game_stays() -> None:
 
 
 def test_bits_and_bytes_are_the_same_mask() -> None:
-    bits, bytes_ = (GameBatch(TINY, "classic", 5, seed=2, mask=kind) for kind in ("bits", "bytes"))
+    bits, bytes_ = (GameBatch(TINY, "tiny", 5, seed=2, mask=kind) for kind in ("bits", "bytes"))
     words, mask = bits.reset()[1], bytes_.reset()[1]
     for step in range(200):
         unpacked = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=bits.num_actions)

@@ -18,7 +18,7 @@ from risk_env.lanes import LEARNER, MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.maps import load_map
 from risk_env.notation import IllegalAction
 from risk_env.rules import PRESETS, presets
-from tests.players import COIN, Picker, pick, play_until
+from tests.bots import COIN, Picker, pick, play_until
 
 ID = "risk_env/Risk-v0"
 QUICK: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 15, "opponents": COIN}

@@ -268,7 +268,6 @@ def test_every_combination_check_has_a_test():
         CHART,
         CHART | {"victory": "objectives", "max_troops": 12, "fortify": "free"},
         GOALS | {"rewards": True, "cities": "fixed"},
-        GOALS | {"objectives": "fixed", "rewards": True},
         GOALS | {"setup": "random", "commander": True},
         STARS,
         STARS | {"setup": "deal", "cities": "random", "objectives": "random", "rewards": True},
@@ -406,7 +405,6 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
     (CAPITALS | {"objectives": "random"}, {"objectives": goals(6, 3)}, ("objectives='random'", "6 minor and 3 major")),
     (FIXED, {"objectives": goals(5, 5, fixed=False)}, ("objectives='fixed'", "at least 3", "0 minor and 0 major")),
     (FIXED, {"objectives": goals(1, 1)}, ("objectives='fixed'", "at least 3", "1 minor and 1 major")),
-    (FIXED | {"rewards": True}, {"objectives": goals(4, 3)}, ("rewards=True", "objectives='fixed'", "4 minor and 3")),
     (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),
@@ -438,7 +436,6 @@ def test_rules_that_a_map_cannot_hold(options, changes, words):
         (MISSION, {"missions": [mission("destroy", target=k) for k in range(3)]}),
         (MISSION | {"missions": "extended"}, {"missions": [mission("continents", extended=True)] * 3}),
         (GOALS | {"cities": "random", "rewards": True}, {}),
-        (FIXED | {"rewards": True}, {}),
         (FIXED, {"objectives": goals(2, 1)}),
     ],
 )

@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormali
 
 from risk_env.gym_env import RiskEnv
 from risk_env.notation import IllegalAction
-from tests.players import COIN, Picker, pick
+from tests.bots import COIN, Picker, pick
 from training.sb3 import PolicyOpponent, RiskVecEnv
 
 torch.set_num_threads(1)
