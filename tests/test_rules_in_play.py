@@ -937,11 +937,12 @@ def test_8_2_if_one_action_fulfils_several_the_player_in_turn_wins():
 
 
 def test_8_2_then_clockwise():
-    lines = missions(DESTROY + 3, 4, 0, DESTROY + 1)  # the 24 territories of seat 1 were there before
+    """Seat 1 ends seat 3: that fulfils the mission of seat 0, and the 24 territories of seat 2 were there before."""
+    lines = missions(DESTROY + 3, 0, 4, 1)
     army = places("Asia, Africa, Europe", "Kamchatka")
-    game = position(FOUR, "Brazil 9", army, f"rest, Alaska {LOTS}", "Kamchatka", turn=2, **lines)
+    game = position(FOUR, "Brazil 9", f"rest, Alaska {LOTS}", army, "Kamchatka", turn=1, **lines)
     play(game, "attack Alaska > Kamchatka", "blitz")
-    assert game.winner == 0  # clockwise from seat 2: seats 3 (gone), 0, 1
+    assert game.winner == 2  # clockwise from seat 1: seats 2, 3 (gone), 0
 
 
 def test_8_2_judged_after_the_draft():

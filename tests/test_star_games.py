@@ -143,12 +143,6 @@ def test_9_6_the_capital_of_an_eliminated_player_counts():
     assert "objective an enemy capital" in legal(play(game, "done"))
 
 
-def test_9_6_a_territory_lost_and_retaken_elsewhere_does_not_count_for_the_turn():
-    """What counts is held now and was not held at the start: a single capture is one, whatever was held before."""
-    game = command_room("Alaska 3, Alberta 2", "Kamchatka", "rest", held_at_start="Alaska", captured="yes")
-    assert in_phase(play(game, "done"), Phase.FORTIFY_FROM, 0)
-
-
 def test_9_6_a_continent_taken_in_play_counts_as_entire():
     """Australia falls, attack by attack, to a seat that held none of it."""
     goals = {"an entire continent in one turn": "face up"}
@@ -386,6 +380,9 @@ def test_9_8_the_extra_die_is_the_owner_s_alone():
     check_rolls(with_reward("attack die", seat=1), "Alaska > Kamchatka", 3, 2)
     check_rolls(with_reward("defense die", seat=0), "Alaska > Kamchatka", 3, 2)
     check_rolls(with_reward("defense die", seat=2), "Alaska > Kamchatka", 3, 2)
+    armies = ("Alaska 9, Alberta 9", "Kamchatka 9", "rest 9")
+    check_rolls(with_reward("defense die", *armies, seat=1), "Alberta > Ontario", 3, 2)
+    check_rolls(with_reward("defense die", *armies, seat=2), "Alberta > Ontario", 3, 2, extra=(0, 1))
 
 
 def test_9_8_each_side_has_its_own_extra_die():
