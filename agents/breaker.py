@@ -66,7 +66,7 @@ def strongest_rival(game, board, rules, seat):
     best, most = NONE, -1
     for other in range(rules.num_players):
         if other != seat and is_alive(game, other):
-            power = total_troops(game, board, other) + 2 * troops_due(game, board, rules, other)
+            power = total_troops(game, other) + 2 * troops_due(game, board, rules, other)
             if power > most:
                 best, most = other, power
     return best
@@ -158,8 +158,8 @@ def odds_worth(game, board, seat, source, target, worth):
 @kernel
 def is_thin(game, board, rules, seat, leader):
     """Whether the own troops are fewer than half of what the strongest rival has and is about to draft."""
-    power = total_troops(game, board, leader) + troops_due(game, board, rules, leader)
-    return 2 * total_troops(game, board, seat) < power
+    power = total_troops(game, leader) + troops_due(game, board, rules, leader)
+    return 2 * total_troops(game, seat) < power
 
 
 BOT = CompiledBot("breaker", "1", choose)

@@ -64,9 +64,9 @@ def next_on_hunt(game, board, rules, seat, memory, extra, seen):
         if other == seat or not is_alive(game, other):
             continue
         cost = HUNGER if memory[PREY] == other + 1 and extra == 0 else CAUTION
-        armies = total_troops(game, board, other)
+        armies = total_troops(game, other)
         worth = worth_of(game, rules, other, armies)
-        if worth <= most or armies * cost > total_troops(game, board, seat) + extra:
+        if worth <= most or armies * cost > total_troops(game, seat) + extra:
             continue
         source, target = route_start(game, board, rules, seat, other, extra, cost, seen)
         if source != NONE:

@@ -71,7 +71,6 @@ class GameBatch:
         self.seeds = np.zeros(N, np.uint64)  # (N,) seed of each lane's game
         self._view = np.zeros((N, D), np.int8)
         self._final_view = np.zeros((N, P, D), np.int8)
-        self._totals = np.zeros((len(self._shares), 8), np.int32)
         words = -(-self.num_actions // (64 if self._mask_kind == loop.BIT_MASK else 8))
         self._mask = np.zeros((N, words if self._mask_kind else 0), np.uint64)
         self.seat = np.zeros(N, np.int64)
@@ -84,6 +83,7 @@ class GameBatch:
         self.observation = self._shaped(self._view)
         self.final_observation = self._shaped(self._final_view)  # (N, P, ...) every seat's last view, where game_over
         self.action_mask = self._mask_seen()
+        self._questions = (self._mask_kind, self._mask, self._view.view(np.uint64), self._view, self.seat)
 
     @property
     def games(self) -> np.recarray[Any, Any]:
@@ -132,11 +132,11 @@ class GameBatch:
         IllegalAction and no lane is stepped.
         """
         actions = self._checked(actions)
-        self.step_lanes(self._all, actions)
+        self._share(self._all, self._step_share, actions, True)
         ended = np.flatnonzero(self.game_over)
         if len(ended):
             self.finish(ended)
-        self.ask(self._all)
+            self.ask(ended)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _checked(self, actions: Array) -> npt.NDArray[np.int64]:
@@ -173,14 +173,14 @@ class GameBatch:
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
         """Play a legal action (actions int64, N) in these lanes; write reward, terminated, truncated, game_over."""
-        self._share(lanes, self._step_share, actions)
+        self._share(lanes, self._step_share, actions, False)
 
     def finish(self, lanes: Array) -> None:
         """Keep the end of these lanes' games and, with `autoreset`, begin their next."""
         T = self.tables
         words = self._final_view.view(np.uint64)
         ends = (self.final_placement, self.final_rounds)
-        loop.write_final(self._games, T.board, T.rules, lanes, words, self._final_view, self._totals[0], *ends)
+        loop.write_final(self._games, T.board, T.rules, lanes, words, self._final_view, *ends)
         if self.autoreset:
             self.begin(lanes)
 
@@ -188,32 +188,22 @@ class GameBatch:
         """Write observation, mask and seat of these lanes."""
         self._share(lanes, self._ask_share)
 
-    def _step_share(self, share: int, lanes: Array, actions: Array) -> None:
-        outputs = (self.reward, self.terminated, self.truncated, self.game_over)
-        loop.step_lanes(self._games, self.tables.board, self.tables.rules, lanes, actions, self._reward_kind, *outputs)
+    def _step_share(self, lanes: Array, actions: Array, asks: bool) -> None:
+        played = (self._games, self.tables.board, self.tables.rules, lanes, actions, self._reward_kind)
+        ends = (self.reward, self.terminated, self.truncated, self.game_over)
+        loop.step_lanes(*played, *ends, asks, *self._questions)
 
-    def _ask_share(self, share: int, lanes: Array) -> None:
-        loop.write_questions(
-            self._games,
-            self.tables.board,
-            self.tables.rules,
-            lanes,
-            self._mask_kind,
-            self._mask,
-            self._view.view(np.uint64),
-            self._view,
-            self._totals[share],
-            self.seat,
-        )
+    def _ask_share(self, lanes: Array) -> None:
+        loop.write_questions(self._games, self.tables.board, self.tables.rules, lanes, *self._questions)
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
         """Do some work for these lanes, each thread a part of them."""
         if self._workers is None:
-            work(0, lanes, *arguments)
+            work(lanes, *arguments)
             return
         parts = self._shares if lanes is self._all else np.array_split(lanes, len(self._shares))
-        others = [self._workers.submit(work, share, parts[share], *arguments) for share in range(1, len(parts))]
-        work(0, parts[0], *arguments)
+        others = [self._workers.submit(work, part, *arguments) for part in parts[1:]]
+        work(parts[0], *arguments)
         for other in others:
             other.result()
 

@@ -6,7 +6,8 @@ import hashlib
 import json
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy.typing as npt
 from risk_env import notation, positions
 from risk_env.check import check
 from risk_env.core import entry
+from risk_env.core.jit import direct
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
-from risk_env.core.types import NOBODY, NOWHERE, Phase
+from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.maps import Board, Mission, load_map
 from risk_env.rules import OPTIONS, Rules
 from risk_env.seeds import game_seed, word
@@ -32,6 +34,13 @@ _NO_ACTION = 2**31  # more than any action's number
 
 class SaveError(ValueError):
     """Bytes that are not a saved game, or not one of this map; the message says why."""
+
+
+@cache
+def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
+    """`entry.step_game` for the records of a size class."""
+    games, board, rules = (np.zeros(1, dtype(sizes)) for dtype in (game_dtype, board_dtype, rules_dtype))
+    return direct(entry.step_game, games, 0, board, rules, 0)
 
 
 class Game:
@@ -214,7 +223,7 @@ class Game:
             self._check_legal(number, action)
             self.record.decisions += 1
             play_one(self._games, self._tables, number)
-        elif not entry.step_game(self._games, 0, self._tables.board, self._tables.rules, number):
+        elif not _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, number):
             raise notation.illegal_action(self.record, self._tables, self.board, action)
         self._actions.append(number)
 
@@ -281,9 +290,8 @@ class Game:
     def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
         """What a seat may see, as the int8 (D,) codes of the core."""
         view = np.zeros(observation_size(self.board), np.int8)
-        totals = np.zeros(8, np.int32)
         words = view.view(np.uint64)
-        entry.observe_game(self._games, 0, self._tables.board, self._tables.rules, seat, words, view, totals)
+        entry.observe_game(self._games, 0, self._tables.board, self._tables.rules, seat, words, view)
         return view
 
     def determinize(self, seat: int, seed: int) -> Game:

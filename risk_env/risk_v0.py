@@ -18,8 +18,9 @@ import pettingzoo
 from gymnasium import spaces
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from risk_env.core.jit import direct
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.doors.ask import ask, direct, room
+from risk_env.doors.ask import ask, room
 from risk_env.game import Game, observation_size
 from risk_env.maps import Board, load_map
 from risk_env.rules import Rules

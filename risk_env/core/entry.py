@@ -70,9 +70,9 @@ def placements(games, i, boards, rules, places):
 
 
 @entry_point
-def observe_game(games, i, boards, rules, seat, words, view, totals):
+def observe_game(games, i, boards, rules, seat, words, view):
     """Write what `seat` of game `i` may see into `view` (int8, D) and `words` (the same memory, uint64, D / 8)."""
-    observe(games[i], boards[0], rules[0], seat, words, view, totals)
+    observe(games[i], boards[0], rules[0], seat, words, view)
 
 
 @entry_point

@@ -225,7 +225,7 @@ def is_better(game, board, seat, other):
     mine, others = num_territories(game, seat), num_territories(game, other)
     if mine != others:
         return mine > others
-    return total_troops(game, board, seat) > total_troops(game, board, other)
+    return total_troops(game, seat) > total_troops(game, other)
 
 
 @kernel

@@ -40,12 +40,20 @@ class _HelperLibrary(JITCodeLibrary):
 class _EntryLibrary(JITCodeLibrary):
     """The code of an entry point and of all its helpers: its own, so what is called once joins its caller."""
 
+    vectorized = 0  # loops over a few words or dice only get slower
+
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage.name == "linkonce_odr":
                 function.linkage = "internal"
-        with _numba_setting("LOOP_VECTORIZE", 0):  # loops over a few words or dice only get slower
+        with _numba_setting("LOOP_VECTORIZE", self.vectorized):
             super()._optimize_final_module()
+
+
+class _VectorizedLibrary(_EntryLibrary):
+    """The same with its loops as vectors: for entry points that do the like for a whole view or mask."""
+
+    vectorized = 1
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -84,14 +92,23 @@ class _EntryCode(AnalysisPass):
     """Before an entry point is lowered: its code goes into a library of its own kind."""
 
     _name = "risk_env_entry_code"
+    library: type[JITCodeLibrary] = _EntryLibrary
 
     def __init__(self) -> None:
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _VectorizedCode(_EntryCode):
+    """The same for a vectorized entry point."""
+
+    _name = "risk_env_vectorized_code"
+    library = _VectorizedLibrary
 
 
 class _HelperCompiler(CompilerBase):
@@ -108,16 +125,23 @@ class _HelperCompiler(CompilerBase):
 class _EntryCompiler(CompilerBase):
     """Numba's own pipeline; helpers of the entry point are known to be called from nowhere else."""
 
+    code = _EntryCode
+
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_EntryCode, AnnotateTypes)
+        passes.add_pass_after(self.code, AnnotateTypes)
         passes.finalize()
         return [passes]
 
 
+class _VectorizedCompiler(_EntryCompiler):
+    """The same for a vectorized entry point."""
+
+    code = _VectorizedCode
+
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}  # compiled faster
-_ENTRY: dict[str, Any] = {"pipeline_class": _EntryCompiler}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -132,12 +156,29 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def entry_point(function: Callable[..., Any]) -> Any:
     """Compile a kernel that Python calls; its machine code, helpers included, is kept on disk between runs."""
+    return _kept(function, _EntryCompiler)
+
+
+def vectorized_entry_point(function: Callable[..., Any]) -> Any:
+    """The same for a kernel whose time goes into long loops that do the like for every element."""
+    return _kept(function, _VectorizedCompiler)
+
+
+def _kept(function: Callable[..., Any], compiler: type[CompilerBase]) -> Any:
     folder = Path(sys.modules[function.__module__].__file__ or __file__).parent
     directory = cache_directory(folder, function.__module__)
     if directory is None:
-        return numba.njit(**_OPTIONS, **_ENTRY)(function)
+        return numba.njit(**_OPTIONS, pipeline_class=compiler)(function)
     with _numba_setting("CACHE_DIR", directory):
-        return numba.njit(**_OPTIONS, **_ENTRY, cache=True)(function)
+        return numba.njit(**_OPTIONS, pipeline_class=compiler, cache=True)(function)
+
+
+def direct(entry: Any, *arguments: Any) -> Callable[..., Any]:
+    """An entry point's machine code for arguments of these types, and only for such: called without a look at types.
+
+    That look takes longer than a step of a game. With the JIT off it is the entry point itself.
+    """
+    return entry if JIT_DISABLED else entry.compile(tuple(map(numba.typeof, arguments)))
 
 
 @cache

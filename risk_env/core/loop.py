@@ -5,7 +5,7 @@ All outputs are buffers of the caller. A *lane* is a row of the batch: one game 
 
 import numpy as np
 
-from risk_env.core.bits import ZERO, has
+from risk_env.core.bits import has
 from risk_env.core.chance import mix
 from risk_env.core.goals import place_of
 from risk_env.core.jit import entry_point, inlined, kernel
@@ -20,11 +20,8 @@ BYTE_MASK = 2
 WIN_REWARD = 0
 PLACEMENT_REWARD = 1
 NO_LANE = -1
-_SPREAD = np.uint64(0x0101010101010101)  # a byte in every byte of a word
-_OWN_BIT = np.uint64(0x8040201008040201)  # bit k of byte k
-_CARRY = np.uint64(0x7F7F7F7F7F7F7F7F)
 _BYTE = np.uint64(0xFF)
-_TOP = np.uint64(7)
+_EIGHT_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").view(np.uint64)[:, 0]
 
 
 @entry_point
@@ -56,9 +53,13 @@ def start_lanes(games, boards, rules, lanes, seeds):
 
 
 @entry_point
-def step_lanes(games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over):
+def step_lanes(
+    games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
+    asks, mask_kind, masks, words, views, seats,
+):  # fmt: skip
     """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
-    bool (N, P), and whether the game is over, bool (N,).
+    bool (N, P), and whether the game is over, bool (N,). With `asks` write the next question at once
+    (`write_questions`), while the game is at hand.
     """
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -75,6 +76,8 @@ def step_lanes(games, boards, rules, lanes, actions, reward_kind, rewards, termi
             truncated[lane, seat] = False
         if over[lane] != was_over or dead_seats(game, rules[0]) != dead:
             pay(game, boards[0], rules[0], dead, reward_kind, rewards[lane], terminated[lane], truncated[lane])
+        if asks:
+            seats[lane] = write_question(game, boards[0], rules[0], mask_kind, masks[lane], words[lane], views[lane])
 
 
 @inlined
@@ -110,7 +113,7 @@ def reward_of(game, board, rules, seat, kind):
 
 
 @entry_point
-def write_final(games, boards, rules, lanes, words, views, totals, placements, rounds):
+def write_final(games, boards, rules, lanes, words, views, placements, rounds):
     """Keep the end of the games of these lanes: every seat's last view (N, P, D), places (N, P) and rounds (N,)."""
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -119,23 +122,29 @@ def write_final(games, boards, rules, lanes, words, views, totals, placements, r
         for seat in range(rules[0].num_players):
             placements[lane, seat] = place_of(game, boards[0], rules[0], seat)
             if views.shape[2] > 0:
-                observe(game, boards[0], rules[0], seat, words[lane, seat], views[lane, seat], totals)
+                observe(game, boards[0], rules[0], seat, words[lane, seat], views[lane, seat])
 
 
 @entry_point
-def write_questions(games, boards, rules, lanes, mask_kind, masks, words, views, totals, seats):
+def write_questions(games, boards, rules, lanes, mask_kind, masks, words, views, seats):
     """For the seat to decide in each lane: its number (int64), its mask (uint64 words) and its view (int8)."""
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
-        seat = int(game.seat)
-        seats[lane] = seat
-        if mask_kind == BIT_MASK:
-            write_bits(game, masks[lane])
-        elif mask_kind == BYTE_MASK:
-            write_bytes(game, masks[lane])
-        if views.shape[1] > 0 and seat != NOBODY:
-            observe(game, boards[0], rules[0], seat, words[lane], views[lane], totals)
+        seats[lane] = write_question(game, boards[0], rules[0], mask_kind, masks[lane], words[lane], views[lane])
+
+
+@kernel
+def write_question(game, board, rules, mask_kind, mask, words, view):
+    """The seat to decide in one game, having written its mask and its view."""
+    seat = int(game.seat)
+    if mask_kind == BIT_MASK:
+        write_bits(game, mask)
+    elif mask_kind == BYTE_MASK:
+        write_bytes(game, mask)
+    if len(view) > 0 and seat != NOBODY:
+        observe(game, board, rules, seat, words, view)
+    return seat
 
 
 @inlined
@@ -149,9 +158,7 @@ def write_bits(game, mask):
 def write_bytes(game, mask):
     """The legal actions as bytes 0 or 1, eight to a word."""
     for w in range(len(mask)):
-        byte = (game.legal[w >> 3] >> np.uint64(8 * (w & 7))) & _BYTE
-        own_bits = (byte * _SPREAD) & _OWN_BIT
-        mask[w] = ((own_bits + _CARRY) >> _TOP) & _SPREAD if byte != ZERO else ZERO
+        mask[w] = _EIGHT_BYTES[(game.legal[w >> 3] >> np.uint64(8 * (w & 7))) & _BYTE]
 
 
 @entry_point

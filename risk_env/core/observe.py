@@ -17,7 +17,7 @@ from risk_env.core.draft import draftable, troops_due
 from risk_env.core.goals import taken_this_turn
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.movement import movable
-from risk_env.core.position import holds_continent, is_alive, num_territories, owner_of, troops_on
+from risk_env.core.position import holds_continent, is_alive, num_territories, owner_of, total_troops, troops_on
 from risk_env.core.types import (
     MAX_SEATS,
     NOBODY,
@@ -36,6 +36,9 @@ from risk_env.core.types import (
 EXACT_TO = 32  # counts up to this are their own code
 MOST_CODE = 127
 STEPS_AN_OCTAVE = 4  # codes for each doubling beyond
+_BELOW_QUARTERS = 50  # of the 52 bits of a float's fraction, those that do not tell the quarter of the octave
+_EXPONENTS_BELOW = STEPS_AN_OCTAVE * (1023 + 5) - EXACT_TO  # so that 2**5 has the code 32
+_BYTE = np.uint64(0xFF)
 
 TERRITORY_COLUMNS = (
     *((f"troops_{k}", f"troops if player {k} holds it, else 0 (count)") for k in range(MAX_SEATS)),
@@ -143,16 +146,12 @@ MISSION_MIN_TROOPS, MISSION_THIRD = _block("mission_min_troops"), _block("missio
 
 @inlined
 def encode_count(count):
-    """A count as a code 0 ... 127: itself to 32, then four codes a doubling, saturating at 2**28.75; monotone."""
-    if count <= EXACT_TO:
-        return count
-    octave = 5
-    rest = count >> 6
-    while rest > 0:
-        octave += 1
-        rest >>= 1
-    quarter = (count >> (octave - 2)) & 3
-    return min(MOST_CODE, EXACT_TO + STEPS_AN_OCTAVE * (octave - 5) + quarter)
+    """A count as a code 0 ... 127: itself to 32, then four codes a doubling, saturating at 2**28.75; monotone.
+
+    Beyond 32 it is read off the count as a float: the exponent, and the two highest bits of the fraction.
+    """
+    beyond = (np.float64(count).view(np.int64) >> _BELOW_QUARTERS) - _EXPONENTS_BELOW
+    return min(MOST_CODE, beyond if count > EXACT_TO else count)
 
 
 @inlined
@@ -169,16 +168,14 @@ def seen_from(rules, seat, other):
 
 
 @kernel
-def observe(game, board, rules, seat, words, view, totals):
-    """Write what `seat` may see: `view` int8 (D,) of zeros or of an earlier view, `words` the same memory as uint64,
-    `totals` int32 (8,) to count in.
-    """
-    observe_territories(game, board, rules, seat, words, totals)
+def observe(game, board, rules, seat, words, view):
+    """Write what `seat` may see: `view` int8 (D,) of zeros or of an earlier view, `words` the same memory as uint64."""
+    observe_territories(game, board, rules, seat, words)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for w in range(first // 8, len(words)):
         words[w] = ZERO
     observe_marks(game, board, rules, seat, view)
-    observe_players(game, board, rules, seat, view[first:], totals)
+    observe_players(game, board, rules, seat, view[first:])
     observe_turn(game, board, rules, seat, view[first:])
     if rules.deck == Deck.STAR:
         observe_objectives(game, rules, seat, view[first:])
@@ -187,21 +184,25 @@ def observe(game, board, rules, seat, words, view, totals):
 
 
 @kernel
-def observe_territories(game, board, rules, seat, words, totals):
-    """Troops in their holder's column; the other columns zero. Counts each owner's troops on the way."""
-    for owner in range(len(totals)):
-        totals[owner] = 0
-    players = int(rules.num_players)
-    for territory in range(board.num_territories):
-        owner = owner_of(game, territory)
-        troops = troops_on(game, territory)
-        word = ZERO
-        if owner >= 0:
-            totals[owner] += troops
-            column = NEUTRAL_COLUMN if owner == players else seen_from(rules, seat, owner)
-            word = np.uint64(encode_count(troops)) << np.uint64(8 * column)
-        words[WORDS_A_TERRITORY * territory] = word
+def observe_territories(game, board, rules, seat, words):
+    """Troops in their holder's column; the other columns zero. Nobody's territories have no troops to write."""
+    shifts = column_shifts(rules, seat)
+    for territory in range(int(board.num_territories)):
+        code = np.uint64(encode_count(troops_on(game, territory)))
+        shift = (shifts >> np.uint64(8 * (owner_of(game, territory) + 1))) & _BYTE
+        words[WORDS_A_TERRITORY * territory] = code << shift
         words[WORDS_A_TERRITORY * territory + 1] = ZERO
+
+
+@inlined
+def column_shifts(rules, seat):
+    """For each owner, nobody first, a byte: how far a code is shifted into the owner's column of a word."""
+    shifts = ZERO
+    for owner in range(rules.num_players):
+        shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))
+    if rules.neutral:
+        shifts |= np.uint64(8 * NEUTRAL_COLUMN) << np.uint64(8 * (int(rules.num_players) + 1))
+    return shifts
 
 
 @inlined
@@ -256,20 +257,21 @@ def observe_star_marks(game, rules, seat, view):
 
 
 @kernel
-def observe_players(game, board, rules, seat, view, totals):
+def observe_players(game, board, rules, seat, view):
     """What is public of every player, and who holds the continents."""
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
-        view[ALIVE + k] = int(is_alive(game, other))
-        view[TROOPS + k] = encode_count(int(totals[other]))
-        view[TERRITORIES + k] = encode_count(num_territories(game, other))
-        view[CARDS + k] = encode_count(hand_size(game, other))
-        view[TO_PLACE + k] = encode_count(int(game.to_place[other]))
-        view[INCOME + k] = encode_count(troops_due(game, board, rules, other)) if is_alive(game, other) else 0
+        if is_alive(game, other):
+            view[ALIVE + k] = 1
+            view[TERRITORIES + k] = encode_count(num_territories(game, other))
+            view[TROOPS + k] = encode_count(total_troops(game, other))
+            view[INCOME + k] = encode_count(troops_due(game, board, rules, other))
+            view[CARDS + k] = encode_count(hand_size(game, other))
+            view[TO_PLACE + k] = encode_count(int(game.to_place[other]))
     if rules.neutral:
         neutral = int(rules.num_players)
         view[NEUTRAL] = encode_count(num_territories(game, neutral))
-        view[NEUTRAL + 1] = encode_count(int(totals[neutral]))
+        view[NEUTRAL + 1] = encode_count(total_troops(game, neutral))
         view[NEUTRAL + 2] = encode_count(int(game.to_place[neutral]))
     for continent in range(board.num_continents):
         observe_continent(game, board, rules, seat, view, continent)
@@ -278,18 +280,15 @@ def observe_players(game, board, rules, seat, view, totals):
 @kernel
 def observe_continent(game, board, rules, seat, view, continent):
     """Who holds a continent, and how much of it is one's own."""
-    first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
     own = 0
-    some = 0
     for w in range(len(game.strong)):
-        members = board.continent_members[continent, w]
-        own += popcount(members & game.owned[seat, w])
-        if members != ZERO:
-            some = (w << 6) + lowest(members)
-    owner = owner_of(game, some)
-    if owner >= 0 and holds_continent(game, board, owner, continent):
-        neutral = owner == rules.num_players
-        view[first] = 1 + (MAX_SEATS if neutral else seen_from(rules, seat, owner))
+        own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
+    holder = 0
+    for owner in range(rules.num_armies):
+        if holds_continent(game, board, owner, continent):
+            holder = 1 + (MAX_SEATS if owner == rules.num_players else seen_from(rules, seat, owner))
+    first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
+    view[first] = holder
     view[first + 1] = encode_count(own)
 
 

@@ -119,12 +119,14 @@ def holds_continent(game, board, owner, continent):
 
 
 @kernel
-def total_troops(game, board, owner):
+def total_troops(game, owner):
     """Troops of an owner on the whole board."""
     total = 0
-    for territory in range(board.num_territories):
-        if owner_of(game, territory) == owner:
-            total += troops_on(game, territory)
+    for w in range(len(game.strong)):
+        word = game.owned[owner, w]
+        while word != ZERO:
+            total += troops_on(game, (w << 6) + lowest(word))
+            word &= word - ONE
     return total
 
 

@@ -1,38 +1,22 @@
 """The question put to one seat, in one call: who decides, what it may do and what it sees, as people's arrays."""
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.core.bits import ONE
-from risk_env.core.jit import JIT_DISABLED, entry_point, inlined
+from risk_env.core.jit import inlined, vectorized_entry_point
 from risk_env.core.observe import MOST_CODE, observe
 from risk_env.core.types import NOBODY
 
 _WHOLE = np.float32(MOST_CODE)
-OWNERS = 8  # room to count each owner's troops in
 
 
 def room(size: int) -> npt.NDArray[np.uint64]:
     """Room for `ask` to work in, for views of `size` columns (uint64)."""
-    return np.zeros(size // 8 + OWNERS, np.uint64)
+    return np.zeros(size // 8, np.uint64)
 
 
-def direct(kernel: Any, *arguments: Any) -> Callable[..., Any]:
-    """A kernel's machine code for arguments of these types, and only for such: it is called without a look at types.
-
-    That look takes longer than a question. With the JIT off it is the kernel itself.
-    """
-    if JIT_DISABLED:
-        return kernel
-    kernel(*arguments)  # compiles it, or loads it from the cache
-    return kernel.overloads[tuple(map(numba.typeof, arguments))].entry_point
-
-
-@entry_point
+@vectorized_entry_point
 def ask(games, i, boards, rules, fallen, room, observation, mask):
     """Write what the seat to decide in game `i` sees (float32, D) and may do (int8, n); return its number.
 
@@ -41,9 +25,8 @@ def ask(games, i, boards, rules, fallen, room, observation, mask):
     game = games[i]
     seat = int(game.seat)
     if seat != NOBODY:
-        words = room[: len(room) - OWNERS]
-        view = words.view(np.int8)
-        observe(game, boards[0], rules[0], seat, words, view, room[len(words) :].view(np.int32))
+        view = room.view(np.int8)
+        observe(game, boards[0], rules[0], seat, room, view)
         write_shares(view, observation)
         write_mask(game, mask)
     return seat if count_fallen(game) == fallen else NOBODY
