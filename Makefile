@@ -4,6 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 ARGS ?=
+CONFIG ?= selfplay_duel
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +18,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint modes-compiled modes-nojit modes-bounds quick coverage golden docs bench clean distclean
+.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds quick coverage golden docs bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -30,8 +31,8 @@ $(MADE):
 	@touch $@
 
 $(CORE): pyproject.toml constraints.txt | $(MADE)
-	@echo "== Installing risk_env and the extra 'tournament' into $(VENV) (a minute or so)"
-	@$(INSTALL) -e '.[tournament]'
+	@echo "== Installing risk_env and the extras 'tournament', 'train' into $(VENV) (a few minutes: torch is large)"
+	@$(INSTALL) -e '.[tournament,train]'
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(MADE)
@@ -39,9 +40,12 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e '.[dev,tournament,train,render]'
 	@touch $@ $(CORE)
 
-demo: $(CORE) ## install what a game needs and watch one
+demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
 	@echo "== Playing (the first run compiles the rules)"
 	@$(PY) -m risk_env demo $(ARGS)
+
+train: $(CORE) ## train the agent for two players in earnest (half an hour and more); CONFIG=duel for MaskablePPO
+	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
 test: $(DEV) lint modes-compiled modes-nojit modes-bounds ## install everything; lint, types, floors, then all tests in three modes

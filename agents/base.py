@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -90,6 +90,11 @@ class View:
     def observation(self) -> npt.NDArray[np.float32]:
         """float32 (D,): the seat's view, as `Game.observe`."""
         return self._game.observe(self.seat)
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.int8]:
+        """int8 (D,): the same view as the codes of `GameBatch`."""
+        return self._game.observe_codes(self.seat)
 
     @cached_property
     def action_mask(self) -> npt.NDArray[np.int8]:
@@ -177,7 +182,7 @@ class CompiledAgent(Agent):
 
 
 def make(spec: str | CompiledBot | Agent) -> Agent:
-    """A new agent: of a registered name, `path/to/file.py:Class`, `cmd:command line`; or of a compiled bot."""
+    """A new agent: of a name, `file.py:Class`, `policy.npz`, `best.zip`, `cmd:command line`; or of a compiled bot."""
     if isinstance(spec, Agent):
         return spec
     if isinstance(spec, str) and spec.startswith(PROGRAM):
@@ -189,7 +194,15 @@ def make(spec: str | CompiledBot | Agent) -> Agent:
 
 
 def load(spec: str) -> Any:
-    """What a name or `path/to/file.py:Class` stands for: a `CompiledBot`, or a class of agents."""
+    """What a name, `file.py:Class`, `policy.npz` or `best.zip` stands for: a `CompiledBot`, or what makes an agent."""
+    if spec.endswith(".npz"):
+        from agents.policy import PolicyAgent
+
+        return partial(PolicyAgent, spec)
+    if spec.endswith(".zip"):
+        from agents.sb3_policy import Sb3Agent
+
+        return partial(Sb3Agent, spec)
     path, _, name = spec.rpartition(":")
     if not path.endswith(".py"):
         return opponents.find(spec)

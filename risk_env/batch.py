@@ -139,14 +139,15 @@ class GameBatch:
             self.ask(ended)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
-    def _checked(self, actions: Array) -> npt.NDArray[np.int64]:
+    def _checked(self, actions: Array, lanes: Array | None = None) -> npt.NDArray[np.int64]:
+        """The actions (N,) as int64, if those of these lanes (None: all) are legal."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"actions must be whole numbers of shape ({self.num_games},), not {actions.dtype} {actions.shape}"
             )
         actions = actions.astype(np.int64, copy=False)
-        lane = loop.first_illegal(self._games, self.tables.rules, self._all, actions)
+        lane = loop.first_illegal(self._games, self.tables.rules, self._all if lanes is None else lanes, actions)
         if lane != loop.NO_LANE:
             self._refuse(lane, int(actions[lane]))
         return actions

@@ -32,11 +32,13 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("risk_env.demo", "main", "watch one game"),
+    "demo": Command("training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
     "tournament": Command("agents.tournament.cli", "main", "play agents against each other and rate them"),
     "agents": Command("agents.tournament.cli", "show_agents", "the agents that can play, by name"),
     "replay": Command("agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
+    "train": Command("training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
+    "evaluate": Command("training.evaluate", "main", "one agent against each of a set, in all seats"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is quick"),
 }

@@ -7,7 +7,7 @@ its learner has died is nobody's experience, so it is not played.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
@@ -34,6 +34,7 @@ OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
 MOST_BARREN = 1000  # games in a row in which no learner had anything to decide
 _ORDER_SALT = np.uint64(0x5EA7)  # keeps the seating's chance apart from the bots' own
+_SPARE_BITS = np.uint64(11)  # of a word, beyond the 53 of a number in [0, 1)
 _REPLACED = 2  # a stream of chance beside the bots' own (seeds.bot_seed)
 
 
@@ -105,6 +106,8 @@ class SeatLanes:
         bots = [player for player in players if isinstance(player, CompiledBot)]
         self.players: list[Any] = list(dict.fromkeys([*bots, *players]))  # bots first: their numbers are the seating's
         self._plan = np.array([self.players.index(player) for player in players])
+        self._bounds = np.linspace(0, 1, len(players) + 1)[1:]  # (K,) of [0, 1): where each drawn player's part ends
+        self._is_even = True
         self.batch = GameBatch(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.seating = Seating(self.batch, [player for player in self.players if isinstance(player, CompiledBot)])
         self._arguments = (rules, self.board, num_lanes, opponents)
@@ -149,20 +152,22 @@ class SeatLanes:
         self._go_on(lanes)
         self.batch.ask(self._all)
 
-    def step(self, actions: Array) -> None:
+    def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' actions (int, N) and everybody else's until every learner is to decide again.
 
-        An illegal one raises IllegalAction, and no lane is stepped. Written are reward, terminated, truncated, ended
-        and, where it ended, the final fields; without `autoreset` a lane that has ended needs a reset.
+        Only in these lanes (int64, k; None: in all); in the others nothing happens, whatever their actions. An illegal
+        one raises IllegalAction, and no lane is stepped. Written are reward, terminated, truncated, ended and, where
+        it ended, the final fields; without `autoreset` a lane that has ended needs a reset.
         """
         if self.illegal == "random":
             actions = self._made_legal(np.asarray(actions))
-        actions = self.batch._checked(actions)
+        lanes = self._all if lanes is None else lanes
+        actions = self.batch._checked(actions, lanes)
         self._forget_step()
-        self._has_decided[:] = True
-        self.batch.step_lanes(self._all, actions)
-        self._go_on(self._all)
-        self.batch.ask(self._all)
+        self._has_decided[lanes] = True
+        self.batch.step_lanes(lanes, actions)
+        self._go_on(lanes)
+        self.batch.ask(lanes)
 
     def observation(self) -> Any:
         """What every learner sees: a new float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}."""
@@ -175,6 +180,36 @@ class SeatLanes:
     def final_observation(self, lanes: Array) -> Any:
         """What the learners of these lanes (k) saw last: a new float32 (k, D), or as `observation`."""
         return self._shaped(self._final_codes[lanes])
+
+    def draw_by(self, weights: Array) -> None:
+        """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
+        weights = np.asarray(weights, np.float64)
+        if self.order != "drawn" or weights.shape != self._bounds.shape:
+            raise ValueError(
+                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.order!r}, "
+                f"and {len(self._bounds)} opponents to draw from"
+            )
+        if not (weights >= 0).all() or not weights.sum() > 0:
+            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and one of them more")
+        self._bounds = np.cumsum(weights / weights.sum())
+        self._bounds[np.flatnonzero(weights)[-1] :] = 1.0
+        self._is_even = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """All games, players' chance and memories, to go on from by `load_state_dict`; not who the players are."""
+        draw = None if self._is_even else self._bounds.copy()
+        return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": [read(self).copy() for read in _STATE]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` of lanes with the same arguments gave."""
+        self.batch.seed_word = np.uint64(state["seed_word"])
+        self._is_even = state["draw"] is None
+        if not self._is_even:
+            self._bounds = state["draw"].copy()
+        for read, values in zip(_STATE, state["arrays"], strict=True):
+            read(self)[...] = values
+        if self.batch.episodes[0] >= 0:
+            self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
         """Go on in a lane from a position in words, with the chance of the lane's game."""
@@ -247,7 +282,9 @@ class SeatLanes:
         words = self._words[lanes, :others]
         if self.order == "shuffled":
             return self._plan[np.argsort(words, axis=1)]
-        return self._plan[(words % np.uint64(len(self._plan))).astype(np.int64)]
+        if self._is_even:
+            return self._plan[(words % np.uint64(len(self._plan))).astype(np.int64)]
+        return self._plan[np.searchsorted(self._bounds, (words >> _SPARE_BITS) * 2.0**-53, side="right")]
 
     def _go_on(self, lanes: Array) -> None:
         """Play on in these lanes until their learners are to decide; lanes end and begin anew on the way."""
@@ -331,7 +368,7 @@ class SeatLanes:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles go on by themselves: made anew, and filled with the state."""
-        return _restored, (self._arguments, self._options, self.batch.seed_word, [read(self).copy() for read in _STATE])
+        return _restored, (self._arguments, self._options, self.state_dict())
 
 
 _STATE = [
@@ -344,15 +381,9 @@ _STATE = [
 ]
 
 
-def _restored(
-    arguments: tuple[Any, ...], options: dict[str, Any], seed_word: np.uint64, state: list[Array]
-) -> SeatLanes:
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> SeatLanes:
     lanes = SeatLanes(*arguments, **options)
-    lanes.batch.seed_word = seed_word
-    for read, values in zip(_STATE, state, strict=True):
-        read(lanes)[...] = values
-    if lanes.batch.episodes[0] >= 0:
-        lanes.batch.ask(lanes._all)
+    lanes.load_state_dict(state)
     return lanes
 
 

@@ -1,0 +1,376 @@
+"""Training with SB3: configurations, league and environments, checkpoints, policies as agents, evaluation."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+import torch
+import yaml
+
+import agents
+from agents.base import play_game
+from risk_env import Game, cli, load_map
+from risk_env.lanes import SeatLanes, training_rules
+from training.cli import config_path
+from training.config import Sb3Config, read_config, schedule, shipped_configs
+from training.curves import plot, read_log, win_rates
+from training.evaluate import Score, evaluate
+from training.league import League, LeagueSettings
+from training.sb3_league import LeagueVecEnv
+from training.sb3_trainer import CHECKPOINT, Run
+
+torch.set_num_threads(1)
+TINY: dict[str, Any] = {
+    "trainer": "sb3",
+    "players": 2,
+    "map": "tiny",
+    "options": {"setup": "random", "max_rounds": 20},
+    "n_timesteps": 768,
+    "n_envs": 8,
+    "n_steps": 16,
+    "batch_size": 64,
+    "n_epochs": 1,
+    "policy_kwargs": {"width": 16, "local": 8},
+    "shaping": 0.3,
+    "league": {"bots": ["random", "grower"], "window": 2, "history": 1},
+    "snapshot_interval": 128,
+    "checkpoint_interval": 128,
+    "evaluation": {"opponents": ["random"], "games": 8, "interval": 384},
+}
+KILLED_AT = 512
+KILLED = f"""
+import os, signal, sys, yaml
+from training.config import Sb3Config
+from training.sb3_trainer import Run
+run = Run(Sb3Config.from_dict(yaml.safe_load(sys.stdin)), sys.argv[1])
+run.train(lambda row: row["time/steps"] == {KILLED_AT} and os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def environments(**arguments: Any) -> LeagueVecEnv:
+    league = League(
+        LeagueSettings(**arguments.pop("league", {"bots": ("random", "grower"), "window": 2, "history": 0}))
+    )
+    usual = {"num_players": 2, "board": "tiny", "setup": "random", "max_rounds": 20}
+    return LeagueVecEnv(league, 16, 5, **{**usual, **arguments})
+
+
+def first_legal(env: Any) -> Any:
+    return env.action_masks().argmax(axis=1)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(Sb3Config.from_dict(TINY), tmp_path_factory.mktemp("run") / "whole")
+    run.train()
+    return run
+
+
+# ---------------------------------------------------------------------------------------------------- configurations
+
+
+@pytest.mark.parametrize("path", shipped_configs(), ids=lambda path: Path(path).stem)
+def test_shipped_configurations_are_valid(path: str) -> None:
+    facts = read_config(path)
+    if facts["trainer"] == "sb3":
+        config = Sb3Config.from_dict(facts)
+        assert Sb3Config.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict()))) == config
+
+
+def test_numbers_as_yaml_reads_them() -> None:
+    config = Sb3Config.from_dict({"n_timesteps": "2e6", "ent_coef": "1e-3", "learning_rate": "lin_3e-4"})
+    assert config.n_timesteps == 2_000_000 and config.ent_coef == 0.001
+    falling = schedule("learning_rate", config.learning_rate)
+    assert callable(falling) and falling(0.5) == pytest.approx(1.5e-4)
+    assert schedule("clip_range", "0.2") == 0.2
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"n_step": 3}, "config: 'n_step' is unknown"),
+        ({"n_steps": 1.5}, "n_steps=1.5 must be a whole number"),
+        ({"n_envs": 0}, "n_envs=0 must be at least 1"),
+        ({"gamma": "high"}, "gamma='high' must be a number"),
+        ({"learning_rate": "cos_1"}, "learning_rate='cos_1'"),
+        ({"policy": "CnnPolicy"}, "policy='CnnPolicy' must be one of"),
+        ({"preset": "chess"}, "chess"),
+        ({"league": {"window": 0}}, "window=0"),
+        ({"evaluation": {"opponents": ["random"], "best_by": ["beam"]}}, "best_by: 'beam'"),
+    ],
+)
+def test_wrong_settings_are_named(facts: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Sb3Config.from_dict(facts)
+
+
+def test_files_that_are_no_configuration(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yml"
+    for text, words in (("[1, 2]", "names and values"), ("a: [", "not YAML"), ("trainer: dqn", "trainer='dqn'")):
+        wrong.write_text(text)
+        with pytest.raises(ValueError, match=words):
+            read_config(wrong)
+    with pytest.raises(ValueError, match="does not exist"):
+        read_config(tmp_path / "none.yml")
+    assert config_path("duel").is_file() and config_path("duel.yml") == config_path("duel")
+
+
+# ---------------------------------------------------------------------------------------------------- the games
+
+
+def test_opponents_are_drawn_by_their_weights() -> None:
+    lanes = SeatLanes(
+        training_rules("classic", 2, setup="random"), "tiny", 512, ["random", "attacker", "grower"], order="drawn"
+    )
+    lanes.draw_by([0.0, 1.0, 3.0])
+    lanes.reset(3)
+    drawn = np.bincount(lanes.seating.numbers[np.arange(512), 1 - lanes.seat], minlength=3)
+    assert drawn[0] == 0 and drawn[2] / 512 == pytest.approx(0.75, abs=0.06)
+    for wrong in ([1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0]):
+        with pytest.raises(ValueError, match="weights"):
+            lanes.draw_by(wrong)
+
+
+def test_lanes_go_on_from_their_state() -> None:
+    made = [
+        SeatLanes(training_rules("classic", 2, setup="random"), "tiny", 8, ["random", "grower"], order="drawn")
+        for _ in range(2)
+    ]
+    one, other = made
+    one.draw_by([1.0, 5.0])
+    one.reset(7)
+    for _ in range(30):
+        one.step(one.masks().argmax(axis=1))
+    other.load_state_dict(one.state_dict())
+    for _ in range(60):
+        for lanes in made:
+            lanes.step(lanes.masks().argmax(axis=1))
+        assert np.array_equal(one.observation(), other.observation()) and np.array_equal(one.seat, other.seat)
+
+
+def test_the_league_is_told_every_result() -> None:
+    env = environments(league={"bots": ("random", "grower"), "snapshot_share": 0.0, "horizon": 1e9})
+    env.reset()
+    games = wins = 0
+    for _ in range(150):
+        _, _, dones, infos = env.step(first_legal(env))
+        games += int(dones.sum())
+        wins += sum(info["winner"] == info["seat"] for info in infos if info)
+    assert games == len(env.played) > 20 and wins == sum(won for _, _, won, _, _ in env.played)
+    for name in env.league.names:
+        assert env.league.games(name) == pytest.approx(sum(played[0] == name for played in env.played), rel=1e-3)
+
+
+def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way(finished: Run) -> None:
+    env = environments(league={"bots": (), "window": 1, "history": 0})
+    env.add_snapshot(1, finished.model.policy)
+    env.reset()
+    env.add_snapshot(2, finished.model.policy)
+    ended = np.zeros(16, np.bool_)
+    for _ in range(60):
+        told = len(env.played)
+        _, _, dones, _ = env.step(first_legal(env))
+        assert len(env.played) - told == int((dones & ended).sum())  # nothing of a lane's first game
+        ended |= dones
+    assert env.played and {name for name, *_ in env.played} == {"snapshot-2"}
+
+
+@pytest.mark.parametrize("max_rounds", [3, 100])
+def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -> None:
+    """With gamma 1: minus the potential of the start, and where rounds ran out plus that of what was seen last."""
+    plain = environments(max_rounds=max_rounds)
+    shaped = environments(max_rounds=max_rounds, shaping=0.5)
+    plain.reset()
+    shaped.reset()
+    gained = -shaped._potential.astype(float)
+    expected = gained.copy()
+    gained[:] = 0
+    ends = 0
+    for _ in range(120):
+        actions = first_legal(plain)
+        _, rewards, dones, _ = plain.step(actions)
+        _, others, _, _ = shaped.step(actions)
+        gained += others - rewards
+        for lane in np.flatnonzero(dones):
+            last = shaped._potentials(shaped.lanes._final_codes[[lane]])[0] * shaped.lanes.truncated[lane]
+            assert gained[lane] == pytest.approx(expected[lane] + last, abs=1e-4)
+            gained[lane], expected[lane] = 0.0, -shaped._potential[lane]
+            ends += 1
+    assert ends > 10
+
+
+# ---------------------------------------------------------------------------------------------------- runs
+
+
+def test_a_run_leaves_what_it_says(finished: Run) -> None:
+    names = {path.name for path in finished.folder.iterdir()}
+    assert {"config.yml", "checkpoint.pt", "best.zip", "last.zip", "metrics.jsonl", "tensorboard"} <= names
+    assert not [name for name in names if name.startswith("new-")]
+    rows = read_log(finished.folder)
+    assert [row["time/steps"] for row in rows] == list(range(128, 769, 128))
+    assert len(win_rates(rows)["random"]) == 2
+    assert finished.env.league.snapshots[-1] == "snapshot-768"
+
+
+def test_every_metric_is_explained(finished: Run) -> None:
+    page = (Path(__file__).parents[1] / "training" / "README.md").read_text()
+    for name in {name for row in read_log(finished.folder) for name in row}:
+        for bot in ("random", "grower", "latest"):
+            name = name.removesuffix(f"_{bot}") + "_NAME" * name.endswith(f"_{bot}")
+        name = name[:-1] + "S" if "_seat_" in name else name
+        assert f"`{name}`" in page, f"training/README.md does not explain {name}"
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Run, tmp_path: Path) -> None:
+    """Killed by the system while the line of step 512 was told, before its checkpoint: that of 384 is gone on from."""
+    folder = tmp_path / "killed"
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder)],
+        input=yaml.safe_dump(TINY),
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    )
+    assert done.returncode == -signal.SIGKILL
+    run = Run.resume(folder)
+    assert run.model.num_timesteps == KILLED_AT - 128
+    run.train()
+    mine, theirs = run.model.policy.state_dict(), finished.model.policy.state_dict()
+    assert all(torch.equal(mine[name], theirs[name]) for name in theirs)
+    assert run.env.league.state_dict() == finished.env.league.state_dict()
+    assert run.best == finished.best
+    times = ("time/seconds", "time/steps_a_second", "time/ns_games", "time/ns_snapshots", "time/ns_update")
+    told = [[{name: row[name] for name in row if name not in times} for row in r.rows] for r in (run, finished)]
+    assert told[0] == told[1]
+
+
+def test_what_cannot_be_resumed(finished: Run, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=CHECKPOINT):
+        Run.resume(tmp_path)
+    with pytest.raises(ValueError, match="has made 768"):
+        Run.resume(finished.folder).train()
+
+
+# ---------------------------------------------------------------------------------------------------- agents
+
+
+def test_the_best_policy_is_an_agent(finished: Run) -> None:
+    path = str(finished.folder / "best.zip")
+    agent = agents.make(path)
+    assert agent.name == "whole" and len(agent.version) == 8
+    rules, board = finished.rules.replace(attack="choice", defender_dice="choice"), load_map("tiny")
+    game = play_game(rules, board, [path, "grower"], seed=1)
+    assert game.is_over
+    views = []
+    other = Game(finished.rules, board, seed=3)
+    while not other.is_over and len(views) < 20:
+        views.append(agents.View(other))
+        other.step(int(other.legal_actions()[0]))
+    agent.reset(0, finished.rules, board, 0)
+    together = agent.act_batch(views)  # type: ignore[attr-defined]
+    assert together == [agent.act(view) for view in views]
+    assert all(action in view.legal_actions for action, view in zip(together, views, strict=True))
+
+
+def test_games_it_was_not_trained_for_are_refused(finished: Run) -> None:
+    agent = agents.make(str(finished.folder / "best.zip"))
+    with pytest.raises(ValueError, match="trained for map"):
+        agent.reset(0, training_rules("classic", 2), load_map("classic"), 0)
+    with pytest.raises(ValueError, match="fortify"):
+        agent.reset(0, finished.rules.replace(fortify="adjacent"), load_map("tiny"), 0)
+
+
+def test_other_zips_are_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.zip"
+    wrong.write_bytes(b"PK")
+    for path in (wrong, tmp_path / "none.zip"):
+        with pytest.raises(ValueError, match="is no policy"):
+            agents.make(str(path))
+
+
+# ---------------------------------------------------------------------------------------------------- evaluation
+
+
+ONE_BY_ONE = """
+from agents.base import Agent, make
+class OneByOne(Agent):
+    name = "one by one"
+    def __init__(self): self.inner = make({spec!r})
+    def reset(self, *facts): self.inner.reset(*facts)
+    def act(self, view): return self.inner.act(view)
+"""
+
+
+@pytest.mark.parametrize("attack", ["blitz", "choice"])
+@pytest.mark.parametrize("who", ["grower", "best.zip"])
+def test_batches_play_the_games_that_agents_play(who: str, attack: str, finished: Run, tmp_path: Path) -> None:
+    spec = str(finished.folder / who) if who.endswith(".zip") else who
+    alone = tmp_path / "alone.py"
+    alone.write_text(ONE_BY_ONE.format(spec=spec))
+    rules = finished.rules.replace(attack=attack, defender_dice="choice" if attack == "choice" else "max")
+    for opponent in ("random", "grower"):
+        batched = evaluate(spec, opponent, rules, finished.board, games=12, seed=4)
+        single = evaluate(f"{alone}:OneByOne", opponent, rules, finished.board, games=12, seed=4)
+        assert asdict(batched) == asdict(single) and isinstance(batched, Score)
+        assert batched.low <= batched.win_rate <= batched.high and batched.games == 12
+
+
+def test_a_policy_meets_itself_in_batches(finished: Run) -> None:
+    spec = str(finished.folder / "best.zip")
+    score = evaluate(spec, spec, finished.rules, finished.board, games=20, seed=1)
+    assert score.wins / 20 == pytest.approx((1 - score.truncated) / 2)  # both seats of the same deals
+
+
+# ---------------------------------------------------------------------------------------------------- command line
+
+
+def test_the_command_line_trains_resumes_and_evaluates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config, folder = tmp_path / "tiny.yml", tmp_path / "run"
+    config.write_text(yaml.safe_dump(TINY))
+    assert cli.main(["train", "--config", str(config), "--out", str(folder), "--steps", "128", "--seed", "3"]) == 0
+    assert cli.main(["train", "--config", str(config), "--out", str(folder)]) == cli.WRONG_INPUT
+    assert "--resume" in capsys.readouterr().err
+    assert cli.main(["train", "--resume", str(folder), "--steps", "256"]) == 0
+    assert [row["time/steps"] for row in read_log(folder)] == [128, 256]
+    scores, curves = tmp_path / "scores.json", tmp_path / "curves.png"
+    command = ["evaluate", "--run", str(folder), "--against", "random,grower", "--games", "6"]
+    assert cli.main([*command, "--json", str(scores), "--plot", str(curves)]) == 0
+    assert [score["opponent"] for score in json.loads(scores.read_text())["scores"]] == ["random", "grower"]
+    assert curves.read_bytes().startswith(b"\x89PNG")
+    plot([folder, folder], tmp_path / "two.svg")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["train"],
+        ["train", "--config", "duel", "--resume", "x"],
+        ["train", "--resume", "x", "--seed", "1"],
+        ["evaluate"],
+        ["evaluate", "grower", "--plot", "x.png"],
+    ],
+)
+def test_commands_that_do_not_fit_together(argv: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(argv)
+
+
+def test_wrong_input_is_the_callers(tmp_path: Path) -> None:
+    assert cli.main(["train", "--resume", str(tmp_path)]) == cli.WRONG_INPUT
+    assert cli.main(["train", "--config", str(tmp_path / "none.yml")]) == cli.WRONG_INPUT
+    assert cli.main(["evaluate", "nobody", "--games", "2"]) == cli.WRONG_INPUT
+    assert cli.main(["evaluate", "grower", "--games", "0"]) == cli.WRONG_INPUT

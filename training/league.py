@@ -1,0 +1,203 @@
+"""The league: whom the learner meets in training, and how often.
+
+Pure bookkeeping, for any trainer: opponents are names, those of scripted bots and of the learner's own snapshots.
+The trainer keeps the snapshots' weights under their names, tells the results, and draws opponents for new games.
+
+    league = League(LeagueSettings(bots=("random", "grower")), seed=0)
+    forgotten = league.add_snapshot(100_000)      # "snapshot-100000" can be drawn from now on
+    name = league.draw(1)[0]                      # at each new game
+    league.record(name, 1.0)                      # the learner came before it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Weights = npt.NDArray[np.float64]
+
+SNAPSHOT = "snapshot-"  # a snapshot's name is this and the steps the learner had made
+PRIORITIES = ("hard", "close", "even")
+
+
+@dataclass(frozen=True)
+class LeagueSettings:
+    """Who is in the league, and how opponents are drawn from it.
+
+    A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with probability
+    `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so that those come most often that still
+    beat the learner; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all alike, where w is the
+    learner's share of points against them.
+    """
+
+    bots: tuple[str, ...] = ("random", "attacker", "grower")
+    snapshot_share: float = 0.5
+    latest_share: float = 0.5
+    window: int = 8  # the newest snapshots are all kept
+    history: int = 8  # so many older ones, spread evenly over the run
+    priority: str = "hard"
+    power: float = 1.0
+    floor: float = 0.1  # this part of a draw by priority is even, so that nobody is forgotten
+    smoothing: float = 8.0  # results of one half each that everybody begins with
+    horizon: float = 400.0  # results count in full for about so many games, then fade
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bots", tuple(self.bots))
+        if len(set(self.bots)) < len(self.bots):
+            raise ValueError(f"bots={list(self.bots)!r} must name each bot once")
+        for name in ("snapshot_share", "latest_share", "floor"):
+            _check_between(name, getattr(self, name), 0, 1)
+        _check_between("window", self.window, 1, np.inf)
+        _check_between("history", self.history, 0, np.inf)
+        _check_between("power", self.power, 0, np.inf)
+        _check_between("smoothing", self.smoothing, 1e-6, np.inf)
+        _check_between("horizon", self.horizon, 1, np.inf)
+        if self.priority not in PRIORITIES:
+            raise ValueError(f"priority={self.priority!r} must be one of {', '.join(map(repr, PRIORITIES))}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> LeagueSettings:
+        """Settings from a configuration's section; ValueError for a name that is none."""
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise ValueError(f"league: {unknown[0]!r} is no setting; there are {', '.join(known)}")
+        return cls(**values)
+
+
+@dataclass
+class Standing:
+    """The learner's results against one opponent; older ones have faded."""
+
+    games: float = 0.0
+    points: float = 0.0  # of the learner: 1 a game won
+
+
+class League:
+    """The opponents, the learner's standing against each, and the chance that draws them."""
+
+    def __init__(self, settings: LeagueSettings | None = None, seed: int = 0) -> None:
+        self.settings = LeagueSettings() if settings is None else settings
+        self._steps: list[int] = []  # of the snapshots, ascending
+        self._standings = {name: Standing() for name in self.settings.bots}
+        self._rng = np.random.default_rng(seed)
+
+    @property
+    def snapshots(self) -> list[str]:
+        """Names of the snapshots, oldest first."""
+        return [snapshot_name(steps) for steps in self._steps]
+
+    @property
+    def names(self) -> list[str]:
+        """All opponents: the bots in the settings' order, then the snapshots, oldest first."""
+        return [*self.settings.bots, *self.snapshots]
+
+    def add_snapshot(self, steps: int) -> list[str]:
+        """The learner after `steps` steps joins as `snapshot_name(steps)`; returns the snapshots that leave for it."""
+        if self._steps and steps <= self._steps[-1]:
+            raise ValueError(f"steps={steps} must be more than {self._steps[-1]}, those of the latest snapshot")
+        before = self.snapshots
+        self._steps.append(int(steps))
+        self._standings[snapshot_name(steps)] = Standing()
+        self._steps = thinned(self._steps, self.settings.window, self.settings.history)
+        leaving = [name for name in before if name not in set(self.snapshots)]
+        for name in leaving:
+            del self._standings[name]
+        return leaving
+
+    def record(self, name: str, points: float) -> None:
+        """A game against this opponent is over: 1 for the learner if it came before it, 0 if after, 1/2 if level.
+
+        What is recorded of a snapshot that has left meanwhile is ignored.
+        """
+        _check_between("points", points, 0, 1)
+        standing = self._standings.get(name)
+        if standing is None:
+            if name.startswith(SNAPSHOT):
+                return
+            raise ValueError(f"name={name!r} is not in the league: there are {', '.join(self.names)}")
+        kept = 1 - 1 / self.settings.horizon
+        standing.games = standing.games * kept + 1
+        standing.points = standing.points * kept + points
+
+    def win_rate(self, name: str) -> float:
+        """The learner's share of points against this opponent, smoothed towards one half."""
+        standing, prior = self._standings[name], self.settings.smoothing
+        return (standing.points + prior / 2) / (standing.games + prior)
+
+    def games(self, name: str) -> float:
+        """How many games against this opponent count, faded ones in part."""
+        return self._standings[name].games
+
+    def weights(self) -> Weights:
+        """float64 (K,): how often each of `names` is drawn; they add up to 1."""
+        bots, snapshots = list(self.settings.bots), self.snapshots
+        if not bots and not snapshots:
+            raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")
+        share = self.settings.snapshot_share if bots and snapshots else float(not bots)
+        return np.concatenate([(1 - share) * self._by_priority(bots), share * self._snapshot_weights(snapshots)])
+
+    def draw(self, count: int) -> list[str]:
+        """The opponents of `count` seats, each drawn for itself."""
+        names = self.names
+        return [names[k] for k in self._rng.choice(len(names), count, p=self.weights())]
+
+    def _snapshot_weights(self, snapshots: Sequence[str]) -> Weights:
+        weights = self._by_priority(snapshots)
+        if len(snapshots):
+            weights *= 1 - self.settings.latest_share
+            weights[-1] += self.settings.latest_share
+        return weights
+
+    def _by_priority(self, names: Sequence[str]) -> Weights:
+        """Weights that add up to 1, or none for nobody."""
+        won = np.array([self.win_rate(name) for name in names], np.float64)
+        base = {"hard": 1 - won, "close": won * (1 - won), "even": np.ones(len(won))}[self.settings.priority]
+        weights = base**self.settings.power
+        total = weights.sum()
+        even = np.full(len(won), 1 / max(len(won), 1))
+        preferred = weights / total if total > 0 else even
+        return (1 - self.settings.floor) * preferred + self.settings.floor * even
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that `load_state_dict` needs to go on as if nothing had happened; plain values that JSON can hold."""
+        return {
+            "settings": asdict(self.settings),
+            "steps": list(self._steps),
+            "standings": {name: asdict(standing) for name, standing in self._standings.items()},
+            "rng": self._rng.bit_generator.state,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become the league that `state_dict` described."""
+        self.settings = LeagueSettings.from_dict(state["settings"])
+        self._steps = list(state["steps"])
+        self._standings = {name: Standing(**values) for name, values in state["standings"].items()}
+        self._rng.bit_generator.state = state["rng"]
+
+
+def snapshot_name(steps: int) -> str:
+    """The name of the learner's snapshot after so many steps."""
+    return f"{SNAPSHOT}{steps}"
+
+
+def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
+    """The ascending steps that are kept: the last `window`, and `history` of those before, spread evenly.
+
+    While there are too many, the one goes whose neighbours are nearest to each other; the first stays.
+    """
+    kept = list(steps)
+    while len(kept) > window + history:
+        older = len(kept) - window
+        gaps = [kept[k + 1] - kept[k - 1] for k in range(1, older)]
+        del kept[1 + int(np.argmin(gaps)) if gaps else 0]
+    return kept
+
+
+def _check_between(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ValueError(f"{name}={value!r} must be from {least:g} to {most:g}")
