@@ -36,7 +36,7 @@ Mask = npt.NDArray[np.int8]
 
 def env(
     preset: str = "classic",
-    num_players: int = 3,
+    num_players: int | None = None,
     board: str | Board = "classic",
     render_mode: str | None = None,
     max_rounds: int | None = 100,
@@ -50,9 +50,10 @@ def env(
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk, `player_0` in seat 0 and so on.
 
-    `preset`, `num_players`, `max_rounds` and further `options` are those of `Rules.preset`, `board` is a `Board` or
-    what `load_map` takes. `reward` is `"win"` or `"placement"`, `observation` `"flat"` or `"structured"`: an agent sees
-    {"observation": float32 (D,), or {"territories": (T, F), "globals": (G,)}, "action_mask": int8 (n,)}.
+    `preset`, `num_players` (None: 3, or 2 for `two_player`), `max_rounds` and further `options` are those of
+    `Rules.preset`, `board` is a `Board` or what `load_map` takes. `reward` is `"win"` or `"placement"`, `observation`
+    `"flat"` or `"structured"`: an agent sees {"observation": float32 (D,), or {"territories": (T, F), "globals": (G,)},
+    "action_mask": int8 (n,)}.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -65,7 +66,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def __init__(
         self,
         preset: str = "classic",
-        num_players: int = 3,
+        num_players: int | None = None,
         board: str | Board = "classic",
         render_mode: str | None = None,
         max_rounds: int | None = 100,

@@ -413,7 +413,7 @@ def test_all_masks_but_one_are_zero() -> None:
     ("options", "name"),
     [
         ({"preset": "clasic"}, "clasic"),
-        ({"preset": "two_player"}, "num_players"),
+        ({"preset": "two_player", "num_players": 3}, "num_players"),
         ({"num_players": 7}, "num_players"),
         ({"render_mode": "svg"}, "render_mode"),
         ({"reward": "score"}, "reward"),
@@ -632,7 +632,7 @@ def test_a_copy_before_the_first_game() -> None:
 
 def test_registered_with_pettingzoo() -> None:
     for name in ("risk_env/risk_v0", "risk_env/risk-v0", "risk_env/risk"):
-        env = pettingzoo.make("aec", name, preset="two_player", num_players=2)
+        env = pettingzoo.make("aec", name, preset="two_player")
         assert env.possible_agents == ["player_0", "player_1"]
     assert pettingzoo.spec("aec", "risk_env/risk_v0").version == 0
     with no_warning_of_ours():

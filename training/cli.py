@@ -130,9 +130,9 @@ def _train_selfplay(facts: Mapping[str, Any], folder: Path, is_resumed: bool) ->
     from training.ppo import Config, Trainer
 
     if is_resumed:
-        trainer = Trainer.resume(folder, facts["decisions"])
+        trainer = Trainer.resume(folder)
     else:
-        trainer = Trainer(Config.from_dict(facts), folder)
+        trainer = Trainer(Config.from_dict({name: value for name, value in facts.items() if name != "trainer"}), folder)
     with _progress_bar(trainer.config.decisions, trainer.decisions) as show:
         trainer.train(lambda now: show(now.decisions, now.log[-1], "win_rate/"))
 

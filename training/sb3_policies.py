@@ -16,6 +16,8 @@ from risk_env.maps import load_map
 from risk_env.rules import Rules
 from training.ppo import Network, log_probabilities
 
+_BELOW_ONE = 1 - 1e-12  # rounding must not put a point beyond the last bound
+
 Masks = np.ndarray | torch.Tensor | None
 
 
@@ -59,7 +61,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         if masks is None:
             masks = torch.ones((rows, self.action_space.n), dtype=torch.bool)  # type: ignore[attr-defined]
         legal = torch.as_tensor(masks, device=self.device).reshape(rows, -1).bool()
-        return self.network((observations * MOST_CODE).round(), legal)
+        return self.network(observations * MOST_CODE, legal)
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
@@ -97,7 +99,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
 
 def _chosen(logits: torch.Tensor, deterministic: bool) -> torch.Tensor:
-    """Actions (k,): the likeliest, or drawn (the first of exponential clocks that run at the actions' rates)."""
+    """Actions (k,): the likeliest, or drawn with one random number a row, by where it falls among the probabilities."""
     if deterministic:
         return logits.argmax(1)
-    return (logits.softmax(1) / torch.empty_like(logits).exponential_()).argmax(1)
+    bounds = logits.softmax(1).cumsum(1, dtype=torch.float64)
+    point = torch.rand((len(logits), 1), dtype=torch.float64, device=logits.device) * bounds[:, -1:] * _BELOW_ONE
+    return (bounds <= point).sum(1)
