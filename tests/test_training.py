@@ -93,7 +93,7 @@ def test_numbers_as_yaml_reads_them() -> None:
     config = Sb3Config.from_dict({"n_timesteps": "2e6", "ent_coef": "1e-3", "learning_rate": "lin_3e-4"})
     assert config.n_timesteps == 2_000_000 and config.ent_coef == 0.001
     falling = schedule("learning_rate", config.learning_rate)
-    assert callable(falling) and falling(0.5) == pytest.approx(1.5e-4)
+    assert callable(falling) and falling(0.5) == pytest.approx(1.5e-4) and falling(-0.01) == 0.0
     assert schedule("clip_range", "0.2") == 0.2
 
 

@@ -159,8 +159,8 @@ class Linear:
     first: float
 
     def __call__(self, remaining: float) -> float:
-        """The value when this part of the run remains (1 ... 0)."""
-        return self.first * remaining
+        """The value when this part of the run remains (1 ... 0; less where the last update overshoots the end)."""
+        return self.first * max(0.0, remaining)
 
 
 def _of_known_types(kind: type[Any], facts: Any, section: str) -> dict[str, Any]:
