@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import training_rules
 from risk_env.maps import Board, load_map
+from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
 from training.win_rate import win_rate
 
@@ -538,10 +538,10 @@ class Trainer:
             "counters": (self.decisions, self.updates, self.seconds, self.spent),
             "log": self.log,
         }
-        _replace(self.folder / CHECKPOINT, lambda path: torch.save(state, path))
-        _replace(self.folder / POLICY, lambda path: self.policy().save(path))
+        replace_file(self.folder / CHECKPOINT, lambda path: torch.save(state, path))
+        replace_file(self.folder / POLICY, lambda path: self.policy().save(path))
         lines = "".join(json.dumps(row) + "\n" for row in self.log)
-        _replace(self.folder / LOG, lambda path: path.write_text(lines))
+        replace_file(self.folder / LOG, lambda path: path.write_text(lines))
 
     def _tell_tensorboard(self) -> None:
         """The log's new lines as scalars."""
@@ -586,10 +586,3 @@ class _Timer:
 
     def __exit__(self, *error: object) -> None:
         self.spent[self.part] += time.process_time() - self.start
-
-
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file beside its place and move it there."""
-    fresh = path.with_name(f"new-{path.name}")
-    write(fresh)
-    os.replace(fresh, path)

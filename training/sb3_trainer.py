@@ -13,7 +13,6 @@ A run is a folder:
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 import zipfile
@@ -33,6 +32,7 @@ from agents.sb3_policy import FACTS, Sb3Policy
 from agents.schema import schema_of
 from risk_env.maps import load_map
 from training.config import Sb3Config, schedule, write_config
+from training.files import replace_file
 from training.league import League
 from training.sb3_league import LeagueVecEnv
 from training.sb3_policies import BoardPolicy
@@ -108,10 +108,10 @@ class Run:
 
     def save(self) -> None:
         """Checkpoint, last policy and metrics, each replaced at once."""
-        _replace(self.folder / LAST, lambda path: self.save_policy(path))
+        replace_file(self.folder / LAST, lambda path: self.save_policy(path))
         lines = "".join(json.dumps(row) + "\n" for row in self.rows)
-        _replace(self.folder / METRICS, lambda path: path.write_text(lines))
-        _replace(self.folder / CHECKPOINT, lambda path: torch.save(self._state(), path))
+        replace_file(self.folder / METRICS, lambda path: path.write_text(lines))
+        replace_file(self.folder / CHECKPOINT, lambda path: torch.save(self._state(), path))
 
     def save_policy(self, path: Path) -> None:
         """Write the policy as an SB3 `.zip`, with what `agents.make` needs to know of it."""
@@ -258,7 +258,7 @@ class _Intervals(BaseCallback):
         self.logger.record("eval/best_by", mean)
         if mean >= run.best:
             run.best, run.best_steps = mean, self.model.num_timesteps
-            _replace(run.folder / BEST, run.save_policy)
+            replace_file(run.folder / BEST, run.save_policy)
 
     def _record(self) -> None:
         """Games, league and times since the last line."""
@@ -317,10 +317,3 @@ class _Metrics(KVWriter):
 
 def _plain(value: Any) -> float | int:
     return value if isinstance(value, int) else float(value)
-
-
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file beside its place and move it there."""
-    fresh = path.with_name(f"new-{path.name}")
-    write(fresh)
-    os.replace(fresh, path)
