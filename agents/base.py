@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +28,8 @@ from risk_env.rules import Rules
 from risk_env.seeds import bot_seed, game_seed, word
 
 PROGRAM = "cmd:"
+POLICY_FILES = (".npz", ".zip")
+SEARCH = "search:"  # before a policy file: the policy with search
 _BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does
 
 
@@ -169,7 +171,8 @@ class CompiledAgent(Agent):
         self._lanes = np.zeros(1, np.int64)
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins: nothing remembered, chance from `seed`."""
+        """A game begins: nothing remembered, chance from `seed`; ValueError if the bot cannot play such games."""
+        self.bot.check(rules, board)
         super().reset(seat, rules, board, seed)
         self._memory = np.zeros((1, MAX_SEATS, self.bot.memory), np.int32)
         self._randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
@@ -182,7 +185,7 @@ class CompiledAgent(Agent):
 
 
 def make(spec: str | CompiledBot | Agent) -> Agent:
-    """A new agent: of a name, `file.py:Class`, `policy.npz`, `best.zip`, `cmd:command line`; or of a compiled bot."""
+    """A new agent: of what `load` takes or `cmd:command line`, or of a compiled bot."""
     if isinstance(spec, Agent):
         return spec
     if isinstance(spec, str) and spec.startswith(PROGRAM):
@@ -194,15 +197,16 @@ def make(spec: str | CompiledBot | Agent) -> Agent:
 
 
 def load(spec: str) -> Any:
-    """What a name, `file.py:Class`, `policy.npz` or `best.zip` stands for: a `CompiledBot`, or what makes an agent."""
+    """What a name, `file.py:Class`, `policy.npz`, `search:policy.npz` or `best.zip` stands for.
+
+    That is a `CompiledBot`, or what makes an agent.
+    """
     if spec.endswith(".npz"):
-        from agents.policy import PolicyAgent
-
-        return partial(PolicyAgent, spec)
+        return _policy_bot(spec)
     if spec.endswith(".zip"):
-        from agents.sb3_policy import Sb3Agent
+        from agents.sb3_policy import load_zip
 
-        return partial(Sb3Agent, spec)
+        return load_zip(spec)
     path, _, name = spec.rpartition(":")
     if not path.endswith(".py"):
         return opponents.find(spec)
@@ -211,6 +215,14 @@ def load(spec: str) -> Any:
     if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
         raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
     return found
+
+
+def _policy_bot(spec: str) -> CompiledBot:
+    """The bot of a policy file, with search or without."""
+    from agents.policy import load_bot
+    from agents.policy_search import search_bot
+
+    return search_bot(spec.removeprefix(SEARCH)) if spec.startswith(SEARCH) else load_bot(spec)
 
 
 def _module_of(path: Path) -> ModuleType:

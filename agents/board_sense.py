@@ -34,11 +34,17 @@ COMPARED_DICE = 2
 
 
 @inlined
-def draw_below(randoms, lane, seat, n):
-    """A whole number 0 ... n - 1 from the bot's own chance (splitmix64; n < 2**31, uneven by less than n / 2**32)."""
+def draw_word(randoms, lane, seat):
+    """64 random bits from the bot's own chance (splitmix64)."""
     state = plus(randoms[lane, seat], _GOLDEN)
     randoms[lane, seat] = state
-    return int64(times(scramble(state) >> _HALF_WORD, np.uint64(n)) >> _HALF_WORD)
+    return scramble(state)
+
+
+@inlined
+def draw_below(randoms, lane, seat, n):
+    """A whole number 0 ... n - 1 from the bot's own chance (n < 2**31, uneven by less than n / 2**32)."""
+    return int64(times(draw_word(randoms, lane, seat) >> _HALF_WORD, np.uint64(n)) >> _HALF_WORD)
 
 
 @inlined

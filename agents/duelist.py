@@ -1,19 +1,9 @@
-"""`duelist`: a policy for two players on the classic map, trained from nothing (training/README.md says how)."""
-
-from __future__ import annotations
+"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (training/README.md)."""
 
 from pathlib import Path
 
-from agents.policy import PolicyAgent
+from agents.policy import load_bot
 
 FILE = Path(__file__).parent / "policies" / "duelist.npz"
 
-
-class Duelist(PolicyAgent):
-    """`duelist`: trained by self-play from nothing, for two players on the classic map."""
-
-    name = "duelist"
-
-    def __init__(self) -> None:
-        super().__init__(FILE)
-        self.name = "duelist"
+BOT = load_bot(FILE, "duelist")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import Agent, View
+from agents.policy import PolicyFile
 from agents.schema import Schema, answers_as_trained, schema_of
 from risk_env.core.observe import MOST_CODE
 from risk_env.maps import Board
@@ -83,6 +84,16 @@ class Sb3Agent(Agent):
         likeliest = self.policy.logits(codes, masks).argmax(1)
         trained = self.schema.rules
         return [answers_as_trained(trained, view, int(action)) for view, action in zip(views, likeliest, strict=True)]
+
+
+def load_zip(path: str) -> Any:
+    """The compiled bot of a `.zip` with the project's own network; what makes an agent of any other."""
+    agent = Sb3Agent(path)
+    trained = agent.policy.policy
+    if not hasattr(trained, "network"):
+        return partial(Sb3Agent, path)
+    made = {"name": agent.name, "version": agent.version}
+    return PolicyFile(trained.network.arrays(), agent.schema, made).bot(path)
 
 
 def read_facts(path: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ a `CompiledBot`, or a class of agents (`agents.base.Agent`). Nothing here knows 
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +30,10 @@ MAX_LANES = 1024
 Array = npt.NDArray[Any]
 
 
+def _plays_everything(rules: Rules, board: Board) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class CompiledBot:
     """A bot that plays on the record array at core speed.
@@ -44,6 +49,7 @@ class CompiledBot:
     version: str
     choose: Callable[..., None]
     memory: int = 1  # M: int32 words a seat
+    check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
 
 
 @cache
@@ -66,6 +72,13 @@ def find(name: str) -> Any:
     return known[name].load()
 
 
+def about(name: str) -> str:
+    """What a registered player says of itself: the first line of its class's or its module's docstring."""
+    found = find(name)
+    told = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
+    return (told.__doc__ or "").strip().partition("\n")[0]
+
+
 def compiled(bot: str | CompiledBot) -> CompiledBot:
     """A compiled bot by name, or the bot itself."""
     found = find(bot) if isinstance(bot, str) else bot
@@ -80,6 +93,8 @@ class Seating:
     def __init__(self, batch: GameBatch, bots: Sequence[str | CompiledBot]) -> None:
         self.batch = batch
         self.bots = tuple(compiled(bot) for bot in bots)
+        for bot in self.bots:
+            bot.check(batch.rules, batch.board)
         N = batch.num_games
         self.numbers = np.full((N, MAX_SEATS), LEARNER, np.int64)  # (N, 6) number of the bot, or LEARNER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)

@@ -1,4 +1,6 @@
-"""Policy files: the network is the same in NumPy and torch, plays legally, and is refused where it does not belong."""
+"""Policy files: the network is the same compiled and in torch, plays legally, and is refused where it does not belong;
+search with it is fair, and better.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,19 @@ import pytest
 import torch
 
 import agents
+from agents import duelist, duelist_search
 from agents.base import View, play_game
-from agents.policy import ILLEGAL, Layout, PolicyAgent, PolicyFile
+from agents.layout import Layout
+from agents.policy import PolicyAgent, PolicyFile
 from agents.schema import schema_of
+from risk_env import opponents
 from risk_env.batch import GameBatch
 from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.lanes import training_rules
 from risk_env.maps import load_map
 from risk_env.rules import Rules
-from training.ppo import Network
+from training.network import ILLEGAL, Network
 
 BOARD = load_map("classic")
 GAMES = [
@@ -57,21 +62,23 @@ def batch_of_views(rules: Rules) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
-def test_numpy_and_torch_agree_and_only_legal_actions_are_likely(
+def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
     preset: str, players: int, options: dict[str, Any], tmp_path: Path
 ) -> None:
     rules = training_rules(preset, players, **options)
     codes, masks = batch_of_views(rules)
     trained = network(rules)
     with torch.no_grad():
-        logits, _ = trained(torch.as_tensor(codes), torch.as_tensor(masks))
+        logits, values = (found.numpy() for found in trained(torch.as_tensor(codes), torch.as_tensor(masks)))
     policy = PolicyFile(trained.arrays(), schema_of(rules, BOARD), {})
-    assert np.allclose(policy.logits(codes, masks), logits.numpy(), atol=1e-4)
-    assert (policy.logits(codes, masks)[masks == 0] == ILLEGAL).all()
-    assert (policy.logits(codes, masks)[masks > 0] != ILLEGAL).all()
+    legal = masks > 0
+    assert np.allclose(policy.answer(codes, masks)[0][legal], logits[legal], atol=1e-3)
+    assert np.allclose(policy.answer(codes, masks)[1], values, atol=1e-3)
+    assert (policy.logits(codes, masks)[~legal] == -np.inf).all()
+    assert (logits[~legal] == ILLEGAL).all()
     policy.save(tmp_path / "kept.npz")
     again = PolicyFile.load(tmp_path / "kept.npz")
-    assert np.allclose(again.logits(codes, masks), logits.numpy(), atol=0.1)
+    assert np.allclose(again.logits(codes, masks)[legal], logits[legal], atol=0.1)
 
 
 def test_all_weights_are_used() -> None:
@@ -108,11 +115,54 @@ def test_a_policy_trained_on_blitzes_answers_dice_with_a_blitz_and_the_most_dice
     assert asked == {Phase.ATTACK_DICE, Phase.DEFEND}
 
 
-def test_many_views_at_once_are_answered_as_one_by_one(tmp_path: Path) -> None:
-    agent = PolicyAgent(saved(training_rules("classic", 2), tmp_path / "novice.npz"))
-    agent.reset(0, training_rules("classic", 2), BOARD, 0)
-    views = [View(Game(training_rules("classic", 2), BOARD, seed=seed)) for seed in range(9)]
-    assert agent.act_batch(views) == [agent.act(view) for view in views]
+def test_a_policy_plays_in_a_batch_as_by_itself(tmp_path: Path) -> None:
+    rules = training_rules("classic", 2, max_rounds=5)
+    bots = [agents.load(saved(rules, tmp_path / f"{seed}.npz", seed)) for seed in range(2)]
+    results = opponents.play(rules, BOARD, bots, games=6, seed=4)
+    for lane, result in enumerate(results):
+        game = play_game(rules, BOARD, bots, seed=4, lane=lane)
+        assert (game.winner, len(game.actions)) == (result["winner"], result["decisions"])
+
+
+def test_search_looks_at_nothing_hidden_and_is_the_same_every_time(tmp_path: Path) -> None:
+    rules = training_rules("classic", 3)
+    agent = agents.make(f"search:{saved(rules, tmp_path / 'novice.npz')}")
+    game, chance, asked = Game(rules, BOARD, seed=2), np.random.default_rng(1), 0
+    while asked < 12:
+        game.step(int(chance.choice(game.legal_actions())))
+        if game.seat == 0 and len(game.legal_actions()) > 3 and game.round > 1:
+            asked += 1
+            answers = []
+            for seed in range(4):
+                agent.reset(0, rules, BOARD, seed=9)
+                answers.append(agent.act(View(game.determinize(0, seed), chance=9)))
+            assert set(answers) <= set(game.legal_actions().tolist())
+            assert len(set(answers)) == 1
+
+
+def test_search_ends_turns_better_by_the_policys_own_judgement() -> None:
+    policy, rules = PolicyFile.load(duelist.FILE), training_rules("classic", 2)
+    plain, searched = (judged(policy, rules, bot) for bot in (duelist.BOT, duelist_search.BOT))
+    gains = searched - plain
+    assert gains.mean() > 2 * gains.std() / len(gains) ** 0.5
+
+
+def judged(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
+    """The chance to win, by the policy, of who has ended the first turn of each of many games: float (N,)."""
+    batch = GameBatch(rules, BOARD, 24, seed=3, autoreset=False)
+    seating = opponents.Seating(batch, [duelist.BOT, bot])
+    seating.numbers[:, :2] = 0
+    batch.reset()
+    lanes, actions, records = np.arange(24), np.zeros(24, np.int64), batch.records
+    seating.sit_down(lanes)
+    while len(waiting := lanes[records["round_number"] == 0]):
+        batch.step_lanes(seating.answer(waiting, actions), actions)
+    seating.numbers[:, :2] = 1
+    turns = records["turn"].copy()
+    while len(waiting := lanes[records["turn"] == turns]):
+        batch.step_lanes(seating.answer(waiting, actions), actions)
+    batch.ask(lanes)
+    return 1 - 1 / (1 + np.exp(-policy.answer(batch.observation, batch.action_mask)[1]))
 
 
 def test_other_rules_maps_and_files_are_refused_by_name(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from agents.policy import Layout
 from risk_env import opponents
 from risk_env.maps import load_map
+from risk_env.tables import tables
 from training.league import LeagueSettings
 from training.ppo import (
     CHECKPOINT,
@@ -56,7 +58,9 @@ def one_thread() -> Any:
 
 
 def made_up_rollout(chance: np.random.Generator, steps: int, lanes: int, seats: int) -> Rollout:
-    rollout = Rollout.empty(steps, lanes, 8, 3)
+    rules = TINY.rules()
+    board = load_map(TINY.map)
+    rollout = Rollout.empty(steps, lanes, Layout(rules, board, tables(rules, board).num_actions))
     for name in ("values", "rewards", "last_values", "potentials", "last_potentials"):
         getattr(rollout, name)[:] = chance.normal(size=(steps, lanes))
     rollout.seats[:] = chance.integers(seats, size=(steps, lanes))

@@ -21,6 +21,7 @@ import yaml
 
 import agents
 from agents.base import play_game
+from agents.sb3_policy import Sb3Agent
 from risk_env import Game, cli, load_map
 from risk_env.lanes import SeatLanes, training_rules
 from training.cli import config_path
@@ -281,9 +282,9 @@ def test_the_best_policy_is_an_agent(finished: Run) -> None:
         views.append(agents.View(other))
         other.step(int(other.legal_actions()[0]))
     agent.reset(0, finished.rules, board, 0)
-    together = agent.act_batch(views)  # type: ignore[attr-defined]
-    assert together == [agent.act(view) for view in views]
-    assert all(action in view.legal_actions for action, view in zip(together, views, strict=True))
+    answers = [agent.act(view) for view in views]
+    assert answers == Sb3Agent(path).act_batch(views)  # compiled, and as it was trained
+    assert all(action in view.legal_actions for action, view in zip(answers, views, strict=True))
 
 
 def test_games_it_was_not_trained_for_are_refused(finished: Run) -> None:
@@ -352,6 +353,22 @@ def test_the_command_line_trains_resumes_and_evaluates(tmp_path: Path, capsys: p
     assert [score["opponent"] for score in json.loads(scores.read_text())["scores"]] == ["random", "grower"]
     assert curves.read_bytes().startswith(b"\x89PNG")
     plot([folder, folder], tmp_path / "two.svg")
+
+
+def test_the_own_trainers_run_goes_on_for_as_long_as_asked_and_plays(tmp_path: Path) -> None:
+    config, folder = tmp_path / "own.yml", tmp_path / "run"
+    facts = {"trainer": "selfplay", "map": "tiny", "players": 2, "games": 8, "steps": 8, "evaluate_games": 2}
+    config.write_text(yaml.safe_dump(facts))
+    assert cli.main(["train", "--config", str(config), "--out", str(folder), "--steps", "64"]) == 0
+    assert cli.main(["train", "--resume", str(folder), "--steps", "192"]) == 0
+    rows = [json.loads(line) for line in (folder / "progress.jsonl").read_text().splitlines()]
+    assert [row["decisions"] for row in rows] == [64, 128, 192]
+    scores = tmp_path / "scores.json"
+    command = ["evaluate", "--against", "random", "--games", "4", "--json", str(scores)]
+    for who in (["--run", str(folder)], [f"search:{folder / 'policy.npz'}"]):
+        assert cli.main([*command, *who]) == 0
+        (score,) = json.loads(scores.read_text())["scores"]
+        assert score["games"] == 4
 
 
 @pytest.mark.parametrize(

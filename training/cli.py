@@ -130,7 +130,7 @@ def _train_selfplay(facts: Mapping[str, Any], folder: Path, is_resumed: bool) ->
     from training.ppo import Config, Trainer
 
     if is_resumed:
-        trainer = Trainer.resume(folder)
+        trainer = Trainer.resume(folder, facts["decisions"])
     else:
         trainer = Trainer(Config.from_dict({name: value for name, value in facts.items() if name != "trainer"}), folder)
     with _progress_bar(trainer.config.decisions, trainer.decisions) as show:

@@ -17,8 +17,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from agents.base import Agent, load, make, play_game
+from agents.base import POLICY_FILES, SEARCH, Agent, load, make, play_game
 from agents.external import is_program
+from agents.policy import PolicyFile
+from agents.sb3_policy import read_facts
 from agents.schema import Schema
 from agents.tournament.loading import split_agents
 from risk_env import opponents
@@ -32,7 +34,6 @@ from risk_env.rules import Rules
 from training.win_rate import WinRate
 
 AGAINST = "random,attacker,grower"
-POLICY_FILES = (".zip", ".npz")
 BEST_OF_RUN = ("best.zip", "policy.npz")
 
 Array = npt.NDArray[Any]
@@ -106,11 +107,11 @@ def _play(agent: str, opponent: str, rules: Rules, board: Board, deals: int, see
 
 
 class BatchPolicy:
-    """The policy of a file, answering for many games at once: the likeliest actions."""
+    """A policy that is not compiled, answering for many games at once: the likeliest actions."""
 
     def __init__(self, agent: Any, rules: Rules, board: Board) -> None:
         agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
-        self._policy, trained = agent.policy, _schema(agent).rules
+        self._policy, trained = agent.policy, agent.schema.rules
         first = TERRITORY_WIDTH * board.num_territories
         asked_anew = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
         self._most_dice = [first + int(phase) for phase, is_new in asked_anew.items() if is_new]
@@ -126,9 +127,11 @@ class BatchPolicy:
         return self.choose(np.rint(observations * MOST_CODE).astype(np.int8), masks)
 
 
-def _schema(agent: Any) -> Schema:
-    found: Schema = agent.schema if hasattr(agent, "schema") else agent.policy.schema
-    return found
+def _schema(path: str) -> Schema:
+    """What the policy of a file was trained for."""
+    if path.endswith(".npz"):
+        return PolicyFile.load(path.removeprefix(SEARCH)).schema
+    return Schema.from_dict(read_facts(Path(path))["schema"])
 
 
 def _in_batches(spec: str, rules: Rules, board: Board) -> CompiledBot | BatchPolicy | None:
@@ -248,7 +251,7 @@ def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     if not agent.endswith(POLICY_FILES):
         rules = training_rules(arguments.preset or "classic", arguments.players, **options)
         return rules, load_map(arguments.map or "classic")
-    schema = _schema(make(agent))
+    schema = _schema(agent)
     if arguments.preset or arguments.players:
         rules = training_rules(arguments.preset or "classic", arguments.players, **options)
     else:

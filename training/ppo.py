@@ -24,7 +24,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.policy import Layout, PolicyFile, forward
+from agents.layout import Layout
+from agents.policy import PolicyFile
 from agents.schema import schema_of
 from risk_env import opponents
 from risk_env.batch import GameBatch
@@ -34,6 +35,7 @@ from risk_env.lanes import training_rules
 from risk_env.maps import Board, load_map
 from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
+from training.network import Network, log_probabilities
 from training.win_rate import win_rate
 
 Array = npt.NDArray[Any]
@@ -59,13 +61,13 @@ class Config:
     games: int = 512  # lanes
     steps: int = 64  # decisions of each lane between two updates
     epochs: int = 2
-    minibatch: int = 2048
-    learning_rate: float = 5e-4  # falls to a tenth, linearly
+    minibatch: int = 1024
+    learning_rate: float = 1.2e-3  # falls to a tenth, linearly
     gamma: float = 0.999
     gae_lambda: float = 0.95
     clip: float = 0.2
-    entropy: float = 0.01  # falls to a tenth, linearly
-    value_weight: float = 0.5
+    entropy: float = 0.003  # falls to a tenth, linearly
+    value_weight: float = 1.0
     max_gradient: float = 0.5
     width: int = 128
     local: int = 32
@@ -97,36 +99,9 @@ class Config:
         return training_rules(self.preset, self.players, **self.options)
 
 
-# ---------------------------------------------------------------------------------------------------- the network
-
-
-class Network(nn.Module):
-    """The weights of `agents.policy.forward`, to be trained."""
-
-    def __init__(self, layout: Layout, width: int, local: int) -> None:
-        super().__init__()
-        self.layout = layout
-        self.weights = nn.ParameterDict()
-        for name, (inputs, outputs) in layout.shapes(width, local).items():
-            gain = 0.01 if name in ("actions", "value") or name.endswith("_out") else 2**0.5
-            self.weights[name] = nn.init.orthogonal_(torch.empty(inputs, outputs), gain)
-            if not name.endswith(("_trunk", "_out")):
-                self.weights[f"{name}_bias"] = torch.zeros(outputs)
-
-    def forward(self, codes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits float32 (k, n), very low where not legal, and values (k,), of codes int8 (k, D) and masks (k, n)."""
-        return forward(torch, self.weights, self.layout, codes.float(), masks > 0)
-
-    def arrays(self) -> dict[str, Array]:
-        """The weights as NumPy arrays, copied."""
-        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
-
-
-def log_probabilities(logits: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probability of each action (k,) and entropy of each row (k,)."""
-    logs = logits - logits.logsumexp(1, keepdim=True)
-    chosen = logs.gather(1, actions[:, None])[:, 0]
-    return chosen, -(logs.exp() * logs).sum(1)
+def chance_to_win(outputs: torch.Tensor, shaping: float) -> torch.Tensor:
+    """Values (k,) of what the network puts out for them: between 0 and 1, or with shaped rewards -`shaping` and 1."""
+    return outputs.sigmoid() * (1 + shaping) - shaping
 
 
 # ---------------------------------------------------------------------------------------------------- the games
@@ -136,8 +111,9 @@ def log_probabilities(logits: torch.Tensor, actions: torch.Tensor) -> tuple[torc
 class Rollout:
     """What the learner saw, did and got: T steps of N lanes, filled by `Arena.collect`."""
 
-    codes: Array  # int8 (T, N, D)
-    masks: Array  # int8 (T, N, n)
+    places: Array  # float32 (T, N, territories, 2 F): what the network looks at (`agents.policy.features`)
+    whole: Array  # float32 (T, N, I)
+    masks: Array  # bool (T, N, n)
     seats: Array  # int64 (T, N)
     actions: Array  # int64 (T, N)
     log_probabilities: Array  # float32 (T, N)
@@ -152,11 +128,12 @@ class Rollout:
     next_potentials: Array  # float32 (N,)
 
     @classmethod
-    def empty(cls, steps: int, lanes: int, columns: int, actions: int) -> Rollout:
+    def empty(cls, steps: int, lanes: int, layout: Layout) -> Rollout:
         """Room for so many steps."""
-        shapes = {"codes": (steps, lanes, columns), "masks": (steps, lanes, actions)}
-        kinds = {"codes": np.int8, "masks": np.int8, "seats": np.int64, "actions": np.int64, "ends": np.int8}
-        kinds["next_seats"] = np.int64
+        places, whole = (layout.territories, 2 * layout.columns), (layout.inputs,)
+        inner = {"places": places, "whole": whole, "masks": (layout.num_actions,)}
+        shapes = {name: (steps, lanes, *shape) for name, shape in inner.items()}
+        kinds = {"masks": np.bool_, "seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}
         names = [entry.name for entry in dataclasses.fields(cls)]
         usual = {name: (lanes,) if name.startswith("next_") else (steps, lanes) for name in names}
         return cls(**{name: np.zeros((usual | shapes)[name], kinds.get(name, np.float32)) for name in names})
@@ -206,8 +183,7 @@ class Arena:
         rollout.ends[:] = GOES_ON
         rollout.rewards[:] = 0
         for step in range(len(rollout.actions)):
-            actions, logs, values = self.decide(network, self.batch.observation, self.batch.action_mask)
-            rollout.codes[step], rollout.masks[step] = self.batch.observation, self.batch.action_mask
+            actions, logs, values = self.decide(network, *self.keep_view(network, rollout, step))
             rollout.seats[step], rollout.actions[step] = self.batch.seat, actions
             rollout.log_probabilities[step], rollout.values[step] = logs, values
             rollout.potentials[step] = potential(self.batch.observation, self.board, self.config.shaping)
@@ -216,19 +192,32 @@ class Arena:
             self.note_ends(self.lanes, network, rollout)
             self.settle(network, rollout)
         rollout.next_seats[:] = self.batch.seat
-        rollout.next_values[:] = self.decide(network, self.batch.observation, self.batch.action_mask)[2]
+        rollout.next_values[:] = self.see_and_decide(network, self.batch.observation, self.batch.action_mask)[2]
         rollout.next_potentials[:] = potential(self.batch.observation, self.board, self.config.shaping)
 
-    def decide(self, network: Network, codes: Array, masks: Array) -> tuple[Array, Array, Array]:
+    def keep_view(self, network: Network, rollout: Rollout, step: int) -> tuple[torch.Tensor, ...]:
+        """What the network looks at in every lane, and the masks: written into the rollout, to be learnt from."""
+        places, whole = network.look(torch.as_tensor(self.batch.observation))
+        rollout.places[step], rollout.whole[step] = places.numpy(), whole.numpy()
+        rollout.masks[step] = self.batch.action_mask
+        return places, whole, torch.as_tensor(rollout.masks[step])
+
+    def see_and_decide(self, network: Network, codes: Array, masks: Array) -> tuple[Array, Array, Array]:
+        """`decide` for views, int8 (k, D), and masks (k, n)."""
+        return self.decide(network, *network.look(torch.as_tensor(codes)), torch.as_tensor(masks > 0))
+
+    def decide(
+        self, network: Network, places: torch.Tensor, whole: torch.Tensor, legal: torch.Tensor
+    ) -> tuple[Array, Array, Array]:
         """Sampled actions, their log-probabilities, and values, each (k,)."""
         with torch.no_grad():
-            legal = torch.as_tensor(masks)
-            logits, values = network(torch.as_tensor(codes), legal)
+            logits, values = network.answer(places, whole, legal)
             logs = logits - logits.logsumexp(1, keepdim=True)
             sums = (legal * logs.exp()).cumsum(1)
             drawn = torch.rand(len(sums), 1, generator=self.draws).clip(max=_BELOW_ONE) * sums[:, -1:]
             actions = (sums > drawn).byte().argmax(1)
-            return actions.numpy(), logs.gather(1, actions[:, None])[:, 0].numpy(), values.numpy()
+            chances = chance_to_win(values, self.config.shaping)
+            return actions.numpy(), logs.gather(1, actions[:, None])[:, 0].numpy(), chances.numpy()
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
         """Play on until the learner is to decide in every lane; games that are over give way to the next."""
@@ -256,7 +245,7 @@ class Arena:
         for label in sorted(set(labels)):
             lanes = by_snapshot[labels == label]
             codes, masks = self.batch.observation[lanes], self.batch.action_mask[lanes]
-            self.actions[lanes] = self.decide(self.playing[label], codes, masks)[0]
+            self.actions[lanes] = self.see_and_decide(self.playing[label], codes, masks)[0]
 
     def note_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
         """Seats of these lanes that have just ended: the reward goes to the last decision of each."""
@@ -282,8 +271,8 @@ class Arena:
         rollout.ends[steps, lanes] = np.where(cut, TRUNCATED, TERMINATED)
         if cut.any():
             codes = self.batch.final_observation[lanes[cut], seats[cut]]
-            masks = np.ones((len(codes), self.batch.num_actions), np.int8)
-            rollout.last_values[steps[cut], lanes[cut]] = self.decide(network, codes, masks)[2]
+            nothing = np.zeros((len(codes), self.batch.num_actions), np.bool_)
+            rollout.last_values[steps[cut], lanes[cut]] = self.see_and_decide(network, codes, nothing)[2]
             rollout.last_potentials[steps[cut], lanes[cut]] = potential(codes, self.board, self.config.shaping)
 
     def _note_games(self, over: Array) -> None:
@@ -394,8 +383,8 @@ class Trainer:
         batch = self.arena.batch
         self.layout = Layout(self.arena.rules, self.board, batch.num_actions)
         self.network = self._new_network()
-        self.optimiser = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, foreach=True)
-        self.rollout = Rollout.empty(config.steps, config.games, batch.observation.shape[1], batch.num_actions)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
+        self.rollout = Rollout.empty(config.steps, config.games, self.layout)
         self.shuffle = torch.Generator().manual_seed(config.seed)
         self.decisions = self.updates = 0
         self.seconds = 0.0
@@ -436,33 +425,36 @@ class Trainer:
         """Some epochs of PPO on the rollout (Schulman et al. 2017)."""
         config, rollout = self.config, self.rollout
         found, known = advantages(rollout, config.gamma, config.gae_lambda)
-        flat = [torch.as_tensor(part[known]) for part in (rollout.codes, rollout.masks, rollout.actions)]
-        old = torch.as_tensor(rollout.log_probabilities[known])
-        gains = torch.as_tensor(found[known])
-        returns = gains + torch.as_tensor(rollout.values[known])
-        gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+        returns, wanted = found + rollout.values, found[known]
+        gains = (found - wanted.mean()) / (wanted.std() + 1e-8)
+        seen = rollout.places, rollout.whole, rollout.masks, rollout.actions, rollout.log_probabilities
+        flat = [torch.as_tensor(part.reshape(found.size, *part.shape[2:])) for part in (*seen, gains, returns)]
+        decisions = torch.as_tensor(np.flatnonzero(known))
         sums: dict[str, float] = {}
         for _ in range(config.epochs):
-            for rows in self._minibatches(len(gains)):
-                told = self._descend(*(part[rows] for part in (*flat, old, gains, returns)))
+            for rows in self._minibatches(len(decisions)):
+                told = self._descend(*(part[decisions[rows]] for part in flat))
                 sums = {name: sums.get(name, 0.0) + value for name, value in told.items()}
-        steps = config.epochs * -(-len(gains) // config.minibatch)
-        explained = 1 - float((returns - torch.as_tensor(rollout.values[known])).var() / (returns.var() + 1e-8))
+        steps = config.epochs * -(-len(decisions) // config.minibatch)
+        explained = 1 - float(wanted.var() / (returns[known].var() + 1e-8))
         return {name: value / steps for name, value in sums.items()} | {"explained_variance": explained}
 
     def _minibatches(self, count: int) -> Iterator[torch.Tensor]:
         return iter(torch.randperm(count, generator=self.shuffle).split(self.config.minibatch))
 
-    def _descend(self, codes, masks, actions, old, gains, returns) -> dict[str, float]:  # type: ignore[no-untyped-def]
+    def _descend(  # type: ignore[no-untyped-def]
+        self, places, whole, masks, actions, old, gains, returns
+    ) -> dict[str, float]:
         """One step of the optimiser on a minibatch, tensors of (k, ...)."""
         config, left = self.config, 1 - 0.9 * min(1.0, self.decisions / self.config.decisions)
         for group in self.optimiser.param_groups:
             group["lr"] = config.learning_rate * left
-        logits, values = self.network(codes, masks)
+        logits, values = self.network.answer(places, whole, masks)
         logs, entropy = log_probabilities(logits, actions)
         ratio = (logs - old).exp()
         policy_loss = -torch.minimum(ratio * gains, ratio.clip(1 - config.clip, 1 + config.clip) * gains).mean()
-        value_loss = (values - returns).square().mean()
+        targets = ((returns + config.shaping) / (1 + config.shaping)).clip(0, 1)
+        value_loss = nn.functional.binary_cross_entropy_with_logits(values, targets)
         loss = policy_loss + config.value_weight * value_loss - left * config.entropy * entropy.mean()
         self.optimiser.zero_grad()
         loss.backward()

@@ -10,11 +10,11 @@ import torch
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
-from agents.policy import Layout
+from agents.layout import Layout
 from risk_env.core.observe import MOST_CODE
 from risk_env.maps import load_map
 from risk_env.rules import Rules
-from training.ppo import Network, log_probabilities
+from training.network import Network, log_probabilities
 
 _BELOW_ONE = 1 - 1e-12  # rounding must not put a point beyond the last bound
 
@@ -22,7 +22,7 @@ Masks = np.ndarray | torch.Tensor | None
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
-    """A trunk that sees the whole board, and local heads for territories, borders and cards (`agents.policy`).
+    """A trunk that sees the whole board, and local heads for territories, borders and cards (`training.network`).
 
     It takes flat observations. Probabilities are computed without torch.distributions, which cost more than all else.
     `rules` are those of `Rules.to_dict`, `map_source` what `load_map` takes.

@@ -277,10 +277,8 @@ def show_agents(argv: Sequence[str]) -> None:
 
 def _described(name: str) -> tuple[str, str, str, str]:
     found = opponents.find(name)
-    bot = compiled_bot(name)
-    told = found if bot is None else sys.modules.get(bot.choose.__module__)
-    first = ((told.__doc__ if told else None) or "").strip().partition("\n")[0]
-    return name, str(found.version), "Python" if bot is None else "compiled", first
+    kind = "Python" if compiled_bot(name) is None else "compiled"
+    return name, str(found.version), kind, opponents.about(name)
 
 
 def _tried(spec: str) -> tuple[str, str, str, str]:

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from agents.base import load
+from agents.base import POLICY_FILES, load
 from agents.external import ExternalAgent, ProgramFault, is_program
 from agents.tournament.host import Host
 from agents.tournament.results import Forfeit
@@ -32,8 +32,8 @@ def split_agents(text: str) -> list[str]:
 
 @cache
 def compiled_bot(spec: str) -> CompiledBot | None:
-    """The compiled bot of a name or of `file.py:NAME`; None if the spec is of another kind."""
-    if is_program(spec) or not (is_in_file(spec) or spec in opponents.names()):
+    """The compiled bot of a name, `file.py:NAME` or a policy file; None if the spec is of another kind."""
+    if is_program(spec) or not (is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in opponents.names()):
         return None
     found = load(spec)
     return found if isinstance(found, CompiledBot) else None
@@ -92,11 +92,13 @@ def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Ent
 
 
 def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
-    """Ask a compiled bot nothing at all, which compiles it; ValueError if that fails."""
-    records = tables(rules, load_map(map_source))
+    """Ask a compiled bot nothing at all, which compiles it; ValueError if that fails, or such games are not for it."""
+    board = load_map(map_source)
+    records = tables(rules, board)
     nobody, memory = np.zeros(0, np.int64), np.zeros((1, MAX_SEATS, bot.memory), np.int32)
     randoms, actions = np.zeros((1, MAX_SEATS), np.uint64), np.zeros(1, np.int64)
     try:
+        bot.check(rules, board)
         bot.choose(records.new_games(1), records.board, records.rules, nobody, randoms, memory, actions)
     except Exception as error:
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
