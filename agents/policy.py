@@ -156,4 +156,4 @@ class PolicyAgent(CompiledAgent):
 
 def load_bot(path: str | Path, name: str | None = None) -> CompiledBot:
     """The bot of a policy file."""
-    return PolicyFile.load(path).bot(str(path), name)
+    return PolicyFile.load(path).bot(name or str(path), name)

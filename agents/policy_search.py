@@ -142,7 +142,7 @@ class _Rules:
 def search_bot(path: str | Path, name: str | None = None, budget: Budget = BUDGET) -> CompiledBot:
     """The bot that searches with the policy of a file."""
     policy = PolicyFile.load(path)
-    plain, known = policy.bot(str(path), name), _Rules(policy.schema.rules)
+    plain, known = policy.bot(name or str(path), name), _Rules(policy.schema.rules)
 
     def choose(games, boards, rules, lanes, randoms, memory, actions):
         choose_best(games, boards, known.of(rules), lanes, randoms, actions, policy.network, policy.asked_anew, budget)
