@@ -86,7 +86,7 @@ class PolicyFile:
         logits, values = np.zeros(masks.shape, np.float32), np.zeros(len(masks), np.float32)
         room = -(-masks.shape[1] // _BITS) * _BITS - masks.shape[1]
         bits = np.packbits(np.pad(np.asarray(masks) > 0, ((0, 0), (0, room))), axis=1, bitorder="little")
-        answer_all(self.network, np.ascontiguousarray(codes), bits.view(np.uint64), logits, values)
+        answer_all(self.network, np.ascontiguousarray(codes, np.int8), bits.view(np.uint64), logits, values)
         return logits, values
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
