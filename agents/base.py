@@ -28,6 +28,7 @@ from risk_env.rules import Rules
 from risk_env.seeds import bot_seed, game_seed, word
 
 PROGRAM = "cmd:"
+SPECS = "file.py:Class, best.zip, policy.npz, search:policy.npz, 'cmd:program'"  # what `make` takes besides names
 POLICY_FILES = (".npz", ".zip")
 SEARCH = "search:"  # before a policy file: the policy with search
 _BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does

@@ -28,6 +28,7 @@ from risk_env.rules import Rules
 from training.network import ILLEGAL, Network
 
 BOARD = load_map("classic")
+TURNS = 64  # enough to tell a turn that search ended from one that it did not
 GAMES = [
     ("classic", 2, {}),
     ("two_player", 2, {}),
@@ -154,11 +155,11 @@ def test_search_ends_turns_better_by_the_policys_own_judgement() -> None:
 
 def judged(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
     """The chance to win, by the policy, of who has ended the first turn of each of many games: float (N,)."""
-    batch = GameBatch(rules, BOARD, 24, seed=3, autoreset=False)
+    batch = GameBatch(rules, BOARD, TURNS, seed=3, autoreset=False)
     seating = opponents.Seating(batch, [duelist.BOT, bot])
     seating.numbers[:, :2] = 0
     batch.reset()
-    lanes, actions, records = np.arange(24), np.zeros(24, np.int64), batch.records
+    lanes, actions, records = np.arange(TURNS), np.zeros(TURNS, np.int64), batch.records
     seating.sit_down(lanes)
     while len(waiting := lanes[records["round_number"] == 0]):
         batch.step_lanes(seating.answer(waiting, actions), actions)

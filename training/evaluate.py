@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from agents.base import POLICY_FILES, SEARCH, Agent, load, make, play_game
+from agents.base import POLICY_FILES, SEARCH, SPECS, Agent, load, make, play_game
 from agents.external import is_program
 from agents.policy import PolicyFile
 from agents.sb3_policy import read_facts
@@ -223,7 +223,7 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
-    add("agent", nargs="?", help="a name, best.zip, policy.npz, file.py:Class or 'cmd:program'")
+    add("agent", nargs="?", help=f"a name, {SPECS}")
     add("--against", default=AGAINST, metavar="A,B,...", help=f"agents of the same kinds (default: {AGAINST})")
     add("--preset", help="the rules (default: those a policy was trained by, else classic)")
     add("--players", type=int, metavar="N", help="seats; the opponent fills all but one")

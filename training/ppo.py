@@ -111,7 +111,7 @@ def chance_to_win(outputs: torch.Tensor, shaping: float) -> torch.Tensor:
 class Rollout:
     """What the learner saw, did and got: T steps of N lanes, filled by `Arena.collect`."""
 
-    places: Array  # float32 (T, N, territories, 2 F): what the network looks at (`agents.policy.features`)
+    places: Array  # float32 (T, N, territories, 2 F): what the network looks at (`training.network`)
     whole: Array  # float32 (T, N, I)
     masks: Array  # bool (T, N, n)
     seats: Array  # int64 (T, N)

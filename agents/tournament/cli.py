@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from agents.base import SPECS
 from agents.tournament import sprt
 from agents.tournament.analysis import Summary, summarise
 from agents.tournament.exports import remarks, rich_tables, setting_lines, write_csv, write_json
@@ -66,7 +67,7 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("tournament")
     add = parser.add_argument
-    add("--agents", metavar="A,B,...", help="names, file.py:Class, policy.zip, 'cmd:program'; label=agent names one")
+    add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
     add("--against", metavar="B", help="test the one agent of --agents against B until the question is answered (SPRT)")
     add("--preset", help="the rules (default: classic; `risk-env presets` lists them)")
     add("--players", type=int, metavar="N", help="seats (default: as many as agents, where the preset has that number)")
@@ -267,7 +268,7 @@ def _print(setting: Setting, summary: Summary) -> None:
 def show_agents(argv: Sequence[str]) -> None:
     """The command `agents`: the registered ones, or what others say when tried."""
     parser = command_parser("agents")
-    parser.add_argument("agents", nargs="*", help="try these instead: file.py:Class, policy.zip, 'cmd:program'")
+    parser.add_argument("agents", nargs="*", help=f"try these instead: {SPECS}")
     arguments = parser.parse_args(argv)
     table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
     for row in map(_tried, arguments.agents) if arguments.agents else map(_described, opponents.names()):
