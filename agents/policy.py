@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import CompiledAgent
+from agents.board_sense import draw_word
 from agents.layout import Layout
 from agents.network import Network, answer, answer_all, compiled_network, workspace
 from agents.schema import Schema, schema_of
@@ -31,6 +32,8 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 _BITS = 64  # of a word
+_FRACTION_BITS = 53  # of a float64
+_SPARE_BITS = np.uint64(_BITS - _FRACTION_BITS)
 
 
 class PolicyFile:
@@ -97,27 +100,28 @@ class PolicyFile:
             policy.schema.check(schema_of(rules, board), source)
 
         def choose(games, boards, rules, lanes, randoms, memory, actions):
-            choose_likeliest(games, boards, rules, lanes, actions, policy.network, policy.asked_anew)
+            answer_lanes(games, boards, rules, lanes, randoms, actions, policy.network, policy.asked_anew, False)
 
         made = self.made
         return CompiledBot(name or str(made.get("name", source)), str(made.get("version", "1")), choose, check=check)
 
 
 @vectorized_entry_point
-def choose_likeliest(games, boards, rules, lanes, actions, network, asked_anew):
-    """Answer in each of the lanes with the likeliest legal action."""
+def answer_lanes(games, boards, rules, lanes, randoms, actions, network, asked_anew, draws):
+    """Answer in each of the lanes: with the likeliest legal action or, where `draws`, as likely as the policy says."""
     words = view_words(network)
     view, work = words.view(np.int8), workspace(network)
     logits = np.zeros(len(network.actions_bias), np.float32)
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
+        seat = int(game.seat)
         if asked_anew[game.phase]:
             actions[lane] = most_dice(game, rules[0])
-        else:
-            observe(game, boards[0], rules[0], int(game.seat), words, view)
-            answer(network, view, game.legal, logits, work)
-            actions[lane] = likeliest(game, logits)
+            continue
+        observe(game, boards[0], rules[0], seat, words, view)
+        answer(network, view, game.legal, logits, work)
+        actions[lane] = drawn(game, logits, draw_word(randoms, lane, seat)) if draws else likeliest(game, logits)
 
 
 @inlined
@@ -143,6 +147,35 @@ def likeliest(game, logits):
         if has(game.legal, action) and (best < 0 or logits[action] > logits[best]):
             best = action
     return best
+
+
+@kernel
+def drawn(game, logits, word):
+    """A legal action, each as likely as the logits say, chosen by 64 random bits."""
+    best = likeliest(game, logits)
+    left = total_odds(game, logits, best) * float(word >> _SPARE_BITS) * 2.0**-_FRACTION_BITS
+    for action in range(len(logits)):
+        if has(game.legal, action):
+            left -= odds(logits, action, best)
+            if left < 0:
+                return action
+    return best
+
+
+@kernel
+def total_odds(game, logits, best):
+    """The odds of all legal actions added up."""
+    total = 0.0
+    for action in range(len(logits)):
+        if has(game.legal, action):
+            total += odds(logits, action, best)
+    return total
+
+
+@inlined
+def odds(logits, action, best):
+    """How many times as likely an action is as the likeliest."""
+    return np.exp(np.float64(logits[action]) - np.float64(logits[best]))
 
 
 class PolicyAgent(CompiledAgent):

@@ -15,7 +15,7 @@ import numpy as np
 
 from agents.board_sense import draw_word
 from agents.network import answer, workspace
-from agents.policy import PolicyFile, likeliest, most_dice, view_words
+from agents.policy import PolicyFile, likeliest, most_dice, total_odds, view_words
 from risk_env.core.bits import has
 from risk_env.core.hidden import determinize
 from risk_env.core.jit import kernel, vectorized_entry_point
@@ -81,11 +81,7 @@ def ask(network, game, board, rules, mind):
 def pick_candidates(game, logits, budget, found, scores):
     """The likeliest legal actions, into `found`, and what their probabilities count, into `scores`; how many."""
     best = likeliest(game, logits)
-    total = 0.0
-    for action in range(len(logits)):
-        if has(game.legal, action):
-            total += np.exp(np.float64(logits[action]) - np.float64(logits[best]))
-    count = 0
+    total, count = total_odds(game, logits, best), 0
     for action in range(len(logits)):
         if not has(game.legal, action):
             continue

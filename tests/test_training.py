@@ -21,15 +21,15 @@ import yaml
 
 import agents
 from agents.base import play_game
-from agents.sb3_policy import Sb3Agent
-from risk_env import Game, cli, load_map
+from agents.sb3_policy import Sb3Agent, Sb3Policy
+from risk_env import Game, GameBatch, cli, load_map
 from risk_env.lanes import SeatLanes, training_rules
 from training.cli import config_path
 from training.config import Sb3Config, read_config, schedule, shipped_configs
 from training.curves import plot, read_log, win_rates
 from training.evaluate import Score, evaluate
 from training.league import League, LeagueSettings
-from training.sb3_league import LeagueVecEnv
+from training.sb3_league import CompiledSlot, LeagueVecEnv
 from training.sb3_trainer import CHECKPOINT, Run
 
 torch.set_num_threads(1)
@@ -186,6 +186,38 @@ def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way
         assert len(env.played) - told == int((dones & ended).sum())  # nothing of a lane's first game
         ended |= dones
     assert env.played and {name for name, *_ in env.played} == {"snapshot-2"}
+
+
+def test_a_compiled_snapshot_draws_actions_as_its_policy_would(finished: Run) -> None:
+    policy, games = finished.model.policy, 4000
+    slot = CompiledSlot(0)
+    slot.load("snapshot-1", policy, policy.state_dict())
+    batch = GameBatch(finished.rules, finished.board, games, seed=5)
+    batch.reset()
+    batch.records[:] = batch.records[0]
+    batch.ask(np.arange(games))
+    actions, randoms = np.zeros(games, np.int64), np.zeros((games, 6), np.uint64)
+    randoms[:] = np.random.default_rng(1).integers(2**63, size=(games, 1))
+    tables, memory = batch.tables, np.zeros((games, 6, 1), np.int32)
+    slot.player.choose(batch.records, tables.board, tables.rules, np.arange(games), randoms, memory, actions)
+    logits = Sb3Policy(policy).logits(batch.observation[:1], batch.action_mask[:1])[0].astype(float)
+    expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    found = np.bincount(actions, minlength=len(expected)) / games
+    assert (expected > 0.02).sum() >= 3 and slot.seconds > 0
+    assert (abs(found - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / games) + 1e-9).all()
+
+
+def test_a_rollout_is_looked_at_once_and_learnt_from_as_ever(finished: Run) -> None:
+    model = finished.model
+    buffer, policy = model.rollout_buffer, model.policy
+    rows = np.arange(0, buffer.buffer_size * buffer.n_envs, 3)
+    next(buffer.get(1))
+    sample = buffer._get_samples(rows)
+    actions = sample.actions.long().flatten()
+    seen = policy.evaluate_actions(sample.observations, actions, sample.action_masks)
+    raw = policy.evaluate_actions(torch.as_tensor(buffer.observations[rows]), actions, sample.action_masks)
+    for one, other in zip(seen, raw, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("max_rounds", [3, 100])

@@ -35,21 +35,8 @@ class Network(nn.Module):
         return self.answer(*self.look(codes), masks > 0)
 
     def look(self, codes: Tensor) -> tuple[Tensor, Tensor]:
-        """What the network looks at, before any weights, of codes (k, D).
-
-        Territories float32 (k, T, 2 F), each with its own features and its neighbours', and the whole board (k, I):
-        every territory, the globals, and the ends of the move under way once more.
-        """
-        layout, codes = self.layout, codes.float()
-        split = TERRITORY_WIDTH * layout.territories
-        board, others = codes[:, :split].reshape(-1, layout.territories, TERRITORY_WIDTH), codes[:, split:]
-        counts, marks = board[:, :, layout.count_columns], board[:, :, layout.mark_columns]
-        own = torch.cat([counts.clip(0, 1), counts.log1p() / 2, counts / MANY, marks], 2)
-        places = torch.cat([own, self._constant(layout.neighbours) @ own], 2)
-        others = torch.where(self._constant(layout.global_counts), others.log1p() / 2, others)
-        source, target = layout.end_columns
-        ends = torch.stack([own[:, :, source], own[:, :, target]], 1) @ places
-        return places, torch.cat([part.flatten(1) for part in (own, others, ends)], 1)
+        """What the network looks at, before any weights, of codes (k, D): `look`."""
+        return look(self.layout, codes)
 
     def answer(self, places: Tensor, whole: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """The same as `forward`, of what `look` gave and masks bool (k, n)."""
@@ -82,6 +69,27 @@ class Network(nn.Module):
     def arrays(self) -> dict[str, Array]:
         """The weights as NumPy arrays, copied."""
         return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
+
+
+def look(layout: Layout, codes: Tensor) -> tuple[Tensor, Tensor]:
+    """What a network looks at, before any weights, of codes (k, D).
+
+    Territories float32 (k, T, 2 F), each with its own features and its neighbours', and the whole board (k, I): every
+    territory, the globals, and the ends of the move under way once more.
+    """
+    codes, device = codes.float(), codes.device
+    neighbours, global_counts = (
+        torch.as_tensor(part, device=device) for part in (layout.neighbours, layout.global_counts)
+    )
+    split = TERRITORY_WIDTH * layout.territories
+    board, others = codes[:, :split].reshape(-1, layout.territories, TERRITORY_WIDTH), codes[:, split:]
+    counts, marks = board[:, :, layout.count_columns], board[:, :, layout.mark_columns]
+    own = torch.cat([counts.clip(0, 1), counts.log1p() / 2, counts / MANY, marks], 2)
+    places = torch.cat([own, neighbours @ own], 2)
+    others = torch.where(global_counts, others.log1p() / 2, others)
+    source, target = layout.end_columns
+    ends = torch.stack([own[:, :, source], own[:, :, target]], 1) @ places
+    return places, torch.cat([part.flatten(1) for part in (own, others, ends)], 1)
 
 
 def log_probabilities(logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""The league around `RiskVecEnv`: opponents drawn anew for each game, snapshots answered in one inference each."""
+"""The league around `RiskVecEnv`: opponents drawn anew for each game, snapshots among them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from agents.network import Network, compiled_network
+from agents.policy import answer_lanes
+from risk_env.core.types import Phase
+from risk_env.opponents import CompiledBot
 from training.league import League
 from training.ppo import potential
 from training.sb3 import RiskVecEnv
 
 Array = npt.NDArray[Any]
+
+_NOTHING_ANEW = np.zeros(len(Phase), np.bool_)  # no question comes up that did not in training
 
 
 class SnapshotSlot:
@@ -25,6 +31,7 @@ class SnapshotSlot:
         self.name: str | None = None
         self.policy: Any = None
         self.seconds = 0.0
+        self.player: Any = self  # who sits among the opponents, whatever its weights
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
         """Seat a snapshot: weights for a copy of the learner's policy."""
@@ -35,7 +42,7 @@ class SnapshotSlot:
         self.policy.load_state_dict(weights)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array) -> Array:
-        """Actions int64 (k,), drawn as the policy would have them."""
+        """Actions int64 (k,), drawn as the policy would have them, in one inference."""
         start = perf_counter()
         with torch.no_grad():
             actions = self.policy._predict(torch.as_tensor(observations), action_masks=masks)
@@ -43,23 +50,53 @@ class SnapshotSlot:
         return np.asarray(actions.numpy(), np.int64)
 
 
+class CompiledSlot(SnapshotSlot):
+    """The same for `BoardPolicy`, whose network plays compiled (`agents.network`)."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.player = CompiledBot(f"slot {number}", "", self._choose)
+
+    def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
+        """Seat a snapshot."""
+        super().load(name, policy, weights)
+        network = self.policy.network
+        self.network: Network = compiled_network(network.layout, network.arrays())
+
+    def _choose(
+        self, games: Array, boards: Array, rules: Array, lanes: Array, randoms: Array, memory: Array, actions: Array
+    ) -> None:
+        start = perf_counter()
+        answer_lanes(games, boards, rules, lanes, randoms, actions, self.network, _NOTHING_ANEW, True)
+        self.seconds += perf_counter() - start
+
+
 class LeagueVecEnv(RiskVecEnv):
     """`RiskVecEnv` whose games are played against the league's opponents, and whose results the league is told.
 
     Rewards are shaped by `shaping` times the potential of `training.ppo.potential`; `gamma` is the learner's.
+    `compiled`: the learner's policy is a `BoardPolicy`, and its snapshots play compiled.
     """
 
     def __init__(
-        self, league: League, num_envs: int, seed: int, *, shaping: float = 0.0, gamma: float = 1.0, **arguments: Any
+        self,
+        league: League,
+        num_envs: int,
+        seed: int,
+        *,
+        shaping: float = 0.0,
+        gamma: float = 1.0,
+        compiled: bool = False,
+        **arguments: Any,
     ) -> None:
         settings = league.settings
         slots = settings.window + settings.history if settings.snapshot_share > 0 or not settings.bots else 0
         self.league, self.shaping, self.gamma = league, shaping, gamma
-        self.slots = [SnapshotSlot() for _ in range(slots)]
+        self.slots = [CompiledSlot(number) if compiled else SnapshotSlot() for number in range(slots)]
         self.weights: dict[str, Mapping[str, Any]] = {}  # of the league's snapshots
         self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds; since told
         self.seconds = 0.0  # in games and opponents
-        opponents = [*settings.bots, *self.slots]
+        opponents = [*settings.bots, *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
         self._is_stale = np.zeros(num_envs, np.bool_)  # (N,) an opponent of this game was replaced: no result
         self._potential = np.zeros(num_envs, np.float32)
@@ -79,7 +116,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
         self.weights[name] = {key: value.detach().clone() for key, value in policy.state_dict().items()}
         slot = next(slot for slot in self.slots if slot.name is None or slot.name in leaving)
-        number = self.lanes.players.index(slot)
+        number = self.lanes.players.index(slot.player)
         self._is_stale |= (self.lanes.seating.numbers == number).any(axis=1)
         slot.load(name, policy, self.weights[name])
         self.draw_anew()
@@ -104,14 +141,16 @@ class LeagueVecEnv(RiskVecEnv):
 
     def _note(self, ended: Array, numbers: Array) -> None:
         """Tell the league who lost to the learner, `numbers` (N, 6) being the players of the games that ended."""
+        names = {slot.player: slot.name for slot in self.slots}
         for lane in ended:
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
             seat, won = int(final["seat"]), final["winner"] == final["seat"]
             for other in range(self.lanes.rules.num_players):
                 player = self.lanes.players[numbers[lane, other]]
+                name = names.get(player, player.name)
                 if other != seat and not self._is_stale[lane]:
-                    self.league.record(player.name, float(won))
-                    self.played.append((player.name, seat, bool(won), truncated, int(final["rounds"])))
+                    self.league.record(name, float(won))
+                    self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
         self._is_stale[ended] = False
 
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:

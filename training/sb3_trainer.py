@@ -28,6 +28,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 from torch.utils.tensorboard import SummaryWriter
 
+from agents.layout import Layout
 from agents.sb3_policy import FACTS, Sb3Policy
 from agents.schema import schema_of
 from risk_env.maps import load_map
@@ -35,7 +36,7 @@ from training.config import Sb3Config, schedule, write_config
 from training.files import replace_file
 from training.league import League
 from training.sb3_league import LeagueVecEnv
-from training.sb3_policies import BoardPolicy
+from training.sb3_policies import BoardPolicy, BoardRolloutBuffer
 from training.win_rate import win_rate
 
 CHECKPOINT, CONFIG, METRICS = "checkpoint.pt", "config.yml", "metrics.jsonl"
@@ -167,6 +168,7 @@ def make_environments(config: Sb3Config) -> LeagueVecEnv:
         config.seed,
         shaping=config.shaping,
         gamma=config.gamma,
+        compiled=config.policy == "BoardPolicy",
         preset=config.preset,
         num_players=config.players,
         board=config.map,
@@ -177,12 +179,16 @@ def make_environments(config: Sb3Config) -> LeagueVecEnv:
 
 def make_model(config: Sb3Config, env: LeagueVecEnv) -> QuickMaskablePPO:
     """An untrained model for these environments."""
-    policy_kwargs, policy = dict(config.policy_kwargs), config.policy
-    if policy == "BoardPolicy":
-        policy_kwargs |= {"rules": env.lanes.rules.to_dict(), "map_source": env.lanes.board.source}
+    own: dict[str, Any] = {"policy": config.policy, "policy_kwargs": dict(config.policy_kwargs)}
+    if config.policy == "BoardPolicy":
+        rules, board = env.lanes.rules, env.lanes.board
+        own["policy"] = BoardPolicy
+        own["policy_kwargs"] |= {"rules": rules.to_dict(), "map_source": board.source}
+        own["rollout_buffer_class"] = BoardRolloutBuffer
+        own["rollout_buffer_kwargs"] = {"layout": Layout(rules, board, env.lanes.num_actions)}
     return QuickMaskablePPO(
-        BoardPolicy if policy == "BoardPolicy" else policy,
-        env,
+        env=env,
+        **own,
         learning_rate=schedule("learning_rate", config.learning_rate),
         n_steps=config.n_steps,
         batch_size=config.batch_size,
@@ -196,7 +202,6 @@ def make_model(config: Sb3Config, env: LeagueVecEnv) -> QuickMaskablePPO:
         vf_coef=config.vf_coef,
         max_grad_norm=config.max_grad_norm,
         target_kl=config.target_kl,
-        policy_kwargs=policy_kwargs,
         seed=config.seed,
         device=config.device,
     )
