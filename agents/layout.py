@@ -31,9 +31,6 @@ class Layout:
         self.border_0 = board.num_territories
         self.card_0 = self.border_0 + len(board.borders) + NUM_DICE_ACTIONS + NUM_AMOUNTS
         self.counts, self.marks = used_columns(rules)
-        self.count_columns, self.mark_columns = in_a_row(self.counts), in_a_row(self.marks)
-        self.neighbours = np.zeros((board.num_territories, board.num_territories), np.float32)
-        self.neighbours[self.sources, self.targets] = LOCAL_SCALE
         self.global_counts = counted_globals(board)
 
     @property
@@ -45,6 +42,11 @@ class Layout:
     def inputs(self) -> int:
         """Features that the trunk sees."""
         return self.territories * self.columns + len(self.global_counts) + 4 * self.columns
+
+    def room(self, count: int) -> tuple[Array, Array]:
+        """Room for what is seen of so many views: places float32 (k, T, 2 F) and the whole board (k, I)."""
+        places = np.zeros((count, self.territories, 2 * self.columns), np.float32)
+        return places, np.zeros((count, self.inputs), np.float32)
 
     @cached_property
     def end_columns(self) -> tuple[int, int]:
@@ -74,12 +76,6 @@ def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
     elif rules.victory == "headquarters":
         marks += ["seat_of"]
     return [names.index(name) for name in counts], [names.index(name) for name in marks]
-
-
-def in_a_row(columns: list[int]) -> list[int] | slice:
-    """The same columns as a slice, which is quicker to read, where they lie side by side."""
-    first, last = columns[0], columns[-1]
-    return slice(first, last + 1) if columns == list(range(first, last + 1)) else columns
 
 
 def counted_globals(board: Board) -> npt.NDArray[np.bool_]:

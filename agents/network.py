@@ -1,7 +1,7 @@
 """The network of trained policies, compiled: it answers for one view at a time, and so the same in any company.
 
 A trunk sees the whole board, and small heads that are the same everywhere on the map look at a territory and its
-neighbours, or at both ends of a border. `training.network` is the same network with torch, where it is trained.
+neighbours, or at both ends of a border (`agents.sight`). `training.network` is the same with torch, to be trained.
 All numbers are float32 and added up in one order: the same bits on every machine, compiled or not.
 """
 
@@ -13,30 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.layout import LOCAL_SCALE, Layout, scaled_counts
+from agents.layout import Layout
+from agents.sight import NOTHING, Sight, look_at_places, look_at_whole, sight_of
 from risk_env.core.bits import has
 from risk_env.core.jit import inlined, kernel, vectorized_entry_point
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 
 Array = npt.NDArray[Any]
-_NOTHING = np.float32(0)
-_NEAR = np.float32(LOCAL_SCALE)
-
 
 HEADS = ("territory", "border", "card")
 BORDER = 1  # the number of the head that looks at two ends
 
 
 class Network(NamedTuple):
-    """Layout and weights as the kernels take them; weights float32 (inputs, outputs), biases float32 (outputs,)."""
+    """Sight and weights as the kernels take them; weights float32 (inputs, outputs), biases float32 (outputs,)."""
 
-    num_territories: int
-    count_columns: Array  # int64 (c,) of a territory
-    mark_columns: Array  # int64 (m,)
-    count_values: Array  # float32 (128, 3): what a count's code is to the network
-    other_values: Array  # float32 (G, 128): what the code of each global column is to it
-    ends: Array  # int64 (2,): where source and target are among a territory's features
-    borders: Array  # int64 (B, 2): source and target of each border
+    sight: Sight
     blocks: Array  # int64 (3, 2): first action and size of the block of each head
     trunk_1: Array
     trunk_1_bias: Array
@@ -54,7 +45,6 @@ class Network(NamedTuple):
 
 def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
     """The network of some weights by their names (`Layout.shapes`)."""
-    codes = np.arange(MOST_CODE + 1, dtype=np.float32)
     T, B = layout.territories, len(layout.sources)
     plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
     territory, border, card = (
@@ -62,13 +52,7 @@ def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
     )
     inputs, biases, trunks, outputs = zip(territory, border, card, strict=True)
     return Network(
-        num_territories=T,
-        count_columns=np.array(layout.counts),
-        mark_columns=np.array(layout.marks),
-        count_values=np.stack(scaled_counts(codes), 1),
-        other_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(np.float32),
-        ends=np.array(layout.end_columns),
-        borders=np.stack([layout.sources, layout.targets], 1),
+        sight=sight_of(layout),
         blocks=np.array([[0, T], [layout.border_0, B], [layout.card_0, T]]),
         heads_in=inputs,
         heads_bias=biases,
@@ -93,8 +77,8 @@ def workspace(network):
     """Room for one view: places (T, 2 F), the whole board (I,), both layers of the trunk (2, width), and of a head what
     all its places share and one place's own (2, local).
     """
-    features = 2 * (3 * len(network.count_columns) + len(network.mark_columns))
-    places = np.zeros((network.num_territories, features), np.float32)
+    features = network.heads_in[0].shape[0]
+    places = np.zeros((network.sight.num_territories, features), np.float32)
     whole = np.zeros(network.trunk_1.shape[0], np.float32)
     trunk = np.zeros((2, network.trunk_2.shape[1]), np.float32)
     return places, whole, trunk, np.zeros((2, network.heads_in[0].shape[1]), np.float32)
@@ -104,8 +88,8 @@ def workspace(network):
 def answer(network, view, legal, logits, work):
     """Write the logits float32 (n,); those of what is not legal mean nothing. Returns the output for the value."""
     places, whole, trunk, local = work
-    look_at_places(network, view, places)
-    look_at_whole(network, view, places, whole)
+    look_at_places(network.sight, view, places)
+    look_at_whole(network.sight, view, places, whole)
     layer(network.trunk_1, network.trunk_1_bias, whole, trunk[0])
     layer(network.trunk_2, network.trunk_2_bias, trunk[0], trunk[1])
     logits[:] = network.actions_bias
@@ -116,52 +100,12 @@ def answer(network, view, legal, logits, work):
 
 
 @kernel
-def look_at_places(network, view, places):
-    """Every territory's own features, then the sum of its neighbours'."""
-    counts, marks = len(network.count_columns), len(network.mark_columns)
-    own = 3 * counts + marks
-    for territory in range(network.num_territories):
-        first = TERRITORY_WIDTH * territory
-        for c in range(counts):
-            code = view[first + network.count_columns[c]]
-            for kind in range(3):
-                places[territory, kind * counts + c] = network.count_values[code, kind]
-        for m in range(marks):
-            places[territory, 3 * counts + m] = view[first + network.mark_columns[m]]
-        places[territory, own:] = _NOTHING
-    for border in range(len(network.borders)):
-        territory, neighbour = network.borders[border]
-        for f in range(own):
-            places[territory, own + f] += _NEAR * places[neighbour, f]
-
-
-@kernel
-def look_at_whole(network, view, places, whole):
-    """The features of all territories, the global columns, and the ends of the move under way once more."""
-    own = places.shape[1] // 2
-    at = 0
-    for territory in range(network.num_territories):
-        whole[at : at + own] = places[territory, :own]
-        at += own
-    for g in range(len(network.other_values)):
-        whole[at] = network.other_values[g, view[TERRITORY_WIDTH * network.num_territories + g]]
-        at += 1
-    whole[at:] = _NOTHING
-    for end in range(len(network.ends)):
-        for territory in range(network.num_territories):
-            if places[territory, network.ends[end]] != _NOTHING:
-                for f in range(2 * own):
-                    whole[at + f] += places[territory, f]
-        at += 2 * own
-
-
-@kernel
 def layer(weights, bias, inputs, outputs):
     """A layer of rectified units."""
     outputs[:] = bias
     add_product(weights, inputs, outputs)
     for j in range(len(outputs)):
-        outputs[j] = max(outputs[j], _NOTHING)
+        outputs[j] = max(outputs[j], NOTHING)
 
 
 @kernel
@@ -184,13 +128,13 @@ def judged(network, head, place, places, local):
     weights, shared = network.heads_in[head], places.shape[1]
     local[1] = local[0]
     if head == BORDER:
-        source, target = network.borders[place]
+        source, target = network.sight.borders[place]
         add_product(weights[:shared], places[source], local[1])
         add_product(weights[shared:], places[target], local[1])
     else:
         add_product(weights, places[place], local[1])
     for j in range(local.shape[1]):
-        local[1, j] = max(local[1, j], _NOTHING)
+        local[1, j] = max(local[1, j], NOTHING)
     return product(local[1], network.heads_out[head])
 
 
@@ -199,7 +143,7 @@ def add_product(weights, inputs, outputs):
     """Add inputs (i,) times weights (i, j) to outputs (j,); what is 0 is passed over, much of a view is."""
     for i in range(len(inputs)):
         factor = inputs[i]
-        if factor != _NOTHING:
+        if factor != NOTHING:
             for j in range(len(outputs)):
                 outputs[j] += factor * weights[i, j]
 
@@ -207,7 +151,7 @@ def add_product(weights, inputs, outputs):
 @inlined
 def product(inputs, weights):
     """The sum of inputs (i,) times weights (i, 1)."""
-    total = _NOTHING
+    total = NOTHING
     for i in range(len(inputs)):
         total += inputs[i] * weights[i, 0]
     return total

@@ -127,7 +127,8 @@ def answer_lanes(games, boards, rules, lanes, randoms, actions, network, asked_a
 @inlined
 def view_words(network):
     """Room for a view, as words."""
-    return np.zeros((TERRITORY_WIDTH * network.num_territories + len(network.other_values)) // 8, np.uint64)
+    sight = network.sight
+    return np.zeros((TERRITORY_WIDTH * sight.num_territories + len(sight.other_values)) // 8, np.uint64)
 
 
 @kernel

@@ -14,11 +14,13 @@ import torch
 import agents
 from agents import duelist, duelist_search
 from agents.base import View, play_game
-from agents.layout import Layout
+from agents.layout import LOCAL_SCALE, MANY, Layout
 from agents.policy import PolicyAgent, PolicyFile
 from agents.schema import schema_of
+from agents.sight import look_all, sight_of
 from risk_env import opponents
 from risk_env.batch import GameBatch
+from risk_env.core.observe import SOURCE_COLUMN, TARGET_COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.lanes import training_rules
@@ -64,6 +66,25 @@ def batch_of_views(rules: Rules) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
+def test_what_is_looked_at_is_what_the_view_says(preset: str, players: int, options: dict[str, Any]) -> None:
+    rules = training_rules(preset, players, **options)
+    codes, _ = batch_of_views(rules)
+    layout = Layout(rules, BOARD, 1)
+    places, whole = layout.room(len(codes))
+    look_all(sight_of(layout), codes, places, whole)
+    for view, seen, board in zip(codes.astype(float), places, whole, strict=True):
+        territories = view[: TERRITORY_WIDTH * BOARD.num_territories].reshape(-1, TERRITORY_WIDTH)
+        troops, marks = territories[:, layout.counts], territories[:, layout.marks]
+        own = np.concatenate([troops > 0, np.log1p(troops) / 2, troops / MANY, marks], 1)
+        near = [LOCAL_SCALE * own[list(BOARD.neighbours(t))].sum(0) for t in range(BOARD.num_territories)]
+        assert np.allclose(seen, np.concatenate([own, near], 1), atol=1e-4)
+        others = view[TERRITORY_WIDTH * BOARD.num_territories :]
+        others = np.where(layout.global_counts, np.log1p(others) / 2, others)
+        ends = [seen[territories[:, name] > 0].sum(0) for name in (SOURCE_COLUMN, TARGET_COLUMN)]
+        assert np.allclose(board, np.concatenate([own.ravel(), others, *ends]), atol=1e-4)
+
+
+@pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
     preset: str, players: int, options: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -71,7 +92,7 @@ def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
     codes, masks = batch_of_views(rules)
     trained = network(rules)
     with torch.no_grad():
-        logits, values = (found.numpy() for found in trained(torch.as_tensor(codes), torch.as_tensor(masks)))
+        logits, values = (found.numpy() for found in trained(codes, torch.as_tensor(masks)))
     policy = PolicyFile(trained.arrays(), schema_of(rules, BOARD), {})
     legal = masks > 0
     assert np.allclose(policy.answer(codes, masks)[0][legal], logits[legal], atol=1e-3)
@@ -87,7 +108,7 @@ def test_all_weights_are_used() -> None:
     rules = training_rules("classic", 3)
     trained = network(rules)
     codes, masks = batch_of_views(rules)
-    logits, values = trained(torch.as_tensor(codes), torch.as_tensor(masks))
+    logits, values = trained(codes, torch.as_tensor(masks))
     (logits.square().mean() + values.square().mean()).backward()
     assert all(weights.grad is not None and weights.grad.abs().sum() > 0 for weights in trained.parameters())
 

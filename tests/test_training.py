@@ -23,6 +23,7 @@ import agents
 from agents.base import play_game
 from agents.sb3_policy import Sb3Agent, Sb3Policy
 from risk_env import Game, GameBatch, cli, load_map
+from risk_env.core.observe import MOST_CODE
 from risk_env.lanes import SeatLanes, training_rules
 from training.cli import config_path
 from training.config import Sb3Config, read_config, schedule, shipped_configs
@@ -215,7 +216,9 @@ def test_a_rollout_is_looked_at_once_and_learnt_from_as_ever(finished: Run) -> N
     sample = buffer._get_samples(rows)
     actions = sample.actions.long().flatten()
     seen = policy.evaluate_actions(sample.observations, actions, sample.action_masks)
-    raw = policy.evaluate_actions(torch.as_tensor(buffer.observations[rows]), actions, sample.action_masks)
+    raw = policy.evaluate_actions(
+        torch.as_tensor(buffer.observations[rows] / np.float32(MOST_CODE)), actions, sample.action_masks
+    )
     for one, other in zip(seen, raw, strict=True):
         torch.testing.assert_close(one, other)
 

@@ -8,12 +8,13 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.layout import MANY, Layout
-from risk_env.core.observe import TERRITORY_WIDTH
+from agents.layout import Layout
+from agents.sight import look_all, sight_of
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
+_BELOW_ONE = 1 - 1e-6  # rounding must not put a point beyond the last sum
 ILLEGAL = -40.0  # the logit of what is not legal: next to no probability, but none of the tiny floats that are slow
 
 
@@ -22,7 +23,7 @@ class Network(nn.Module):
 
     def __init__(self, layout: Layout, width: int, local: int) -> None:
         super().__init__()
-        self.layout = layout
+        self.layout, self.sight = layout, sight_of(layout)
         self.weights = nn.ParameterDict()
         for name, (inputs, outputs) in layout.shapes(width, local).items():
             gain = 0.01 if name in ("actions", "value") or name.endswith("_out") else 2**0.5
@@ -30,16 +31,18 @@ class Network(nn.Module):
             if not name.endswith(("_trunk", "_out")):
                 self.weights[f"{name}_bias"] = torch.zeros(outputs)
 
-    def forward(self, codes: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits float32 (k, n), ILLEGAL where not legal, and values (k,), of codes (k, D) and masks (k, n)."""
+    def forward(self, codes: Array, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits float32 (k, n), ILLEGAL where not legal, and values (k,), of codes int8 (k, D) and masks (k, n)."""
         return self.answer(*self.look(codes), masks > 0)
 
-    def look(self, codes: Tensor) -> tuple[Tensor, Tensor]:
-        """What the network looks at, before any weights, of codes (k, D): `look`."""
-        return look(self.layout, codes)
+    def look(self, codes: Array) -> tuple[Tensor, Tensor]:
+        """What the network looks at, before any weights, of codes int8 (k, D): `agents.sight.look_all`."""
+        places, whole = self.layout.room(len(codes))
+        look_all(self.sight, codes, places, whole)
+        return self._constant(places), self._constant(whole)
 
     def answer(self, places: Tensor, whole: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """The same as `forward`, of what `look` gave and masks bool (k, n)."""
+        """The same as `forward`, of what `look` gives and masks bool (k, n)."""
         weights, layout = self.weights, self.layout
         hidden = (whole @ weights["trunk_1"] + weights["trunk_1_bias"]).clip(0)
         trunk = (hidden @ weights["trunk_2"] + weights["trunk_2_bias"]).clip(0)
@@ -71,25 +74,11 @@ class Network(nn.Module):
         return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
 
 
-def look(layout: Layout, codes: Tensor) -> tuple[Tensor, Tensor]:
-    """What a network looks at, before any weights, of codes (k, D).
-
-    Territories float32 (k, T, 2 F), each with its own features and its neighbours', and the whole board (k, I): every
-    territory, the globals, and the ends of the move under way once more.
-    """
-    codes, device = codes.float(), codes.device
-    neighbours, global_counts = (
-        torch.as_tensor(part, device=device) for part in (layout.neighbours, layout.global_counts)
-    )
-    split = TERRITORY_WIDTH * layout.territories
-    board, others = codes[:, :split].reshape(-1, layout.territories, TERRITORY_WIDTH), codes[:, split:]
-    counts, marks = board[:, :, layout.count_columns], board[:, :, layout.mark_columns]
-    own = torch.cat([counts.clip(0, 1), counts.log1p() / 2, counts / MANY, marks], 2)
-    places = torch.cat([own, neighbours @ own], 2)
-    others = torch.where(global_counts, others.log1p() / 2, others)
-    source, target = layout.end_columns
-    ends = torch.stack([own[:, :, source], own[:, :, target]], 1) @ places
-    return places, torch.cat([part.flatten(1) for part in (own, others, ends)], 1)
+def drawn(logs: Tensor, legal: Tensor, chance: torch.Generator | None = None) -> Tensor:
+    """An action of each row (k,), legal bool (k, n), as likely as its log-probabilities (k, n) say."""
+    sums = (legal * logs.exp()).cumsum(1)
+    points = torch.rand(len(sums), 1, generator=chance, device=sums.device).clip(max=_BELOW_ONE) * sums[:, -1:]
+    return (sums > points).byte().argmax(1)
 
 
 def log_probabilities(logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:

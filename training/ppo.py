@@ -27,6 +27,7 @@ from torch import nn
 from agents.layout import Layout
 from agents.policy import PolicyFile
 from agents.schema import schema_of
+from agents.sight import look_all
 from risk_env import opponents
 from risk_env.batch import GameBatch
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
@@ -35,14 +36,13 @@ from risk_env.lanes import training_rules
 from risk_env.maps import Board, load_map
 from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
-from training.network import Network, log_probabilities
+from training.network import Network, drawn, log_probabilities
 from training.win_rate import win_rate
 
 Array = npt.NDArray[Any]
 
 GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # what a transition leads to
 NO_STEP = -1
-_BELOW_ONE = 1 - 1e-6
 CHECKPOINT = "checkpoint.pt"
 POLICY = "policy.npz"
 LOG = "progress.jsonl"
@@ -197,14 +197,14 @@ class Arena:
 
     def keep_view(self, network: Network, rollout: Rollout, step: int) -> tuple[torch.Tensor, ...]:
         """What the network looks at in every lane, and the masks: written into the rollout, to be learnt from."""
-        places, whole = network.look(torch.as_tensor(self.batch.observation))
-        rollout.places[step], rollout.whole[step] = places.numpy(), whole.numpy()
-        rollout.masks[step] = self.batch.action_mask
-        return places, whole, torch.as_tensor(rollout.masks[step])
+        places, whole, legal = rollout.places[step], rollout.whole[step], rollout.masks[step]
+        look_all(network.sight, self.batch.observation, places, whole)
+        legal[:] = self.batch.action_mask
+        return torch.as_tensor(places), torch.as_tensor(whole), torch.as_tensor(legal)
 
     def see_and_decide(self, network: Network, codes: Array, masks: Array) -> tuple[Array, Array, Array]:
         """`decide` for views, int8 (k, D), and masks (k, n)."""
-        return self.decide(network, *network.look(torch.as_tensor(codes)), torch.as_tensor(masks > 0))
+        return self.decide(network, *network.look(codes), torch.as_tensor(masks > 0))
 
     def decide(
         self, network: Network, places: torch.Tensor, whole: torch.Tensor, legal: torch.Tensor
@@ -213,9 +213,7 @@ class Arena:
         with torch.no_grad():
             logits, values = network.answer(places, whole, legal)
             logs = logits - logits.logsumexp(1, keepdim=True)
-            sums = (legal * logs.exp()).cumsum(1)
-            drawn = torch.rand(len(sums), 1, generator=self.draws).clip(max=_BELOW_ONE) * sums[:, -1:]
-            actions = (sums > drawn).byte().argmax(1)
+            actions = drawn(logs, legal, self.draws)
             chances = chance_to_win(values, self.config.shaping)
             return actions.numpy(), logs.gather(1, actions[:, None])[:, 0].numpy(), chances.numpy()
 

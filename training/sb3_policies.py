@@ -12,14 +12,11 @@ from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from agents.layout import Layout
+from agents.sight import look_all, sight_of
 from risk_env.core.observe import MOST_CODE
 from risk_env.maps import load_map
 from risk_env.rules import Rules
-from training.network import Network, log_probabilities, look
-
-_BELOW_ONE = 1 - 1e-12  # rounding must not put a point beyond the last bound
-
-_ROWS = 1024  # looked at together
+from training.network import Network, drawn, log_probabilities
 
 Masks = np.ndarray | torch.Tensor | None
 
@@ -32,36 +29,39 @@ class Seen(NamedTuple):
 
 
 class BoardRolloutBuffer(MaskableRolloutBuffer):
-    """A rollout for `BoardPolicy`: every observation is looked at once, for all epochs."""
+    """A rollout for `BoardPolicy`: observations are kept as codes, and looked at once for all epochs."""
 
     def __init__(self, *arguments: Any, layout: Layout, **others: Any) -> None:
         super().__init__(*arguments, **others)
-        rows, territories = self.buffer_size * self.n_envs, layout.territories
-        self._layout, self._is_seen = layout, False
-        self._seen = Seen(torch.zeros(rows, territories, 2 * layout.columns), torch.zeros(rows, layout.inputs))
+        self._sight, self._is_seen = sight_of(layout), False
+        self._room = layout.room(self.buffer_size * self.n_envs)
+        self._seen = Seen(*map(torch.as_tensor, self._room))
 
     def reset(self) -> None:
         """Forget the rollout."""
         super().reset()
+        self.observations = np.zeros(self.observations.shape, np.int8)
+        self.action_masks = np.zeros(self.action_masks.shape, np.bool_)  # type: ignore[assignment]
         self._is_seen = False
+
+    def add(self, obs: np.ndarray, *facts: Any, **masks: Any) -> None:
+        """Keep a step of all environments."""
+        super().add(codes_of(obs), *facts, **masks)
 
     def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> MaskableRolloutBufferSamples:
         if not self._is_seen:
-            self._look()
+            look_all(self._sight, self.observations, *self._room)
+            self._is_seen = True
         rows = torch.as_tensor(batch_inds)
         parts = (self.actions, self.values, self.log_probs, self.advantages, self.returns)
         actions, *others = (torch.as_tensor(part[batch_inds]) for part in parts)
         seen, masks = Seen(*(part[rows] for part in self._seen)), torch.as_tensor(self.action_masks[batch_inds])
         return MaskableRolloutBufferSamples(seen, actions, *(other.flatten() for other in others), masks)  # type: ignore
 
-    def _look(self) -> None:
-        """Look at all observations, some at a time."""
-        for first in range(0, len(self.observations), _ROWS):
-            rows = slice(first, first + _ROWS)
-            codes = torch.as_tensor(self.observations[rows]) * MOST_CODE
-            for part, found in zip(self._seen, look(self._layout, codes), strict=True):
-                part[rows] = found
-        self._is_seen = True
+
+def codes_of(observations: Any) -> Any:
+    """Codes int8 (k, D) of observations float32 (k, D), array or tensor."""
+    return np.rint(np.asarray(observations) * np.float32(MOST_CODE)).astype(np.int8)
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
@@ -101,19 +101,23 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def answer(self, observations: torch.Tensor, masks: Masks = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits (k, n), very low where not legal, and values (k,), of observations float32 (k, D), masks (k, n)."""
-        rows = len(observations)
+        return self.network(codes_of(observations.cpu()), self._legal(observations, masks))
+
+    def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
+        """bool (k, n); all of them without masks."""
+        shape = len(observations), int(self.action_space.n)  # type: ignore[attr-defined]
         if masks is None:
-            masks = torch.ones((rows, self.action_space.n), dtype=torch.bool)  # type: ignore[attr-defined]
-        legal = torch.as_tensor(masks, device=self.device).reshape(rows, -1).bool()
-        return self.network(observations * MOST_CODE, legal)
+            return torch.ones(shape, dtype=torch.bool, device=self.device)
+        return torch.as_tensor(masks, device=self.device).reshape(shape).bool()
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Actions (k,), values (k, 1) and the actions' log-probabilities (k,)."""
-        logits, values = self.answer(obs, action_masks)
-        actions = _chosen(logits, deterministic)
+        legal = self._legal(obs, action_masks)
+        logits, values = self.answer(obs, legal)
         logs = logits - logits.logsumexp(1, keepdim=True)
+        actions = logs.argmax(1) if deterministic else drawn(logs, legal)
         return actions, values[:, None], logs.gather(1, actions[:, None])[:, 0]
 
     def evaluate_actions(  # type: ignore[override]
@@ -121,7 +125,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Values (k, 1), log-probabilities of the actions (k,) and entropies (k,), of observations or what is seen."""
         if isinstance(obs, Seen):
-            logits, values = self.network.answer(*obs, torch.as_tensor(action_masks) > 0)
+            logits, values = self.network.answer(*obs, torch.as_tensor(action_masks).bool())
         else:
             logits, values = self.answer(obs, action_masks)
         logs, entropy = log_probabilities(logits, actions)
@@ -135,7 +139,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
     def _predict(
         self, observation: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
     ) -> torch.Tensor:
-        return _chosen(self.answer(observation, action_masks)[0], deterministic)
+        return self(observation, deterministic, action_masks)[0]
 
     def get_distribution(self, obs: torch.Tensor, action_masks: Masks = None) -> MaskableDistribution:
         """The distribution of actions, for those who want more than actions."""
@@ -143,12 +147,3 @@ class BoardPolicy(MaskableActorCriticPolicy):
         if action_masks is not None:
             found.apply_masking(action_masks)
         return found
-
-
-def _chosen(logits: torch.Tensor, deterministic: bool) -> torch.Tensor:
-    """Actions (k,): the likeliest, or drawn with one random number a row, by where it falls among the probabilities."""
-    if deterministic:
-        return logits.argmax(1)
-    bounds = logits.softmax(1).cumsum(1, dtype=torch.float64)
-    point = torch.rand((len(logits), 1), dtype=torch.float64, device=logits.device) * bounds[:, -1:] * _BELOW_ONE
-    return (bounds <= point).sum(1)
