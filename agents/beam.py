@@ -5,6 +5,7 @@ plan is kept while the battles go as expected and made anew when they do not.
 """
 
 import numpy as np
+import numpy.typing as npt
 from numpy import int64
 
 from agents.board_sense import (
@@ -46,6 +47,8 @@ from risk_env.opponents import CompiledBot
 
 WIDTH = 12
 DEPTH = 8
+# The weights of a position (`agents.outlook`) with so many players, found by `training.tune_beam`; else the plain ones
+TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 # What the bot remembers of its turn: int32 words
 DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
 AT = DRAFT_WANTED + 1  # steps of the plan that were made
@@ -54,18 +57,29 @@ MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
 
 @entry_point
-def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.opponents.CompiledBot`)."""
+def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
+    """Answer in each of the lanes by the weights of its row: float64 (N or 1, NUM_WEIGHTS)."""
     nodes = np.empty(NUM_SLOTS, games.dtype)
     facts = np.empty((NUM_SLOTS, NUM_FACTS))
     paths = np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         lane = lanes[k]
-        seat = int64(games[lane].seat)
+        game, seat = games[lane], int64(games[lane].seat)
+        own = weights[lane % len(weights)]
         actions[lane] = answer(
-            games[lane], boards[0], rules[0], seat, memory[lane, seat], nodes, facts, paths, WIDTH, DEPTH, WEIGHTS, work
+            game, boards[0], rules[0], seat, memory[lane, seat], nodes, facts, paths, WIDTH, DEPTH, own, work
         )
+
+
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.opponents.CompiledBot`)."""
+    choose_by(games, boards, rules, lanes, randoms, memory, actions, weights_for(int(rules["num_players"][0])))
+
+
+def weights_for(players: int) -> npt.NDArray[np.float64]:
+    """The weights for so many players, (1, NUM_WEIGHTS)."""
+    return TUNED.get(players, WEIGHTS[None])
 
 
 @kernel
@@ -195,4 +209,4 @@ def occupy(game, board, rules, seat, memory):
     return move_amount(game, rules, movable(game, rules))
 
 
-BOT = CompiledBot("beam", "1", choose, MEMORY)
+BOT = CompiledBot("beam", "2", choose, MEMORY)

@@ -31,13 +31,15 @@ PROGRESS = 7  # what most of a continent counts, of its bonus
 GOAL = 8  # troops that a step to a special victory is worth
 LEAST_CHANCE = 9  # of an attack that is looked at
 STEADY = 10  # what an outlook must gain for an attack
-NUM_WEIGHTS = 11
-WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0])
+SETS = 11  # part of the sets in rivals' hands that is reckoned with as income to attack with
+NUM_WEIGHTS = 12
+WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0])
 
 WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # troops that a card of the star deck is worth
 DEAREST_SET = 60  # troops of a set above which cards count for no more
+HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that so many cards hold a set (RULES 5.2)
 
 # The workspace: float64 (3, 64)
 POWER, DUE, SAFETY = 0, 1, 2
@@ -102,7 +104,7 @@ def card_worth(game, rules):
 
 @kernel
 def count_powers(game, board, rules, seat, weights, card, work):
-    """Write every seat's troops and dues, and the rivals' powers, into the workspace."""
+    """Write every seat's troops and dues, rivals' sets among them, and the rivals' powers, into the workspace."""
     for owner in range(MAX_OWNERS):
         work[POWER, owner] = 0.0
         work[DUE, owner] = 0.0
@@ -113,7 +115,17 @@ def count_powers(game, board, rules, seat, weights, card, work):
             continue
         work[DUE, other] = troops_due(game, board, rules, other)
         if other != seat:
-            work[POWER, other] += weights[THEIR_INCOME] * work[DUE, other] + card * hand_size(game, other)
+            hand = hand_size(game, other)
+            work[POWER, other] += weights[THEIR_INCOME] * work[DUE, other] + card * hand
+            work[DUE, other] += weights[SETS] * set_to_come(game, rules, hand)
+
+
+@kernel
+def set_to_come(game, rules, hand):
+    """Troops to expect of a rival's next trade, by the size of its hand (RULES 5.2, 9.4)."""
+    if rules.deck == Deck.STAR:
+        return STAR_CARD * hand if hand > 1 else 0.0
+    return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)
 
 
 @kernel

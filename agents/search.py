@@ -41,7 +41,7 @@ class SearchAgent(Agent):
     """Flat Monte Carlo over the answers of compiled bots; `samples` games for each answer that is tried."""
 
     name = "search"
-    version = "1"
+    version = "2"
 
     def __init__(self, samples: int = 12, margin: float = 1.0) -> None:
         if samples < 2:

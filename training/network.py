@@ -71,7 +71,7 @@ class Network(nn.Module):
 
     def arrays(self) -> dict[str, Array]:
         """The weights as NumPy arrays, copied."""
-        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
 
 
 def drawn(logs: Tensor, legal: Tensor, chance: torch.Generator | None = None) -> Tensor:

@@ -22,7 +22,7 @@ Masks = np.ndarray | torch.Tensor | None
 
 
 class Seen(NamedTuple):
-    """What the network looks at: places float32 (k, T, 2 F) and the whole board (k, I) (`training.network.look`)."""
+    """What the network looks at: places float32 (k, T, 2 F) and the whole board (k, I) (`agents.sight`)."""
 
     places: torch.Tensor
     whole: torch.Tensor
@@ -53,10 +53,10 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
             look_all(self._sight, self.observations, *self._room)
             self._is_seen = True
         rows = torch.as_tensor(batch_inds)
-        parts = (self.actions, self.values, self.log_probs, self.advantages, self.returns)
-        actions, *others = (torch.as_tensor(part[batch_inds]) for part in parts)
-        seen, masks = Seen(*(part[rows] for part in self._seen)), torch.as_tensor(self.action_masks[batch_inds])
-        return MaskableRolloutBufferSamples(seen, actions, *(other.flatten() for other in others), masks)  # type: ignore
+        seen = Seen(*(part[rows].to(self.device) for part in self._seen))
+        facts = (self.actions, self.values, self.log_probs, self.advantages, self.returns, self.action_masks)
+        actions, *numbers, masks = (torch.as_tensor(fact[batch_inds], device=self.device) for fact in facts)
+        return MaskableRolloutBufferSamples(seen, actions, *(number.flatten() for number in numbers), masks)  # type: ignore
 
 
 def codes_of(observations: Any) -> Any:
