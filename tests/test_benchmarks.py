@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import first_use, measures, peers, random_play, records, speed
+from benchmarks import bots, first_use, measures, peers, random_play, records, speed
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.core.types import Phase
@@ -298,3 +298,15 @@ def test_recorded_results_name_machine_command_and_date() -> None:
         assert record["machine"]["processor"]
         assert record["command"]
         assert record["date"] in path.with_suffix(".md").read_text()
+
+
+# Bots
+
+
+def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.CaptureFixture[str]) -> None:
+    bots.main(["--bots", "random,grower", "--seconds", "0.001"])
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split("|") for line in lines if line.startswith(("| random", "| grower"))]
+    assert [(row[1].strip(), int(row[2])) for row in rows] == [(b, n) for b in ("random", "grower") for n in (2, 3, 6)]
+    assert all(float(row[3].replace(",", "")) > 0 and float(row[4]) > 1 for row in rows)
+    assert sum(line.startswith("* grower") for line in lines) == 2

@@ -1,0 +1,95 @@
+"""Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
+
+Every bot plays itself in all seats, by the ladder's rules (blitzes, truncated after 100 rounds), on one thread, through
+`opponents.play`. Games are doubled until they take long enough to be timed; what is compiled on the way is not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.arguments import above_zero
+from benchmarks.records import heading, heading_lines, keep, table
+from risk_env import opponents
+from risk_env.lanes import training_rules
+from risk_env.maps import load_map
+
+BOTS = ("random", "attacker", "grower", "hunter", "breaker", "planner", "beam")
+PLAYERS = (2, 3, 6)
+PACKAGES = ("risk-env", "numpy", "numba")
+FIRST_GAMES = 16
+AIMS = {2: 1000, 6: 200}  # of the simple bots, games a second
+SIMPLE = ("attacker", "grower")
+
+Row = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print, and keep the record if that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=above_zero, default=2.0, help="that are timed at least (default: %(default)s)"
+    )
+    parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
+    arguments = parser.parse_args(argv)
+    command = ["python", "-m", "benchmarks.bots", *(sys.argv[1:] if argv is None else argv)]
+    record = heading(command, PACKAGES)
+    record["rows"] = [
+        measure(bot, players, arguments.seconds) for bot in arguments.bots.split(",") for players in PLAYERS
+    ]
+    print(report(record))
+    if arguments.record:
+        print(f"\nKept: {keep('bots', record, report(record))}")
+
+
+def measure(bot: str, players: int, seconds: float) -> Row:
+    """Games a second of a bot against itself, and how long they were."""
+    rules, board = training_rules("classic", players), load_map("classic")
+    games, spent = FIRST_GAMES, 0.0
+    opponents.play(rules, board, [bot] * players, 1)
+    while spent < seconds:
+        games *= 2
+        start = time.process_time()
+        results = opponents.play(rules, board, [bot] * players, games)
+        spent = time.process_time() - start
+    return {
+        "bot": bot,
+        "players": players,
+        "games": games,
+        "games_per_second": games / spent,
+        "rounds": float(results["rounds"].mean()),
+        "decisions": float(results["decisions"].mean()),
+    }
+
+
+def report(record: dict[str, Any]) -> str:
+    """The record for people, Markdown."""
+    columns = ("bot", "players", "games/s", "rounds a game", "decisions a game")
+    rows = [
+        (row["bot"], row["players"], *(f"{row[name]:,.4g}" for name in ("games_per_second", "rounds", "decisions")))
+        for row in record["rows"]
+    ]
+    text = "Whole games of compiled bots against themselves, preset classic, one core, seconds of the processor."
+    return "\n".join(
+        ["# Bots", "", *heading_lines(record), "", text, "", *table(columns, rows), "", *aims(record["rows"])]
+    )
+
+
+def aims(rows: Sequence[Row]) -> list[str]:
+    """How the simple bots stand to what was aimed at."""
+    simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
+    return [
+        f"* {row['bot']}, {row['players']} players: {row['games_per_second']:,.4g} games/s of {AIMS[row['players']]:,}"
+        for row in simple
+    ]
+
+
+if __name__ == "__main__":
+    main()
