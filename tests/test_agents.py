@@ -91,7 +91,7 @@ def test_hidden_facts_change_no_answer(name: str, preset: str) -> None:
     rules = Rules.preset(preset, 3, **{**FAST, "max_rounds": 6})
     bots = [LADDER[name], LADDER["attacker"], LADDER["grower"]]
     asked = 0
-    for game, players in positions(rules, bots, seed=11, every=3):
+    for game, players in positions(rules, bots, seed=11, every=2):
         if game.seat == 0:
             known = answer(players[0], game)
             for seed in range(3):
