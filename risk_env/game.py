@@ -19,6 +19,7 @@ from risk_env.core import entry
 from risk_env.core.jit import direct
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
+from risk_env.doors.ask import ILLEGAL
 from risk_env.maps import Board, Mission, load_map
 from risk_env.rules import OPTIONS, Rules
 from risk_env.seeds import game_seed, word
@@ -224,21 +225,34 @@ class Game:
             self.record.decisions += 1
             play_one(self._games, self._tables, number)
         elif not _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, number):
-            raise notation.illegal_action(self.record, self._tables, self.board, action)
+            raise self._illegal(action)
         self._actions.append(number)
+
+    def step_by(self, kernel: Callable[..., int], place: tuple[Any, ...], action: Any, view: Any, mask: Any) -> int:
+        """`step`, played by the kernel of a door that writes the next question too (doors/ask.py): what it returns."""
+        number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
+        found = kernel(*place, number, view, mask)
+        if found == ILLEGAL:
+            raise self._illegal(action)
+        self._actions.append(number)
+        return found
 
     def _number(self, action: Any) -> int:
         """The number of an action, legal or not; -1 for one that no kernel could read."""
         if isinstance(action, str):
             return self.parse_action(action)
         if isinstance(action, bool) or not isinstance(action, int | np.integer):
-            raise notation.illegal_action(self.record, self._tables, self.board, action)
+            raise self._illegal(action)
         number = int(action)
         return number if 0 <= number < _NO_ACTION else -1
 
+    def _illegal(self, action: Any) -> notation.IllegalAction:
+        """The error that says what is legal instead, to be raised."""
+        return notation.illegal_action(self.record, self._tables, self.board, action)
+
     def _check_legal(self, number: int, action: int | str) -> None:
         if number not in self.legal_actions():
-            raise notation.illegal_action(self.record, self._tables, self.board, action)
+            raise self._illegal(action)
 
     def action_text(self, action: int) -> str:
         """An action of the phase at hand in words, as `attack Alaska > Kamchatka`."""

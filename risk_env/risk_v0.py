@@ -16,11 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pettingzoo
 from gymnasium import spaces
+from numpy import empty
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from risk_env.core.jit import direct
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.doors.ask import ask, room
+from risk_env.core.types import NOBODY
+from risk_env.doors.ask import NO_ANSWER, ask, room
 from risk_env.game import Game, observation_size
 from risk_env.maps import Board, load_map
 from risk_env.rules import Rules
@@ -29,6 +31,7 @@ from risk_env.tables import tables
 ID = "risk_env/risk_v0"
 REWARDS = ("win", "placement")
 OBSERVATIONS = ("flat", "structured")
+_SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # of observations and masks
 
 Observation = dict[str, Any]
 Mask = npt.NDArray[np.int8]
@@ -85,8 +88,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
+        self._ending = True  # whether an agent whose part has ended, or nobody, is to step
+        self._is_shown = render_mode == "human"
         self._window: Any = None
-        self._ask_kernel: Any = None
+        self._ask: Any = None  # the kernel
         self._next_frame = 0.0
         self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all who are not asked
         self._nothing.flags.writeable = False
@@ -138,7 +143,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._sit_down(self._new_game((options or {}).get("position"), seed, episode))
         self._seed, self._episode = seed, episode
-        if self.render_mode == "human":
+        if self._is_shown:
             self.render()
 
     def _new_game(self, position: str | None, seed: int, episode: int) -> Game:
@@ -162,15 +167,16 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._skip_agent_selection = None
         self._ending = False
         self._asked = self.agent_selection = self.possible_agents[game.seat]
-        self._ask()
+        view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+        self._put(self._ask(*self._place, NO_ANSWER, view, mask), view, mask)
 
     def _look_at(self, game: Game) -> None:
         """Where the kernel `ask` finds the game, how many have fallen by now, its room to work (never handed out)."""
         fallen, table = int(np.count_nonzero(~game.alive)), game.tables
         self._place = (game.records, 0, table.board, table.rules, fallen, room(self._size))
-        if self._ask_kernel is None:
-            sheets = np.empty(self._size, np.float32), np.empty(self._num_actions, np.int8)
-            self._ask_kernel = direct(ask, *self._place, *sheets)
+        if self._ask is None:
+            sheets = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+            self._ask = direct(ask, *self._place, NO_ANSWER, *sheets)
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -179,28 +185,27 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
         An illegal action raises IllegalAction, and nothing has changed.
         """
-        if not self.agents:
-            raise RuntimeError("no agent is left to step: call reset() first")
         if self._ending:
-            self._was_dead_step(action)
-            self._ending = any(self.terminations.values()) or any(self.truncations.values())
+            self._step_of_the_dead(action)
         else:
-            self._game.step(action)  # type: ignore[union-attr, arg-type]
-            self._ask()
-        if self.render_mode == "human":
+            view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+            seat = self._game.step_by(self._ask, self._place, action, view, mask)  # type: ignore[union-attr]
+            self._put(seat, view, mask)
+        if self._is_shown:
             self.render()
 
-    def _ask(self) -> None:
-        """Put the question to the seat that is to decide."""
-        view, mask = np.empty(self._size, np.float32), np.empty(self._num_actions, np.int8)
-        seat = self._ask_kernel(*self._place, view, mask)
-        if seat >= 0:
-            self._put(seat, view, mask)
-        else:
-            self._end_parts(view, mask)
+    def _step_of_the_dead(self, action: int | None) -> None:
+        """An agent whose part has ended leaves; the last of them lets the game go on, if it does."""
+        if not self.agents:
+            raise RuntimeError("no agent is left to step: call reset() first")
+        self._was_dead_step(action)
+        self._ending = not self.agents or any(self.terminations.values()) or any(self.truncations.values())
 
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """The question goes to a seat, and nobody else has one."""
+        """The question goes to a seat, and nobody else has one; to NOBODY when parts end first."""
+        if seat == NOBODY:
+            self._end_parts(view, mask)
+            return
         agent = self.possible_agents[seat]
         if agent != self._asked:
             self.infos[self._asked] = {"action_mask": self._nothing}
@@ -243,6 +248,18 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return 1.0 if seat == self.game.winner else -1.0 / others
 
     # ------------------------------------------------------------------------------------------ seeing
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since it last moved, terminated, truncated and info of the agent to move."""
+        agent = self.agent_selection
+        seen = self._seen if agent == self._asked else self.observe(agent)
+        return (
+            seen if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees now; the mask is all zero but for the agent that the game asks."""
@@ -294,7 +311,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the window and where kernels work."""
-        return {**self.__dict__, "_window": None, "_ask_kernel": None, "_place": ()}
+        return {**self.__dict__, "_window": None, "_ask": None, "_place": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -324,11 +341,22 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     def step(self, action: int | None) -> None:
         """Play the action of the agent to move (`raw_env.step`)."""
-        if self._has_reset and self.env.agents:
+        env = self.env
+        if self._has_reset and env.agents:
             self._has_updated = True
-            self.env.step(action)
+            env.step(action)
         else:
             super().step(action)
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that take part."""
+        return self.env.agents if self._has_reset else self.__getattr__("agents")
+
+    @property
+    def agent_selection(self) -> str:
+        """The agent to move."""
+        return self.env.agent_selection if self._has_reset else self.__getattr__("agent_selection")
 
     def __str__(self) -> str:
         return str(self.env)

@@ -6,13 +6,12 @@ more to hand over than an array and an index.
 
 from risk_env.core import hidden
 from risk_env.core.actions import write_legal
-from risk_env.core.bits import has
 from risk_env.core.chance import mix
 from risk_env.core.goals import place_of
 from risk_env.core.jit import entry_point
 from risk_env.core.observe import encode_count, observe
 from risk_env.core.setup import set_up
-from risk_env.core.step import act, apply, is_chance, play_one_chance, resume, start
+from risk_env.core.step import answer, apply, is_chance, play_one_chance, resume, start
 
 
 @entry_point
@@ -37,12 +36,7 @@ def start_game(games, i, boards, rules, seed):
 @entry_point
 def step_game(games, i, boards, rules, action):
     """Play an action in game `i` and on to the next asked decision; False, and nothing done, if it is not legal."""
-    game = games[i]
-    if action < 0 or action >= rules[0].num_actions or not has(game.legal, action):
-        return False
-    game.decisions += 1
-    act(game, boards[0], rules[0], action)
-    return True
+    return answer(games[i], boards[0], rules[0], action)
 
 
 @entry_point

@@ -3,7 +3,7 @@
 from numpy import int64
 
 from risk_env.core.actions import amount_of, write_legal
-from risk_env.core.bits import nth, size
+from risk_env.core.bits import has, nth, size
 from risk_env.core.cards import pick_card, place_bonus, stop_trading
 from risk_env.core.combat import (
     answer_attack_dice,
@@ -60,6 +60,16 @@ def act(game, board, rules, action):
         if not is_forced(game):
             return
         action = only_action(game)
+
+
+@inlined
+def answer(game, board, rules, action):
+    """`act` on an action that may be any number; False, and nothing done, if it is not legal."""
+    if action < 0 or action >= rules.num_actions or not has(game.legal, action):
+        return False
+    game.decisions += 1
+    act(game, board, rules, action)
+    return True
 
 
 @inlined

@@ -1,12 +1,17 @@
-"""The question put to one seat, in one call: who decides, what it may do and what it sees, as people's arrays."""
+"""One seat's answer and the next seat's question, in one call: who decides, what it may do, what it sees, as arrays."""
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.core.bits import ONE
-from risk_env.core.jit import inlined, vectorized_entry_point
+from risk_env.core.jit import brief_entry_point, inlined
+from risk_env.core.loop import write_bytes
 from risk_env.core.observe import MOST_CODE, observe
+from risk_env.core.step import answer
 from risk_env.core.types import NOBODY
+
+NO_ANSWER = -2  # instead of an action
+ILLEGAL = -2  # instead of a seat
 
 _WHOLE = np.float32(MOST_CODE)
 
@@ -16,13 +21,17 @@ def room(size: int) -> npt.NDArray[np.uint64]:
     return np.zeros(size // 8, np.uint64)
 
 
-@vectorized_entry_point
-def ask(games, i, boards, rules, fallen, room, observation, mask):
-    """Write what the seat to decide in game `i` sees (float32, D) and may do (int8, n); return its number.
+@brief_entry_point
+def ask(games, i, boards, rules, fallen, room, action, observation, mask):
+    """Play an action in game `i`, unless it is NO_ANSWER, and on to the next asked decision; write what the seat to
+    decide there sees (float32, D) and may do (int8, n), and return its number.
 
-    -1 instead when the game is over or not exactly `fallen` seats have fallen.
+    ILLEGAL instead, and nothing done, if the action is not legal; NOBODY when the game is over or not exactly `fallen`
+    seats have fallen.
     """
     game = games[i]
+    if action != NO_ANSWER and not answer(game, boards[0], rules[0], action):
+        return ILLEGAL
     seat = int(game.seat)
     if seat != NOBODY:
         view = room.view(np.int8)
@@ -50,6 +59,8 @@ def write_shares(view, observation):
 
 @inlined
 def write_mask(game, mask):
-    """The legal actions as 0 or 1 each."""
-    for action in range(len(mask)):
+    """The legal actions as 0 or 1 each: eight at a time, then the rest."""
+    rest = len(mask) & ~7
+    write_bytes(game, mask[:rest].view(np.uint64))
+    for action in range(rest, len(mask)):
         mask[action] = np.int8((game.legal[action >> 6] >> np.uint64(action & 63)) & ONE)
