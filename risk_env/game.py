@@ -19,7 +19,7 @@ from risk_env.core import entry
 from risk_env.core.jit import direct
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
-from risk_env.doors.ask import ILLEGAL
+from risk_env.doors.ask import ILLEGAL, lay
 from risk_env.maps import Board, Mission, load_map
 from risk_env.rules import OPTIONS, Rules
 from risk_env.seeds import game_seed, word
@@ -228,10 +228,16 @@ class Game:
             raise self._illegal(action)
         self._actions.append(number)
 
-    def step_by(self, kernel: Callable[..., int], place: tuple[Any, ...], action: Any, view: Any, mask: Any) -> int:
-        """`step`, played by the kernel of a door that writes the next question too (doors/ask.py): what it returns."""
+    def take_desk(self) -> npt.NDArray[Any]:
+        """A new desk for a door's kernel (doors/ask.py): from now on the record lies there, and on no desk before."""
+        desk = lay(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
+        self._games = desk["game"]
+        return desk
+
+    def step_by(self, kernel: Callable[..., int], desk: npt.NDArray[Any], action: Any, view: Any, mask: Any) -> int:
+        """`step`, played at the desk by a kernel that writes the next question too (doors/ask.py): what it returns."""
         number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
-        found = kernel(*place, number, view, mask)
+        found = kernel(desk, number, view, mask)
         if found == ILLEGAL:
             raise self._illegal(action)
         self._actions.append(number)

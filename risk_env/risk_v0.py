@@ -19,10 +19,9 @@ from gymnasium import spaces
 from numpy import empty
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from risk_env.core.jit import direct
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import NOBODY
-from risk_env.doors.ask import NO_ANSWER, ask, room
+from risk_env.doors.ask import NO_ANSWER, ask_kernel
 from risk_env.game import Game, observation_size
 from risk_env.maps import Board, load_map
 from risk_env.rules import Rules
@@ -92,6 +91,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._is_shown = render_mode == "human"
         self._window: Any = None
         self._ask: Any = None  # the kernel
+        self._desk: Any = None  # where it finds the game
         self._next_frame = 0.0
         self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all who are not asked
         self._nothing.flags.writeable = False
@@ -157,7 +157,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _sit_down(self, game: Game) -> None:
         """All who live take part, and the first of them is asked."""
         self._game = game
-        self._look_at(game)
+        self._lay(game)
         self.agents = [agent for agent, lives in zip(self.possible_agents, game.alive, strict=True) if lives]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -168,15 +168,11 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._ending = False
         self._asked = self.agent_selection = self.possible_agents[game.seat]
         view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-        self._put(self._ask(*self._place, NO_ANSWER, view, mask), view, mask)
+        self._put(self._ask(self._desk, NO_ANSWER, view, mask), view, mask)
 
-    def _look_at(self, game: Game) -> None:
-        """Where the kernel `ask` finds the game, how many have fallen by now, its room to work (never handed out)."""
-        fallen, table = int(np.count_nonzero(~game.alive)), game.tables
-        self._place = (game.records, 0, table.board, table.rules, fallen, room(self._size))
-        if self._ask is None:
-            sheets = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-            self._ask = direct(ask, *self._place, NO_ANSWER, *sheets)
+    def _lay(self, game: Game) -> None:
+        """Lay the game where the kernel finds it."""
+        self._desk, self._ask = game.take_desk(), ask_kernel(game.tables.sizes)
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -189,7 +185,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._step_of_the_dead(action)
         else:
             view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-            seat = self._game.step_by(self._ask, self._place, action, view, mask)  # type: ignore[union-attr]
+            seat = self._game.step_by(self._ask, self._desk, action, view, mask)  # type: ignore[union-attr]
             self._put(seat, view, mask)
         if self._is_shown:
             self.render()
@@ -220,7 +216,6 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _end_parts(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """The part of those who have fallen ends, with the game everybody's (DESIGN, Rewards)."""
         game = self.game
-        self._look_at(game)
         if game.is_over:
             self._asked = None
         else:
@@ -311,12 +306,12 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the window and where kernels work."""
-        return {**self.__dict__, "_window": None, "_ask": None, "_place": ()}
+        return {**self.__dict__, "_window": None, "_ask": None, "_desk": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._game is not None:
-            self._look_at(self._game)
+            self._lay(self._game)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:
         memo[id(self.board)], memo[id(self.rules)] = self.board, self.rules

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 import pettingzoo
 import pytest
@@ -443,6 +444,28 @@ def test_calls_in_the_wrong_order() -> None:
         env.observe("player_9")
 
 
+def test_what_the_wrapper_tells_only_after_reset() -> None:
+    env = risk_v0.env()
+    for name in ("agents", "agent_selection", "num_agents", "rewards", "infos"):
+        with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
+            getattr(env, name)
+    env.reset(seed=0)
+    raw = env.unwrapped
+    assert env.agents is raw.agents
+    assert env.agent_selection == raw.agent_selection == "player_0"
+    assert (env.num_agents, env.max_num_agents) == (3, 3)
+
+
+@pytest.mark.parametrize("make", [risk_v0.env, risk_v0.raw_env], ids=["env", "raw_env"])
+def test_last_without_the_observation(make: Callable[..., Any]) -> None:
+    env = make(board="tiny", attack="blitz")
+    env.reset(seed=0, options={"position": last_stand()})
+    assert env.last(observe=False) == (None, *env.last()[1:])
+    env.step(number(env, "attack Ember > Flint"))
+    assert env.last(False) == (None, *env.last()[1:])
+    assert env.last(False)[2]
+
+
 # ------------------------------------------------------------------------------------------ seeds and positions
 
 
@@ -609,6 +632,32 @@ def test_a_copy_goes_on_by_itself(make: Callable[..., Any], twin: Callable[[Any]
     for ended in (env, other):
         ended.reset()
     assert env.unwrapped.game == other.unwrapped.game
+
+
+def test_a_game_kept_is_not_the_next_episode() -> None:
+    env = risk_v0.env(setup="random")
+    env.reset(seed=1)
+    env.step(int(np.flatnonzero(env.last()[0]["action_mask"])[0]))
+    kept = env.unwrapped.game
+    before = kept.to_bytes()
+    env.reset()
+    env.step(int(np.flatnonzero(env.last()[0]["action_mask"])[0]))
+    assert kept.to_bytes() == before
+    assert kept != env.unwrapped.game
+
+
+def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
+    env, game = risk_v0.raw_env(setup="random"), Game(Rules.preset("classic", max_rounds=100, setup="random"), seed=1)
+    env.reset(seed=1)
+    action = int(game.legal_actions()[0])
+    env.step(action)
+    game.step(action)
+    assert numba.typeof(env.game.records) == numba.typeof(game.records)
+    for twin in (env.game.copy(), pickle.loads(pickle.dumps(env.game)), Game.from_bytes(env.game.to_bytes())):
+        assert twin == env.game == game
+        twin.step(int(twin.legal_actions()[0]))
+        assert env.game == game
+        assert env.game.actions == (action,)
 
 
 def test_a_copy_of_the_dead_waiting() -> None:

@@ -1,14 +1,22 @@
-"""One seat's answer and the next seat's question, in one call: who decides, what it may do, what it sees, as arrays."""
+"""One seat's answer and the next seat's question, in one call: who decides, what it may do, what it sees, as arrays.
+
+All that a kernel needs of one game lies on a *desk*, an array of one record: to hand an array over takes longer than to
+play an action.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.core.bits import ONE
-from risk_env.core.jit import brief_entry_point, inlined
+from risk_env.core.jit import brief_entry_point, direct, inlined
 from risk_env.core.loop import write_bytes
-from risk_env.core.observe import MOST_CODE, observe
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.step import answer
-from risk_env.core.types import NOBODY
+from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rules_dtype
 
 NO_ANSWER = -2  # instead of an action
 ILLEGAL = -2  # instead of a seat
@@ -16,29 +24,58 @@ ILLEGAL = -2  # instead of a seat
 _WHOLE = np.float32(MOST_CODE)
 
 
-def room(size: int) -> npt.NDArray[np.uint64]:
-    """Room for `ask` to work in, for views of `size` columns (uint64)."""
-    return np.zeros(size // 8, np.uint64)
+@cache
+def desk_dtype(sizes: SizeClass) -> np.dtype[Any]:
+    """What lies on a desk: one game, its map and rules, and room to work."""
+    most_columns = TERRITORY_WIDTH * sizes.territories + num_globals(sizes.continents)
+    fields: list[Any] = [
+        ("room", np.uint64, (most_columns // 8,)),  # for the int8 codes of a view
+        ("fallen", np.int64),  # how many seats had been eliminated when the last question was put
+        ("game", game_dtype(sizes)),
+        ("rules", rules_dtype(sizes)),
+        ("board", board_dtype(sizes)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def lay(
+    games: npt.NDArray[Any], rules: npt.NDArray[Any], board: npt.NDArray[Any], sizes: SizeClass
+) -> npt.NDArray[Any]:
+    """A desk with copies of a game, its rules and its map (arrays of one record)."""
+    desk = np.zeros(1, desk_dtype(sizes))
+    desk["game"], desk["rules"], desk["board"] = games, rules, board
+    desk["fallen"] = np.count_nonzero(games["death"])
+    return desk
+
+
+@cache
+def ask_kernel(sizes: SizeClass) -> Callable[..., int]:
+    """`ask` for the desks of a size class."""
+    sheets = np.zeros(0, np.float32), np.zeros(0, np.int8)
+    return direct(ask, np.zeros(1, desk_dtype(sizes)), NO_ANSWER, *sheets)
 
 
 @brief_entry_point
-def ask(games, i, boards, rules, fallen, room, action, observation, mask):
-    """Play an action in game `i`, unless it is NO_ANSWER, and on to the next asked decision; write what the seat to
-    decide there sees (float32, D) and may do (int8, n), and return its number.
+def ask(desks, action, observation, mask):
+    """Play an action, unless it is NO_ANSWER, and on to the next asked decision; write what the seat to decide there
+    sees (float32, D) and may do (int8, n), and return its number.
 
-    ILLEGAL instead, and nothing done, if the action is not legal; NOBODY when the game is over or not exactly `fallen`
-    seats have fallen.
+    ILLEGAL instead, and nothing done, if the action is not legal; NOBODY when the game is over or seats have fallen.
     """
-    game = games[i]
-    if action != NO_ANSWER and not answer(game, boards[0], rules[0], action):
+    desk = desks[0]
+    game, board, rules = desk.game, desk.board, desk.rules
+    if action != NO_ANSWER and not answer(game, board, rules, action):
         return ILLEGAL
     seat = int(game.seat)
     if seat != NOBODY:
-        view = room.view(np.int8)
-        observe(game, boards[0], rules[0], seat, room, view)
+        words = desk.room[: len(observation) >> 3]
+        view = words.view(np.int8)
+        observe(game, board, rules, seat, words, view)
         write_shares(view, observation)
         write_mask(game, mask)
-    return seat if count_fallen(game) == fallen else NOBODY
+    fallen = desk.fallen
+    desk.fallen = count_fallen(game)
+    return seat if desk.fallen == fallen else NOBODY
 
 
 @inlined
