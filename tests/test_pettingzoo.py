@@ -646,6 +646,7 @@ def test_a_game_kept_is_not_the_next_episode() -> None:
     assert kept != env.unwrapped.game
 
 
+@pytest.mark.modes
 def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
     env, game = risk_v0.raw_env(setup="random"), Game(Rules.preset("classic", max_rounds=100, setup="random"), seed=1)
     env.reset(seed=1)
@@ -653,6 +654,8 @@ def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
     env.step(action)
     game.step(action)
     assert numba.typeof(env.game.records) == numba.typeof(game.records)
+    assert (env.last()[0]["observation"] == game.observe(game.seat)).all()
+    assert (env.last()[0]["action_mask"] == game.action_mask()).all()
     for twin in (env.game.copy(), pickle.loads(pickle.dumps(env.game)), Game.from_bytes(env.game.to_bytes())):
         assert twin == env.game == game
         twin.step(int(twin.legal_actions()[0]))
