@@ -29,7 +29,8 @@ class GameBatch:
     """`num_games` games (lanes) in step.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... whatever the batch's size or threads. All that
-    `reset` and `step` return are buffers of the batch, lent until the next step: copy what you keep.
+    `reset` and `step` return are buffers of the batch, lent until the next step: copy what you keep. Observations
+    are read-only, since a step writes only what it changes.
     """
 
     def __init__(
@@ -80,10 +81,13 @@ class GameBatch:
         self.game_over = np.zeros(N, np.bool_)  # (N,) whether the game is over (with `autoreset`: by the last step)
         self.final_placement = np.zeros((N, P), np.int64)  # (N, P) places, where game_over
         self.final_rounds = np.zeros(N, np.int64)  # (N,) rounds, where game_over
-        self.observation = self._shaped(self._view)
+        lent = self._view.view()
+        lent.flags.writeable = False
+        self.observation = self._shaped(lent)
         self.final_observation = self._shaped(self._final_view)  # (N, P, ...) every seat's last view, where game_over
         self.action_mask = self._mask_seen()
-        self._questions = (self._mask_kind, self._mask, self._view.view(np.uint64), self._view, self.seat)
+        views = (self.tables.new_shown(N), self._view.view(np.uint64), self._view)
+        self._questions = (self._mask_kind, self._mask, *views, self.seat)
 
     @property
     def games(self) -> np.recarray[Any, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
-from risk_env.core.jit import entry_point
+from risk_env.core.jit import JIT_DISABLED, entry_point
 from risk_env.core.types import Phase
 from risk_env.opponents import CompiledBot, play
 
@@ -189,3 +189,49 @@ def test_a_lane_can_be_looked_at() -> None:
     assert game.record.tobytes() == Game(TINY, "tiny", seed=8, lane=1).record.tobytes()
     game.step(int(game.legal_actions()[0]))
     assert game.record.tobytes() != batch.records[1].tobytes()
+
+
+def assert_written_anew(batch: GameBatch) -> None:
+    """Every lent view equals one that is written from nothing."""
+    for lane in np.flatnonzero(batch.seat >= 0):
+        assert (batch.observation[lane] == batch.game(lane).observe_codes(int(batch.seat[lane]))).all()
+
+
+def shake(records: np.ndarray, earlier: np.ndarray, players: int, step: int) -> None:
+    """Other games in the lanes, all at once: earlier ones, those of other lanes; and other seats that look."""
+    chance = np.random.default_rng(step)
+    records[:] = np.concatenate([records, earlier])[chance.integers(2 * len(records), size=len(records))]
+    looks = (records["seat"] >= 0) & (chance.random(len(records)) < 0.5)
+    records["seat"][looks] = chance.integers(players, size=looks.sum())
+
+
+@pytest.mark.modes
+@pytest.mark.parametrize("preset", presets())
+def test_a_lent_view_is_as_if_written_anew(preset: str) -> None:
+    """Whoever looked before and however the game came to be as it is: played on, begun, loaded, another lane's."""
+    batch = GameBatch(Rules.preset(preset, max_rounds=6), "classic", 6, seed=4)
+    _, mask, _ = batch.reset()
+    earlier = batch.records.copy()
+    for step in range(30 if JIT_DISABLED else 1500):
+        batch.step(legal_choice(mask, step))
+        assert_written_anew(batch)
+        if step % 3 == 0:
+            now = batch.records.copy()
+            shake(batch.records, earlier, batch.num_players, step)
+            batch.ask(np.arange(step % 2, 6))
+            batch.seat[: step % 2] = batch.records["seat"][: step % 2] = -1
+            assert_written_anew(batch)
+            batch.records[:] = now
+            batch.ask(np.arange(6))
+            assert_written_anew(batch)
+        if step % 70 == 0:
+            earlier = batch.records.copy()
+    batch.reset(seed=5)
+    assert_written_anew(batch)
+
+
+def test_an_observation_is_read_only() -> None:
+    flat, structured = (GameBatch(TINY, "tiny", 2, observation=kind) for kind in ("flat", "structured"))
+    for view in (flat.reset()[0], *structured.reset()[0].values()):
+        with pytest.raises(ValueError, match="read-only"):
+            view[0] = 0

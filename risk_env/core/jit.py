@@ -144,14 +144,23 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wra
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}  # compiled faster
 
 
+def _options(function: Callable[..., Any]) -> dict[str, Any]:
+    """What all compiled functions have in common; the core makes no arrays, so it does not count who holds one.
+
+    A count is a locked instruction, and every row of an array that is handed on is counted twice.
+    """
+    is_core = function.__module__.startswith(f"{__package__}.")
+    return {**_OPTIONS, "_nrt": not is_core}
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a helper of the core: inlined into what calls it only if the compiler thinks it pays."""
-    return numba.njit(**_OPTIONS, **_INTERNAL)(function)
+    return numba.njit(**_options(function), **_INTERNAL)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small helper that is always inlined: arrays handed to it cost nothing (an array is seven words)."""
-    return numba.njit(**_OPTIONS, **_INTERNAL, forceinline=True)(function)
+    return numba.njit(**_options(function), **_INTERNAL, forceinline=True)(function)
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
@@ -173,9 +182,9 @@ def _kept(function: Callable[..., Any], compiler: type[CompilerBase], **options:
     folder = Path(sys.modules[function.__module__].__file__ or __file__).parent
     directory = cache_directory(folder, function.__module__)
     if directory is None:
-        return numba.njit(**_OPTIONS | options, pipeline_class=compiler)(function)
+        return numba.njit(**_options(function) | options, pipeline_class=compiler)(function)
     with _numba_setting("CACHE_DIR", directory):
-        return numba.njit(**_OPTIONS | options, pipeline_class=compiler, cache=True)(function)
+        return numba.njit(**_options(function) | options, pipeline_class=compiler, cache=True)(function)
 
 
 def direct(entry: Any, *arguments: Any) -> Callable[..., Any]:

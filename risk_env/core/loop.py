@@ -11,6 +11,7 @@ from risk_env.core.goals import place_of
 from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.observe import observe
 from risk_env.core.position import is_alive
+from risk_env.core.refresh import refresh
 from risk_env.core.step import act, start
 from risk_env.core.types import NOBODY, Phase
 
@@ -55,7 +56,7 @@ def start_lanes(games, boards, rules, lanes, seeds):
 @entry_point
 def step_lanes(
     games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
-    asks, mask_kind, masks, words, views, seats,
+    asks, mask_kind, masks, shown, words, views, seats,
 ):  # fmt: skip
     """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
     bool (N, P), and whether the game is over, bool (N,). With `asks` write the next question at once
@@ -77,7 +78,8 @@ def step_lanes(
         if over[lane] != was_over or dead_seats(game, rules[0]) != dead:
             pay(game, boards[0], rules[0], dead, reward_kind, rewards[lane], terminated[lane], truncated[lane])
         if asks:
-            seats[lane] = write_question(game, boards[0], rules[0], mask_kind, masks[lane], words[lane], views[lane])
+            buffers = (masks[lane], shown[lane], words[lane], views[lane])
+            seats[lane] = write_question(game, boards[0], rules[0], mask_kind, *buffers)
 
 
 @inlined
@@ -126,16 +128,20 @@ def write_final(games, boards, rules, lanes, words, views, placements, rounds):
 
 
 @entry_point
-def write_questions(games, boards, rules, lanes, mask_kind, masks, words, views, seats):
-    """For the seat to decide in each lane: its number (int64), its mask (uint64 words) and its view (int8)."""
+def write_questions(games, boards, rules, lanes, mask_kind, masks, shown, words, views, seats):
+    """For the seat to decide in each lane: its number (int64), its mask (uint64 words) and its view (int8).
+
+    `shown` tells of the views as they stand (`core.refresh`).
+    """
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
-        seats[lane] = write_question(game, boards[0], rules[0], mask_kind, masks[lane], words[lane], views[lane])
+        buffers = (masks[lane], shown[lane], words[lane], views[lane])
+        seats[lane] = write_question(game, boards[0], rules[0], mask_kind, *buffers)
 
 
 @kernel
-def write_question(game, board, rules, mask_kind, mask, words, view):
+def write_question(game, board, rules, mask_kind, mask, shown, words, view):
     """The seat to decide in one game, having written its mask and its view."""
     seat = int(game.seat)
     if mask_kind == BIT_MASK:
@@ -143,7 +149,7 @@ def write_question(game, board, rules, mask_kind, mask, words, view):
     elif mask_kind == BYTE_MASK:
         write_bytes(game, mask)
     if len(view) > 0 and seat != NOBODY:
-        observe(game, board, rules, seat, words, view)
+        refresh(game, board, rules, seat, shown, words, view)
     return seat
 
 
@@ -157,8 +163,13 @@ def write_bits(game, mask):
 @inlined
 def write_bytes(game, mask):
     """The legal actions as bytes 0 or 1, eight to a word."""
-    for w in range(len(mask)):
-        mask[w] = _EIGHT_BYTES[(game.legal[w >> 3] >> np.uint64(8 * (w & 7))) & _BYTE]
+    full = len(mask) >> 3
+    for w in range(full):
+        legal = game.legal[w]
+        for k in range(8):
+            mask[8 * w + k] = _EIGHT_BYTES[(legal >> np.uint64(8 * k)) & _BYTE]
+    for w in range(8 * full, len(mask)):
+        mask[w] = _EIGHT_BYTES[(game.legal[full] >> np.uint64(8 * (w & 7))) & _BYTE]
 
 
 @entry_point

@@ -170,12 +170,22 @@ def seen_from(rules, seat, other):
 @kernel
 def observe(game, board, rules, seat, words, view):
     """Write what `seat` may see: `view` int8 (D,) of zeros or of an earlier view, `words` the same memory as uint64."""
+    observe_all_but_armies(game, board, rules, seat, words, view)
+    first = TERRITORY_WIDTH * int(board.num_territories)
+    for army in range(rules.num_armies):
+        observe_army(game, rules, seat, army, total_troops(game, army), view[first:])
+
+
+@kernel
+def observe_all_but_armies(game, board, rules, seat, words, view):
+    """All of a view but the troops of each army on the whole board, which are left zero."""
     observe_territories(game, board, rules, seat, words)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for w in range(first // 8, len(words)):
         words[w] = ZERO
     observe_marks(game, board, rules, seat, view)
-    observe_players(game, board, rules, seat, view[first:])
+    observe_seats(game, rules, seat, view[first:])
+    observe_holdings(game, board, rules, seat, view[first:])
     observe_turn(game, board, rules, seat, view[first:])
     if rules.deck == Deck.STAR:
         observe_objectives(game, rules, seat, view[first:])
@@ -206,6 +216,12 @@ def column_shifts(rules, seat):
 
 
 @inlined
+def column_of(rules, seat, owner):
+    """The column in which an owner's troops stand; any for nobody, who has none."""
+    return NEUTRAL_COLUMN if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
+
+
+@inlined
 def mark(view, territory, column, value):
     view[TERRITORY_WIDTH * territory + column] = value
 
@@ -228,8 +244,7 @@ def observe_marks(game, board, rules, seat, view):
     for w in range(len(game.hand[seat])):
         mark_all(view, w << 6, game.discard[w], DISCARDED_COLUMN, 1)
         mark_all(view, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
-        others = (game.shown[w] | game.picked[w]) & ~game.hand[seat, w] & ~game.discard[w]
-        mark_all(view, w << 6, others, KNOWN_CARD_COLUMN, 1)
+        mark_all(view, w << 6, known_cards(game, seat, w), KNOWN_CARD_COLUMN, 1)
         mark_all(view, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
     if rules.deck == Deck.STAR:
         observe_star_marks(game, rules, seat, view)
@@ -238,6 +253,12 @@ def observe_marks(game, board, rules, seat, view):
             known = game.headquarters_open or other == seat
             if known and game.headquarters[other] != NOWHERE:
                 mark(view, int(game.headquarters[other]), SEAT_OF_COLUMN, 1 + seen_from(rules, seat, other))
+
+
+@inlined
+def known_cards(game, seat, w):
+    """Word w of the cards known to be in another hand."""
+    return (game.shown[w] | game.picked[w]) & ~game.hand[seat, w] & ~game.discard[w]
 
 
 @kernel
@@ -257,24 +278,39 @@ def observe_star_marks(game, rules, seat, view):
 
 
 @kernel
-def observe_players(game, board, rules, seat, view):
-    """What is public of every player, and who holds the continents."""
+def observe_seats(game, rules, seat, view):
+    """Who lives, with how many cards, and what set-up troops are left."""
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
         if is_alive(game, other):
             view[ALIVE + k] = 1
-            view[TERRITORIES + k] = encode_count(num_territories(game, other))
-            view[TROOPS + k] = encode_count(total_troops(game, other))
-            view[INCOME + k] = encode_count(troops_due(game, board, rules, other))
             view[CARDS + k] = encode_count(hand_size(game, other))
             view[TO_PLACE + k] = encode_count(int(game.to_place[other]))
     if rules.neutral:
-        neutral = int(rules.num_players)
-        view[NEUTRAL] = encode_count(num_territories(game, neutral))
-        view[NEUTRAL + 1] = encode_count(total_troops(game, neutral))
-        view[NEUTRAL + 2] = encode_count(int(game.to_place[neutral]))
+        view[NEUTRAL + 2] = encode_count(int(game.to_place[rules.num_players]))
+
+
+@kernel
+def observe_holdings(game, board, rules, seat, view):
+    """What follows from who holds which territory: how many each has, what they bring, and the continents."""
+    for other in range(rules.num_players):
+        k = seen_from(rules, seat, other)
+        if is_alive(game, other):
+            view[TERRITORIES + k] = encode_count(num_territories(game, other))
+            view[INCOME + k] = encode_count(troops_due(game, board, rules, other))
+    if rules.neutral:
+        view[NEUTRAL] = encode_count(num_territories(game, int(rules.num_players)))
     for continent in range(board.num_continents):
         observe_continent(game, board, rules, seat, view, continent)
+
+
+@inlined
+def observe_army(game, rules, seat, army, troops, view):
+    """The troops of one army on the whole board."""
+    if army == rules.num_players:
+        view[NEUTRAL + 1] = encode_count(troops)
+    elif is_alive(game, army):
+        view[TROOPS + seen_from(rules, seat, army)] = encode_count(troops)
 
 
 @kernel

@@ -1,8 +1,9 @@
-"""The words of the rules as numbers, and the layouts of the three records that kernels read and write.
+"""The words of the rules as numbers, and the layouts of the records that kernels read and write.
 
-`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options; each exists once a
-*size class*, so that all presets, options and player counts of a class run the same compiled code. No field has the
-name of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off such a name would find the attribute.
+`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options, `shown_dtype` what one
+view shows; each exists once a *size class*, so that all presets, options and player counts of a class run the same
+compiled code. No field has the name of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off such a
+name would find the attribute.
 """
 
 from enum import IntEnum
@@ -309,6 +310,31 @@ def _course_fields(AW: int) -> list[Any]:
         ("move_begun", np.bool_),  # an amount of this fortify move was moved
         ("headquarters_open", np.bool_),  # all have picked: headquarters are public
     ]
+
+
+@cache
+def shown_dtype(sizes: SizeClass) -> np.dtype[Any]:
+    """The facts that a lane's view was written from (`core.refresh`), by their names in the game."""
+    T, TW = sizes.territories, sizes.words
+    return _packed(
+        [
+            ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW)
+            ("hand", np.uint64, (TW,)),  # (TW,) of the seat that looks
+            ("discard", np.uint64, (TW,)),  # (TW,)
+            ("picked", np.uint64, (TW,)),  # (TW,)
+            ("rerolled_cards", np.uint64, (TW,)),  # (TW,) the game's `shown`
+            ("army_troops", np.int64, (MAX_OWNERS,)),  # (7,) troops of each owner on the whole board
+            ("troops", np.int32, (T,)),  # (T,)
+            ("source", np.int16),
+            ("target", np.int16),
+            ("owner", np.int8, (T,)),  # (T,)
+            ("death", np.int8, (MAX_SEATS,)),  # (6,)
+            ("mission", np.int8),  # of the seat that looks
+            ("seat", np.int8),  # that looks; NOBODY: the view is not written yet
+            ("moved", np.bool_),  # troops or holders are others than those of the view before
+            ("taken", np.bool_),  # holders are
+        ]
+    )
 
 
 @cache

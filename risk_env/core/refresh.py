@@ -1,0 +1,188 @@
+"""A lane's view brought up to date: what has not changed since it was written is left as it stands.
+
+One decision changes little of what a seat sees, and a batch keeps its views. `shown` (`core.types.shown_dtype`) holds
+the facts that a view was written from. They are compared with the game as it is, however it came to be so: played on,
+begun anew, loaded or changed from outside. All that is asked of the view is that nobody else has written into it.
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_env.core.bits import ONE, ZERO, add, has, lowest, remove
+from risk_env.core.jit import inlined, kernel
+from risk_env.core.observe import (
+    DISCARDED_COLUMN,
+    KNOWN_CARD_COLUMN,
+    MOVABLE,
+    OTHER_FACES,
+    OWN_CARD_COLUMN,
+    PHASE,
+    SOURCE_COLUMN,
+    TARGET_COLUMN,
+    TERRITORIES,
+    TERRITORY_WIDTH,
+    WORDS_A_TERRITORY,
+    column_of,
+    encode_count,
+    mark,
+    observe_all_but_armies,
+    observe_army,
+    observe_holdings,
+    observe_seats,
+    observe_turn,
+)
+from risk_env.core.position import owner_of, troops_on
+from risk_env.core.types import FREE, NOWHERE, Deck, Victory
+
+_WORD = 8  # columns
+_FEW = 4  # territories; the records' arrays of them are padded to more
+
+
+@kernel
+def refresh(game, board, rules, seat, shown, words, view):
+    """Write what `seat` may see, as `observe` does, over the view that `shown` tells of; `shown` tells of it then."""
+    again = looks_again(game, rules, seat, shown)
+    first = TERRITORY_WIDTH * int64(board.num_territories)
+    refresh_territories(game, board, rules, seat, shown, words)
+    if again:
+        refresh_cards(game, seat, shown, view)
+        refresh_move(game, shown, view)
+        refresh_globals(game, board, rules, seat, shown, words[first // _WORD :], view[first:])
+    else:
+        observe_all_but_armies(game, board, rules, seat, words, view)
+        remember(game, rules, seat, shown)
+    if shown.moved or not again:
+        for army in range(rules.num_armies):
+            observe_army(game, rules, seat, army, int64(shown.army_troops[army]), view[first:])
+
+
+@inlined
+def looks_again(game, rules, seat, shown):
+    """Whether the same seat looks at the same players, in a game whose marks are those of cards and moves alone."""
+    if shown.seat != seat or rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
+        return False
+    same = game.mission[seat] == shown.mission
+    for other in range(rules.num_players):
+        same &= game.death[other] == shown.death[other]
+    return same
+
+
+@kernel
+def remember(game, rules, seat, shown):
+    """Note the facts that a view was written from, but for the territories'."""
+    shown.seat = seat
+    shown.mission = game.mission[seat]
+    shown.source = game.source
+    shown.target = game.target
+    for other in range(rules.num_players):
+        shown.death[other] = game.death[other]
+    for w in range(len(game.strong)):
+        remember_cards(game, seat, shown, w)
+
+
+@inlined
+def remember_cards(game, seat, shown, w):
+    shown.hand[w] = game.hand[seat, w]
+    shown.discard[w] = game.discard[w]
+    shown.picked[w] = game.picked[w]
+    shown.rerolled_cards[w] = game.shown[w]
+
+
+@kernel
+def refresh_territories(game, board, rules, seat, shown, words):
+    """The troops where they or their holder have changed, in the columns of `seat`; note whether any have."""
+    shown.moved = False
+    shown.taken = False
+    for w in range(len(game.strong)):
+        changed = ZERO
+        for army in range(rules.num_armies):
+            changed |= game.owned[army, w] ^ shown.owned[army, w]
+        shown.taken |= changed != ZERO
+        while changed != ZERO:
+            refresh_territory(game, rules, seat, shown, words, (w << 6) + lowest(changed))
+            changed &= changed - ONE
+    for first in range(0, int64(board.num_territories), _FEW):
+        if few_differ(game, shown, first):
+            for territory in range(first, first + _FEW):
+                if game.troops[territory] != shown.troops[territory]:
+                    refresh_territory(game, rules, seat, shown, words, territory)
+
+
+@inlined
+def few_differ(game, shown, first):
+    """Whether the troops of any of a few territories have changed: one question for all, as hardly any have."""
+    changed = 0
+    for territory in range(first, first + _FEW):
+        changed |= troops_on(game, territory) ^ troops_on(shown, territory)
+    return changed != 0
+
+
+@kernel
+def refresh_territory(game, rules, seat, shown, words, territory):
+    """The troops of one territory, and of the armies that they leave and join; a mark in the word is lost."""
+    before, owner, troops = owner_of(shown, territory), owner_of(game, territory), troops_on(game, territory)
+    if before != FREE:
+        shown.army_troops[before] -= troops_on(shown, territory)
+        remove(shown.owned[before], territory)
+    if owner != FREE:
+        shown.army_troops[owner] += troops
+        add(shown.owned[owner], territory)
+    shown.owner[territory] = owner
+    shown.troops[territory] = troops
+    shown.moved = True
+    code = np.uint64(encode_count(troops))
+    words[WORDS_A_TERRITORY * territory] = code << np.uint64(8 * column_of(rules, seat, owner))
+
+
+@kernel
+def refresh_cards(game, seat, shown, view):
+    """The columns of the cards of which something has changed."""
+    for w in range(len(game.strong)):
+        changed = (game.hand[seat, w] ^ shown.hand[w]) | (game.discard[w] ^ shown.discard[w])
+        changed |= (game.picked[w] ^ shown.picked[w]) | (game.shown[w] ^ shown.rerolled_cards[w])
+        if changed != ZERO:
+            remember_cards(game, seat, shown, w)
+        while changed != ZERO:
+            refresh_card(shown, view, (w << 6) + lowest(changed))
+            changed &= changed - ONE
+
+
+@inlined
+def refresh_card(shown, view, card):
+    """The columns of one territory's card."""
+    own, picked, discarded = has(shown.hand, card), has(shown.picked, card), has(shown.discard, card)
+    known = (picked or has(shown.rerolled_cards, card)) and not own and not discarded
+    mark(view, card, OWN_CARD_COLUMN, (2 if picked else 1) if own else 0)
+    mark(view, card, KNOWN_CARD_COLUMN, 1 if known else 0)
+    mark(view, card, DISCARDED_COLUMN, 1 if discarded else 0)
+
+
+@inlined
+def refresh_move(game, shown, view):
+    """From where to where the move at hand goes, and no longer the last one."""
+    if shown.source != NOWHERE:
+        mark(view, int64(shown.source), SOURCE_COLUMN, 0)
+    if shown.target != NOWHERE:
+        mark(view, int64(shown.target), TARGET_COLUMN, 0)
+    if game.source != NOWHERE:
+        mark(view, int64(game.source), SOURCE_COLUMN, 1)
+    if game.target != NOWHERE:
+        mark(view, int64(game.target), TARGET_COLUMN, 1)
+    shown.source = game.source
+    shown.target = game.target
+
+
+@kernel
+def refresh_globals(game, board, rules, seat, shown, words, view):
+    """The globals but for the armies' troops: holdings where they have changed, the players and the turn in any case.
+
+    Emptied are the words of the columns up to the living seats, and those with what only some phases tell.
+    """
+    for w in range(PHASE // _WORD, TERRITORIES // _WORD):
+        words[w] = ZERO
+    for w in range(MOVABLE // _WORD, OTHER_FACES // _WORD + 1):
+        words[w] = ZERO
+    if shown.taken:
+        observe_holdings(game, board, rules, seat, view)
+    observe_seats(game, rules, seat, view)
+    observe_turn(game, board, rules, seat, view)
