@@ -28,7 +28,8 @@ from risk_env.rules import Rules
 from risk_env.seeds import bot_seed, game_seed, word
 
 PROGRAM = "cmd:"
-SPECS = "file.py:Class, best.zip, policy.npz, search:policy.npz, 'cmd:program'"  # what `make` takes besides names
+# What `make` takes besides names
+SPECS = "file.py:Class, best.zip, policy.npz, value.npz, search:policy.npz, 'cmd:program'"
 POLICY_FILES = (".npz", ".zip")
 SEARCH = "search:"  # before a policy file: the policy with search
 _BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does
@@ -198,12 +199,12 @@ def make(spec: str | CompiledBot | Agent) -> Agent:
 
 
 def load(spec: str) -> Any:
-    """What a name, `file.py:Class`, `policy.npz`, `search:policy.npz` or `best.zip` stands for.
+    """What a name, `file.py:Class`, `policy.npz`, `value.npz`, `search:policy.npz` or `best.zip` stands for.
 
     That is a `CompiledBot`, or what makes an agent.
     """
     if spec.endswith(".npz"):
-        return _policy_bot(spec)
+        return _trained_bot(spec)
     if spec.endswith(".zip"):
         from agents.sb3_policy import load_zip
 
@@ -218,12 +219,14 @@ def load(spec: str) -> Any:
     return found
 
 
-def _policy_bot(spec: str) -> CompiledBot:
-    """The bot of a policy file, with search or without."""
-    from agents.policy import load_bot
-    from agents.policy_search import search_bot
+def _trained_bot(spec: str) -> CompiledBot:
+    """The bot of a trainer's file: of a policy with search or without, or the beam of a value."""
+    from agents import policy, policy_search, trained, value_beam
 
-    return search_bot(spec.removeprefix(SEARCH)) if spec.startswith(SEARCH) else load_bot(spec)
+    if spec.startswith(SEARCH):
+        return policy_search.search_bot(spec.removeprefix(SEARCH))
+    is_value = trained.kind_in(trained.facts_of(spec)) == trained.VALUE
+    return value_beam.load_bot(spec) if is_value else policy.load_bot(spec)
 
 
 def _module_of(path: Path) -> ModuleType:

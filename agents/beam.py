@@ -18,6 +18,7 @@ from agents.board_sense import (
     rare_answer,
     troops_of,
 )
+from agents.learned_value import WORKSPACE as LEARNED_WORKSPACE
 from agents.moves import MOVE_TARGET, MOVE_WORDS, fortify_amount, fortify_from
 from agents.outlook import WEIGHTS, WORKSPACE
 from agents.turn_search import (
@@ -39,7 +40,7 @@ from agents.turn_search import (
     add_root,
     search_turn,
 )
-from risk_env.core.jit import entry_point, kernel
+from risk_env.core.jit import entry_point, kernel, vectorized_entry_point
 from risk_env.core.movement import movable
 from risk_env.core.position import add_troops, room
 from risk_env.core.types import Phase
@@ -59,16 +60,27 @@ MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 @entry_point
 def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
     """Answer in each of the lanes by the weights of its row: float64 (N or 1, NUM_WEIGHTS)."""
+    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
+
+
+@vectorized_entry_point
+def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weights, width):
+    """Answer in each of the lanes by a learned value: float32 (1, n) of `agents.learned_value.packed`."""
+    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(LEARNED_WORKSPACE, np.float32), width)
+
+
+@kernel
+def choose_lanes(games, boards, rules, lanes, memory, actions, weights, work, width):
+    """Answer in each of the lanes by the weights of its row; `width` positions are kept at each depth."""
     nodes = np.empty(NUM_SLOTS, games.dtype)
     facts = np.empty((NUM_SLOTS, NUM_FACTS))
     paths = np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
-    work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         lane = lanes[k]
         game, seat = games[lane], int64(games[lane].seat)
         own = weights[lane % len(weights)]
         actions[lane] = answer(
-            game, boards[0], rules[0], seat, memory[lane, seat], nodes, facts, paths, WIDTH, DEPTH, own, work
+            game, boards[0], rules[0], seat, memory[lane, seat], nodes, facts, paths, width, DEPTH, own, work
         )
 
 

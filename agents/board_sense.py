@@ -24,6 +24,7 @@ from risk_env.core.types import (
 )
 
 NONE = -1  # no action, no territory
+LAST_TO_FALL = 100  # in a position that is only thought of: the death of a seat that falls there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
 ATTACKER, DEFENDER = 0, 1

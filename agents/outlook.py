@@ -5,19 +5,20 @@ The prospects of a seat are own ** k / (own ** k + sum of the rivals' ** k), lik
 leader counts for more than two of half the size. Own continents count as far as their borders will hold.
 """
 
-import math
-
 import numpy as np
 from numpy import int64
 
 from agents.board_sense import troops_of
-from risk_env.core.bits import ONE, ZERO, bit, lowest, popcount, size
+from agents.goal_progress import goal_progress, objectives_in_reach
+from agents.learned_value import learned_value
+from agents.threats import DUE, chance_to_fall, largest_threat
+from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.cards import hand_size, set_troops_due
 from risk_env.core.draft import troops_due
-from risk_env.core.goals import continents_held, headquarters_won, mission_fulfilled, objectives_met
-from risk_env.core.jit import inlined, kernel
+from risk_env.core.goals import continents_held, headquarters_won, mission_fulfilled
+from risk_env.core.jit import kernel
 from risk_env.core.position import controls, holds_nothing, num_territories
-from risk_env.core.types import MAX_OWNERS, NUM_OBJECTIVES, Deck, Mission, Victory
+from risk_env.core.types import MAX_OWNERS, Deck, Victory
 
 # The weights of an outlook, float64 (NUM_WEIGHTS,)
 INCOME = 0  # turns of own income that count
@@ -41,8 +42,8 @@ STAR_CARD = 2.0  # troops that a card of the star deck is worth
 DEAREST_SET = 60  # troops of a set above which cards count for no more
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that so many cards hold a set (RULES 5.2)
 
-# The workspace: float64 (3, 64)
-POWER, DUE, SAFETY = 0, 1, 2
+# The workspace: float64 (3, 64), DUE (1) being one of its rows
+POWER, SAFETY = 0, 2
 WORKSPACE = (3, 64)
 
 
@@ -51,11 +52,21 @@ def outlook(game, board, rules, seat, weights, work):
     """The seat's prospects, 0 ... 1; WON and LOST where it is decided.
 
     `weights` float64 (NUM_WEIGHTS,), `work` float64 `WORKSPACE`. Reads of the other hands only how large they are.
+    Where the weights go on they are those of an `agents.learned_value`, all float32, with the workspace of that.
     """
     if holds_nothing(game, seat):
         return LOST
     if is_won(game, board, rules, seat):
         return WON
+    plain = prospects(game, board, rules, seat, weights, work)
+    if len(weights) > NUM_WEIGHTS:
+        return learned_value(game, board, rules, seat, plain, weights, NUM_WEIGHTS, work)
+    return plain
+
+
+@kernel
+def prospects(game, board, rules, seat, weights, work):
+    """The seat's share of the power, where nothing is decided."""
     card = weights[CARD] * card_worth(game, rules)
     count_powers(game, board, rules, seat, weights, card, work)
     rivals = 0.0
@@ -81,17 +92,6 @@ def is_won(game, board, rules, seat):
     if rules.victory == Victory.OBJECTIVES and controls(game, seat, int64(game.capital[seat])):
         return objectives_in_reach(game, board, rules, seat) >= 3
     return False
-
-
-@kernel
-def objectives_in_reach(game, board, rules, seat):
-    """Objectives held, and the one that could be taken now (RULES 9.5)."""
-    held = int64(0)
-    for objective in range(NUM_OBJECTIVES):
-        held += int64(game.objective[objective] == seat)
-    if game.turn == seat and not game.attacks_over and objectives_met(game, board, rules) != ZERO:
-        held += 1
-    return held
 
 
 @kernel
@@ -155,7 +155,7 @@ def look_round(game, board, rules, seat, weights, work):
         while own != ZERO:
             territory = (w << 6) + lowest(own)
             own &= own - ONE
-            threat = largest_threat(game, board, rules, seat, territory, weights, work)
+            threat = largest_threat(game, board, rules, seat, territory, weights[FOLLOW_UP], work)
             if threat > 0.0:
                 falls = chance_to_fall(threat, float(troops_of(game, territory)))
                 lost += falls
@@ -163,30 +163,6 @@ def look_round(game, board, rules, seat, weights, work):
             elif threat < 0.0:
                 backward += troops_of(game, territory) - 1.0
     return lost, backward
-
-
-@kernel
-def largest_threat(game, board, rules, seat, territory, weights, work):
-    """The strongest attack that a rival could bring; 0 beside the neutral army only, -1 if all neighbours are own."""
-    strongest = -1.0
-    for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
-        while word != ZERO:
-            neighbour = (w << 6) + lowest(word)
-            word &= word - ONE
-            owner = int64(game.owner[neighbour])
-            threat = 0.0
-            if owner < rules.num_players:
-                threat = troops_of(game, neighbour) - 1.0 + weights[FOLLOW_UP] * work[DUE, owner]
-            strongest = max(strongest, threat)
-    return strongest
-
-
-@inlined
-def chance_to_fall(attackers, defenders):
-    """A smooth guess of the chance that a territory falls to so many troops; even at 0.85 attackers a defender."""
-    spread = (attackers - 0.85 * defenders - 0.5) / math.sqrt(attackers + defenders)
-    return 0.5 + 0.5 * spread / math.sqrt(1.0 + spread * spread)
 
 
 @kernel
@@ -216,52 +192,3 @@ def safe_continents(game, board, seat, weights, work):
             share = own / members
             total += bonus * weights[PROGRESS] * share * share * share
     return total
-
-
-@kernel
-def goal_progress(game, board, rules, seat):
-    """Steps made towards a victory by headquarters, mission or objectives (RULES 7.3, 8, 9.7)."""
-    if rules.victory == Victory.HEADQUARTERS:
-        return headquarters_progress(game, rules, seat)
-    if rules.victory == Victory.OBJECTIVES:
-        capital = int64(controls(game, seat, int64(game.capital[seat])))
-        return 2.0 * objectives_in_reach(game, board, rules, seat) + 2.0 * capital
-    return mission_progress(game, board, seat, int64(game.mission[seat]))
-
-
-@kernel
-def headquarters_progress(game, rules, seat):
-    """Headquarters held, one's own twice."""
-    if not game.headquarters_open:
-        return 0.0
-    held = 0.0
-    for other in range(rules.num_players):
-        if controls(game, seat, int64(game.headquarters[other])):
-            held += 2.0 if other == seat else 1.0
-    return held
-
-
-@kernel
-def mission_progress(game, board, seat, mission):
-    """How far the own mission is fulfilled, at most 3."""
-    kind = board.mission_kind[mission]
-    target = int64(board.mission_target[mission])
-    if kind == Mission.DESTROY and target != seat:
-        return 3.0 - 3.0 * num_territories(game, target) / board.num_territories
-    if kind == Mission.CONTINENTS:
-        return continents_progress(game, board, seat, board.mission_continents[mission])
-    needed = board.mission_territories[mission] if kind == Mission.TERRITORIES else board.mission_fallback[mission]
-    return 3.0 * num_territories(game, seat) / max(int64(needed), 1)
-
-
-@kernel
-def continents_progress(game, board, seat, wanted):
-    """Share of the wanted continents (bits) that is held, times 3."""
-    own, members = 0, 0
-    for continent in range(board.num_continents):
-        if wanted & bit(continent) == ZERO:
-            continue
-        for w in range(len(game.strong)):
-            own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
-        members += size(board.continent_members[continent])
-    return 3.0 * own / max(members, 1)

@@ -21,7 +21,8 @@ from agents.board_sense import (
 from agents.moves import MOVE_TARGET, MOVE_WORDS, best_advance, fortify_amount, fortify_from
 from agents.odds import left_after, win_chance
 from agents.outlook import WEIGHTS, WORKSPACE, outlook
-from agents.turn_search import ODDS, succeed
+from agents.threats import ODDS
+from agents.turn_search import succeed
 from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.jit import entry_point, kernel
 from risk_env.core.position import add_troops, room, set_troops

@@ -5,8 +5,6 @@ The bot is compiled (`agents.network`): it plays wherever compiled bots do, at t
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,8 @@ from agents.base import CompiledAgent
 from agents.board_sense import draw_word
 from agents.layout import Layout
 from agents.network import Network, answer, answer_all, compiled_network, workspace
-from agents.schema import Schema, schema_of
+from agents.schema import schema_of
+from agents.trained import POLICY, TrainedFile
 from risk_env.core.bits import has
 from risk_env.core.jit import inlined, kernel, vectorized_entry_point
 from risk_env.core.observe import TERRITORY_WIDTH, observe
@@ -28,38 +27,16 @@ from risk_env.opponents import CompiledBot
 from risk_env.rules import Rules
 
 Array = npt.NDArray[Any]
-Weights = Mapping[str, Any]
 
-FORMAT = 1
 _BITS = 64  # of a word
 _FRACTION_BITS = 53  # of a float64
 _SPARE_BITS = np.uint64(_BITS - _FRACTION_BITS)
 
 
-class PolicyFile:
+class PolicyFile(TrainedFile):
     """A trained policy: weights, what they were trained for, and how."""
 
-    def __init__(self, weights: Weights, schema: Schema, made: Mapping[str, Any]) -> None:
-        self.weights, self.schema, self.made = dict(weights), schema, dict(made)
-
-    @classmethod
-    def load(cls, path: str | Path) -> PolicyFile:
-        """The policy of a file; ValueError if it is none."""
-        try:
-            with np.load(path, allow_pickle=False) as found:
-                facts = json.loads(str(found["facts"]))
-                weights = {name: found[name].astype(np.float32) for name in found.files if name != "facts"}
-        except (OSError, ValueError, KeyError) as error:
-            raise ValueError(f"policy file {str(path)!r} cannot be read: {error}") from error
-        if facts["format"] != FORMAT:
-            raise ValueError(f"policy file {str(path)!r} has format {facts['format']}; this version reads {FORMAT}")
-        return cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
-
-    def save(self, path: str | Path) -> None:
-        """Write the file; weights as float16."""
-        facts = {"format": FORMAT, "schema": self.schema.to_dict(), "made": self.made}
-        weights: dict[str, Any] = {name: np.asarray(values, np.float16) for name, values in self.weights.items()}
-        np.savez_compressed(path, facts=np.array(json.dumps(facts)), **weights)
+    KIND = POLICY
 
     @cached_property
     def layout(self) -> Layout:

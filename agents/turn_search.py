@@ -7,16 +7,15 @@ fail. Nodes of the same captures that end at the same place are one. Nothing but
 
 from numpy import int64
 
-from agents.board_sense import NONE, is_inland, troops_of
-from agents.odds import defenders_after, left_after, odds_table, win_chance
+from agents.board_sense import LAST_TO_FALL, NONE, is_inland, troops_of
+from agents.odds import defenders_after, left_after, win_chance
 from agents.outlook import LEAST_CHANCE, STEADY, outlook
+from agents.threats import ODDS
 from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.combat import hand_over_cards
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops
 
-ODDS = odds_table(48, 48)  # frozen into the kernels
-LAST_TO_FALL = 100  # mark of a seat that falls in a node
 FEW = 4  # survivors of which all move in, without a second thought
 TRUSTED_CHANCE = 0.9999  # from here on a battle cannot fail
 

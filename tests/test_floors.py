@@ -136,6 +136,27 @@ def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines - (docstring.count("\n") + 1 if docstring else 0)
 
 
+def test_kernels_of_the_core_make_no_arrays() -> None:
+    """They are compiled without a count of who holds an array (`core.jit`): one that they made would be lost."""
+    makers = {"zeros", "empty", "ones", "full", "array", "arange", "copy", "astype", "concatenate"}
+    found = [
+        f"{path.name}: {function.name} calls {ast.unparse(call.func)}"
+        for path in sources("risk_env/core")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef) and is_kernel(function)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in makers
+    ]
+    assert found == []
+
+
+def is_kernel(function: ast.FunctionDef) -> bool:
+    """Whether a function is compiled."""
+    return any(
+        ast.unparse(decorator).endswith(("kernel", "inlined", "entry_point")) for decorator in function.decorator_list
+    )
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_packages(tmp_path: Path) -> None:
     pytest.importorskip("setuptools")

@@ -15,7 +15,8 @@ from risk_env.cli import command_parser
 from training.config import Sb3Config, read_config, shipped_configs, write_config
 
 CONFIG, CHECKPOINT = "config.yml", "checkpoint.pt"
-STEPS = {"sb3": "n_timesteps", "selfplay": "decisions"}  # how each trainer calls the length of a run
+Show = Callable[[int, Mapping[str, Any], str], None]  # told steps made, numbers by name, and how win rates begin
+STEPS = {"sb3": "n_timesteps", "selfplay": "decisions", "value": "games"}  # how each trainer calls the length of a run
 
 
 def main(argv: Sequence[str]) -> None:
@@ -28,9 +29,10 @@ def main(argv: Sequence[str]) -> None:
         _check_resume(parser, arguments)
     _set_threads(arguments.threads)
     folder, facts = _resumed(arguments) if arguments.resume else _begun(arguments)
-    train = {"sb3": _train_sb3, "selfplay": _train_selfplay}[facts["trainer"]]
-    print(f"run {folder}: {facts['trainer']}, {facts[STEPS[facts['trainer']]]:,.0f} steps")
-    train(facts, folder, arguments.resume is not None)
+    trainer = facts["trainer"]
+    print(f"run {folder}: {trainer}, {facts[STEPS[trainer]]:,.0f} {'games' if trainer == 'value' else 'steps'}")
+    train = {"sb3": _train_sb3, "selfplay": _train_selfplay, "value": _train_value}[trainer]
+    train(facts, folder, arguments)
     print(f"done: risk-env evaluate --run {folder}")
 
 
@@ -42,10 +44,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--preset", help="the rules, in place of the configuration's")
     add("--players", type=int, metavar="N", help="seats, in place of the configuration's")
     add("--map", help="name or file of the map, in place of the configuration's")
-    add("--steps", type=float, metavar="N", help="decisions of the learner, in place of the configuration's")
+    add("--steps", type=float, metavar="N", help="decisions of the learner, or games, in place of the configuration's")
     add("--seed", type=int, help="in place of the configuration's")
     add("--device", help="cpu, cuda or auto, in place of the configuration's")
-    add("--threads", type=int, default=1, metavar="N", help="of torch (default: 1; more only where cores are free)")
+    add(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of torch, and of games (default: 1; more where cores are free)",
+    )
     add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")
     add("--resume", metavar="FOLDER", help="go on with the run of this folder; --steps N makes it longer")
     return parser
@@ -103,9 +111,13 @@ def _with_length(facts: dict[str, Any]) -> dict[str, Any]:
 def _default_length(trainer: str) -> int:
     if trainer == "sb3":
         return Sb3Config().n_timesteps
-    from training.ppo import Config
+    if trainer == "value":
+        from training import values
 
-    return Config().decisions
+        return values.Config().games
+    from training import ppo
+
+    return ppo.Config().decisions
 
 
 def config_path(name: str) -> Path:
@@ -115,10 +127,10 @@ def config_path(name: str) -> Path:
     return shipped if not path.exists() and path.parent == Path() and shipped.exists() else path
 
 
-def _train_sb3(facts: Mapping[str, Any], folder: Path, is_resumed: bool) -> None:
+def _train_sb3(facts: Mapping[str, Any], folder: Path, arguments: argparse.Namespace) -> None:
     from training.sb3_trainer import Run
 
-    if is_resumed:
+    if arguments.resume:
         run = Run.resume(folder, facts["n_timesteps"])
     else:
         run = Run(Sb3Config.from_dict(facts), folder)
@@ -126,21 +138,32 @@ def _train_sb3(facts: Mapping[str, Any], folder: Path, is_resumed: bool) -> None
         run.train(lambda row: show(int(row["time/steps"]), row, "eval/win_rate_"))
 
 
-def _train_selfplay(facts: Mapping[str, Any], folder: Path, is_resumed: bool) -> None:
+def _train_selfplay(facts: Mapping[str, Any], folder: Path, arguments: argparse.Namespace) -> None:
     from training.ppo import Config, Trainer
 
-    if is_resumed:
+    if arguments.resume:
         trainer = Trainer.resume(folder, facts["decisions"])
     else:
-        trainer = Trainer(Config.from_dict({name: value for name, value in facts.items() if name != "trainer"}), folder)
+        trainer = Trainer(Config.from_dict(facts), folder)
     with _progress_bar(trainer.config.decisions, trainer.decisions) as show:
-        trainer.train(lambda now: show(now.decisions, now.log[-1], "win_rate/"))
+        trainer.train(lambda now: show(now.decisions, now.log.rows[-1], "win_rate/"))
+
+
+def _train_value(facts: Mapping[str, Any], folder: Path, arguments: argparse.Namespace) -> None:
+    from training.values import Config, Trainer
+
+    if arguments.resume:
+        trainer = Trainer.resume(folder, facts["games"], arguments.threads)
+    else:
+        trainer = Trainer(Config.from_dict(facts), folder, arguments.threads)
+    with _progress_bar(trainer.config.games, trainer.games, " games") as show:
+        trainer.train(lambda now: show(now.games, now.log.rows[-1], "win_rate/"))
 
 
 @contextmanager
-def _progress_bar(total: int, done: int) -> Iterator[Callable[[int, Mapping[str, Any], str], None]]:
+def _progress_bar(total: int, done: int, unit: str = " steps") -> Iterator[Show]:
     """Shows the steps made, and the latest evaluation's win rates."""
-    with tqdm(total=total, initial=done, unit=" steps", unit_scale=True, dynamic_ncols=True) as bar:
+    with tqdm(total=total, initial=done, unit=unit, unit_scale=True, dynamic_ncols=True) as bar:
 
         def show(steps: int, row: Mapping[str, Any], prefix: str) -> None:
             rates = {

@@ -12,7 +12,7 @@ from risk_env.lanes import training_rules
 from risk_env.rules import Rules
 from training.league import LeagueSettings
 
-TRAINERS = ("sb3", "selfplay")
+TRAINERS = ("sb3", "selfplay", "value")
 POLICIES = ("BoardPolicy", "MlpPolicy")
 LINEAR = "lin_"
 

@@ -78,7 +78,9 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     trainer = Trainer(Config.from_dict(read_config(CONFIG, decisions=decisions)), folder)
     with tqdm(total=trainer.config.decisions, unit=" decisions", unit_scale=True, desc="Training") as bar:
         trainer.train(lambda now: _show(bar, now))
-    rates = {name.partition("/")[2]: rate for name, rate in trainer.log[-1].items() if name.startswith("win_rate/")}
+    rates = {
+        name.partition("/")[2]: rate for name, rate in trainer.log.rows[-1].items() if name.startswith("win_rate/")
+    }
     console.print(
         "Games won, of its likeliest moves: " + ", ".join(f"{rate:.0%} against {bot}" for bot, rate in rates.items())
     )
@@ -88,7 +90,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 def _show(bar: Any, trainer: Any) -> None:
     """The progress bar after an update."""
     bar.update(min(trainer.decisions, bar.total) - bar.n)
-    bar.set_postfix_str(f"entropy {trainer.log[-1]['entropy']:.2f}, {trainer.log[-1]['games']} games ended")
+    bar.set_postfix_str(f"entropy {trainer.log.rows[-1]['entropy']:.2f}, {trainer.log.rows[-1]['games']} games ended")
 
 
 def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:

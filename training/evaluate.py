@@ -19,10 +19,10 @@ from rich.table import Table
 
 from agents.base import POLICY_FILES, SEARCH, SPECS, Agent, load, make, play_game
 from agents.external import is_program
-from agents.policy import PolicyFile
 from agents.sb3_policy import read_facts
 from agents.schema import Schema
 from agents.tournament.loading import split_agents
+from agents.trained import schema_in
 from risk_env import opponents
 from risk_env.cli import command_parser
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
@@ -34,7 +34,7 @@ from risk_env.rules import Rules
 from training.win_rate import WinRate
 
 AGAINST = "random,attacker,grower"
-BEST_OF_RUN = ("best.zip", "policy.npz")
+BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
 
 Array = npt.NDArray[Any]
 Choice = Callable[[Array, Array], Array]  # actions (k,) of codes int8 (k, D) and masks int8 (k, n)
@@ -130,7 +130,7 @@ class BatchPolicy:
 def _schema(path: str) -> Schema:
     """What the policy of a file was trained for."""
     if path.endswith(".npz"):
-        return PolicyFile.load(path.removeprefix(SEARCH)).schema
+        return schema_in(path.removeprefix(SEARCH))
     return Schema.from_dict(read_facts(Path(path))["schema"])
 
 

@@ -12,7 +12,6 @@ snapshots; in the rest the learner plays every seat. Only the learner's decision
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from risk_env.maps import Board, load_map
 from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
 from training.network import Network, drawn, log_probabilities
+from training.run_log import RunLog, timed
 from training.win_rate import win_rate
 
 Array = npt.NDArray[Any]
@@ -45,7 +45,6 @@ GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # what a transition leads to
 NO_STEP = -1
 CHECKPOINT = "checkpoint.pt"
 POLICY = "policy.npz"
-LOG = "progress.jsonl"
 _TERRITORIES = TERRITORY_WIDTH, [name for name, _, _ in GLOBAL_BLOCKS].index("territories")
 
 
@@ -387,8 +386,7 @@ class Trainer:
         self.decisions = self.updates = 0
         self.seconds = 0.0
         self.spent = dict.fromkeys(("games and inference", "update", "evaluation"), 0.0)
-        self.log: list[dict[str, Any]] = []
-        self.told = 0  # lines of the log that TensorBoard has
+        self.log = RunLog("decisions")
 
     def _new_network(self) -> Network:
         return Network(self.layout, self.config.width, self.config.local)
@@ -411,9 +409,9 @@ class Trainer:
 
     def update(self) -> dict[str, Any]:
         """Play a rollout and learn from it; what there is to log."""
-        with self._timed("games and inference"):
+        with timed(self.spent, "games and inference"):
             self.arena.collect(self.network, self.rollout)
-        with self._timed("update"):
+        with timed(self.spent, "update"):
             facts = self.learn()
         self.decisions += self.rollout.actions.size
         self.updates += 1
@@ -482,7 +480,7 @@ class Trainer:
         if self._passes(self.config.snapshot_every, before):
             self.arena.take_snapshot(self.network, self._new_network(), self.decisions)
         if self._passes(self.config.evaluate_every, before) or self.decisions >= self.config.decisions:
-            with self._timed("evaluation"):
+            with timed(self.spent, "evaluation"):
                 facts |= self.evaluate()
 
     def _passes(self, interval: int, before: int) -> bool:
@@ -514,11 +512,10 @@ class Trainer:
         """A line of the log, kept until the next checkpoint."""
         counts = {"decisions": self.decisions, "cpu_seconds": round(self.seconds, 3), "updates": self.updates}
         breakdown = {f"ns/{name}": 1e9 * spent / self.decisions for name, spent in self.spent.items()}
-        self.log.append(counts | facts | breakdown)
+        self.log.rows.append(counts | facts | breakdown)
 
     def save(self) -> None:
         """Checkpoint, policy and log, each replaced at once: a run that is killed goes on from the last."""
-        self._tell_tensorboard()
         state = {
             "config": dataclasses.asdict(self.config),
             "network": self.network.state_dict(),
@@ -526,22 +523,11 @@ class Trainer:
             "arena": self.arena.state_dict(),
             "shuffle": self.shuffle.get_state(),
             "counters": (self.decisions, self.updates, self.seconds, self.spent),
-            "log": self.log,
+            "log": self.log.rows,
         }
         replace_file(self.folder / CHECKPOINT, lambda path: torch.save(state, path))
         replace_file(self.folder / POLICY, lambda path: self.policy().save(path))
-        lines = "".join(json.dumps(row) + "\n" for row in self.log)
-        replace_file(self.folder / LOG, lambda path: path.write_text(lines))
-
-    def _tell_tensorboard(self) -> None:
-        """The log's new lines as scalars."""
-        from torch.utils.tensorboard import SummaryWriter
-
-        with SummaryWriter(str(self.folder / "tensorboard")) as writer:
-            for row in self.log[self.told :]:
-                for name, value in row.items():
-                    writer.add_scalar(name, value, row["decisions"])
-        self.told = len(self.log)
+        self.log.write(self.folder)
 
     @classmethod
     def resume(cls, folder: str | Path, decisions: int | None = None) -> Trainer:
@@ -557,22 +543,5 @@ class Trainer:
         trainer.arena.load_state_dict(state["arena"], trainer._new_network)
         trainer.shuffle.set_state(state["shuffle"])
         trainer.decisions, trainer.updates, trainer.seconds, trainer.spent = state["counters"]
-        trainer.log = state["log"]
-        trainer.told = len(trainer.log)
+        trainer.log.restore(state["log"])
         return trainer
-
-    def _timed(self, part: str) -> Any:
-        return _Timer(self.spent, part)
-
-
-class _Timer:
-    """Adds the seconds of a `with` block to a part."""
-
-    def __init__(self, spent: dict[str, float], part: str) -> None:
-        self.spent, self.part = spent, part
-
-    def __enter__(self) -> None:
-        self.start = time.process_time()
-
-    def __exit__(self, *error: object) -> None:
-        self.spent[self.part] += time.process_time() - self.start

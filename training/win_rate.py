@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from risk_env.batch import GameBatch
 from risk_env.maps import Board
-from risk_env.opponents import LEARNER, CompiledBot, Seating
+from risk_env.opponents import LEARNER, CompiledBot, Seating, play
 from risk_env.rules import Rules
 from risk_env.seeds import game_seed
 
@@ -64,6 +64,20 @@ def win_rate(
     won = seating.numbers[lanes, batch.records["winner"]] == LEARNER
     won &= batch.records["winner"] >= 0
     cut, rounds = batch.records["truncated"], batch.records["round_number"]
+    return WinRate(int(won.sum()), len(won), float(cut.mean()), float(rounds.mean()))
+
+
+def bot_win_rate(
+    bot: CompiledBot, rules: Rules, board: Board, opponent: str | CompiledBot, games: int, seed: int = 0
+) -> WinRate:
+    """The same for a compiled bot."""
+    seats = rules.num_players
+    results = [
+        play(rules, board, [bot if place == seat else opponent for place in range(seats)], -(-games // seats), seed)
+        for seat in range(seats)
+    ]
+    won = np.concatenate([found["winner"] == seat for seat, found in enumerate(results)])
+    cut, rounds = (np.concatenate([found[name] for found in results]) for name in ("truncated", "rounds"))
     return WinRate(int(won.sum()), len(won), float(cut.mean()), float(rounds.mean()))
 
 

@@ -1,0 +1,330 @@
+"""Learned values: what the network sees, that compiled and torch agree, what it is taught, and that it learns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents.base import play_game
+from agents.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
+from agents.odds import win_probability
+from agents.outlook import NUM_WEIGHTS, WEIGHTS, outlook
+from agents.schema import schema_of
+from agents.value_beam import ValueFile, look_all
+from risk_env import opponents
+from risk_env.batch import GameBatch
+from risk_env.core.draft import troops_due
+from risk_env.core.jit import entry_point
+from risk_env.core.position import holds_nothing
+from risk_env.core.types import Phase
+from risk_env.game import Game
+from risk_env.lanes import training_rules
+from risk_env.maps import Board, load_map
+from risk_env.rules import Rules
+from training.run_log import LOG
+from training.values import CHECKPOINT, VALUE, Arena, Config, Network, Positions, Trainer, returns
+
+BOARD = load_map("classic")
+GAMES = [
+    ("classic", 2, {}),
+    ("two_player", 2, {}),
+    ("classic", 6, {}),
+    ("capital", 3, {}),
+    ("secret_mission", 4, {}),
+    ("command_room", 4, {}),
+]
+TINY = Config(
+    map="tiny", players=3, options={"max_rounds": 6}, games=60, round_games=12, memory=3, bots=("grower", "beam"),
+    bot_share=0.3, explore=0.1, td_lambda=0.8, units=6, judges=4, minibatches=20, minibatch=64,
+    evaluate_against=("random",), evaluate_games=6, evaluate_every=24,
+)  # fmt: skip
+
+
+@entry_point
+def judge_all(games, boards, rules, lanes, seats, weights, values):
+    """The learned values of positions, into float64 (k,)."""
+    work = np.zeros(WORKSPACE, np.float32)
+    for k in range(len(lanes)):
+        values[k] = outlook(games[lanes[k]], boards[0], rules[0], seats[k], weights, work)
+
+
+def in_mid_game(rules: Rules, board: Board, lanes: int = 96) -> GameBatch:
+    """Games between random players, each some way on, in attacks or about to move."""
+    batch = GameBatch(rules, board, lanes, seed=3, autoreset=False)
+    batch.reset()
+    chance = np.random.default_rng(0)
+    waiting = np.arange(lanes)
+    for step in range(4000):
+        phase = batch.records["phase"][waiting]
+        still = ~np.isin(phase, (Phase.ATTACK, Phase.FORTIFY_FROM)) | (step < 3 * waiting + 150)
+        waiting = waiting[still & (phase != Phase.OVER)]
+        if not len(waiting):
+            break
+        batch.ask(waiting)
+        masks = batch.action_mask[waiting]
+        actions = np.zeros(lanes, np.int64)
+        actions[waiting] = (chance.random(masks.shape) * masks).argmax(1)
+        batch.step_lanes(waiting, actions)
+    return batch
+
+
+def seen_in(batch: GameBatch, lanes: Any, seats: Any, moved: Any) -> Any:
+    found = np.full((len(lanes), num_columns(batch.rules, batch.board)), np.nan, np.float32)
+    T = batch.tables
+    look_all(batch.records, T.board, T.rules, lanes, seats, moved, WEIGHTS.astype(np.float32), found)
+    return found
+
+
+def goes_on(batch: GameBatch) -> Any:
+    return np.flatnonzero(batch.records["phase"] != Phase.OVER)
+
+
+def slowly_seen(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[float]:
+    """What the network sees but for the plain outlook, by the public facts of the game; NaN where they do not say."""
+    game, rules, board = batch.game(lane), batch.rules, batch.board
+    P, T = rules.num_players, board.num_territories
+    owner, troops = game.owner.tolist(), game.troops.tolist()
+    order = [(seat + k) % P for k in range(P)] + [P] * rules.neutral
+    due = {other: dues(batch, lane, other) for other in range(P)}
+    extra = max(due[other] for other in range(P) if other != seat) // 2
+    front, safe = slow_front(board, owner, troops, seat, P, extra)
+    owners: list[float] = []
+    for other in order:
+        held = [t for t in range(T) if owner[t] == other]
+        army = sum(troops[t] for t in held)
+        cards = game.hand_size(other) if other < P else 0
+        cards += int(other == seat == int(game.record.turn) and bool(game.record.captured))
+        owners += [(army / 100) ** 0.5, army / sum(troops), len(held) / T]
+        owners += [due.get(other, 0) / 10, cards / 5, float(cards > 2), float(cards > 3)]
+    members = [[t for t in range(T) if board.continent_of[t] == c] for c in range(len(board.continents))]
+    parts = [[np.mean([owner[t] == other for t in part]) for part in members] for other in order[:P]]
+    continents = [number for row in parts for part in row for number in (part, float(part == 1))]
+    continents += [safe[c] if part == 1 else 0.0 for c, part in enumerate(parts[0])]
+    game_facts = [float(moved), np.nan, np.nan, 1 / (1 + game.round), min(game.round, 40) / 20, np.nan]
+    return [*front, *owners, *continents, *game_facts]
+
+
+def dues(batch: GameBatch, lane: int, seat: int) -> int:
+    """Troops that a seat would get now, by the core's own count, which its own tests check."""
+    found, T = np.zeros(1, np.int64), batch.tables
+    count_dues(batch.records, T.board, T.rules, lane, seat, found)
+    return int(found[0])
+
+
+@entry_point
+def count_dues(games, boards, rules, lane, seat, found):
+    """Troops due before any cards, 0 for who has fallen."""
+    if not holds_nothing(games[lane], seat):
+        found[0] = troops_due(games[lane], boards[0], rules[0], seat)
+
+
+def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, players: int, extra: int) -> Any:
+    """The sums of the front, and of each continent the chance that none of its own territories falls."""
+    front, safe = np.zeros(8), np.ones(len(board.continents))
+    for territory in range(board.num_territories):
+        near, here = board.neighbours(territory), troops[territory]
+        own = [troops[n] for n in near if owner[n] == seat]
+        if owner[territory] != seat:
+            front[7] += win_probability(max(own), here) if own and max(own) > 1 else 0
+            continue
+        if len(own) == len(near):
+            front[2] += here - 1
+            continue
+        rival = max([troops[n] for n in near if owner[n] not in (seat, players)], default=1)
+        falls = [win_probability(attackers, here) if attackers > 1 else 0 for attackers in (rival, rival + extra)]
+        front[[0, 1, 5, 6]] += [1, here - 1, *falls]
+        front[3], front[4] = max(front[3], here), max(front[4], rival - 1)
+        safe[board.continent_of[territory]] *= 1 - falls[1]
+    return front / [10, 20, 20, 20, 20, 10, 10, 10], safe
+
+
+@pytest.mark.parametrize(("preset", "players", "options"), GAMES)
+def test_what_is_seen_is_what_the_board_says(preset: str, players: int, options: dict[str, Any]) -> None:
+    batch = in_mid_game(training_rules(preset, players, **options), BOARD)
+    lanes = goes_on(batch)
+    seats = batch.records["turn"][lanes].astype(np.int64)
+    moved = lanes % 2 == 0
+    seen = seen_in(batch, lanes, seats, moved)
+    assert np.isfinite(seen).all() and len(lanes) > 30
+    for row, lane, seat, has_moved in zip(seen, lanes, seats, moved, strict=True):
+        expected = np.array(slowly_seen(batch, int(lane), int(seat), bool(has_moved)))
+        known = ~np.isnan(expected)
+        assert np.allclose(row[:-1][known], expected[known], atol=1e-4)
+        assert known.sum() == len(row) - 4 and len(row) == num_columns(batch.rules, BOARD)
+
+
+@pytest.mark.parametrize(("preset", "players", "options"), GAMES)
+def test_what_is_hidden_is_not_seen(preset: str, players: int, options: dict[str, Any]) -> None:
+    batch = in_mid_game(training_rules(preset, players, **options), BOARD)
+    lanes = goes_on(batch)
+    seats = batch.records["turn"][lanes].astype(np.int64)
+    before = seen_in(batch, lanes, seats, lanes < 0)
+    for lane, seat in zip(lanes, seats, strict=True):
+        batch.games[lane] = batch.game(int(lane)).determinize(int(seat), 9).record
+    assert np.array_equal(seen_in(batch, lanes, seats, lanes < 0), before)
+
+
+@pytest.mark.parametrize(("preset", "players", "options"), GAMES)
+def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, Any], tmp_path: Path) -> None:
+    rules = training_rules(preset, players, **options)
+    batch = in_mid_game(rules, BOARD)
+    lanes = goes_on(batch)
+    seats = batch.records["turn"][lanes].astype(np.int64)
+    value = some_value(rules, BOARD)
+    network = Network(num_columns(rules, BOARD), 6, 4)
+    network.weights.load_state_dict({name: torch.as_tensor(values) for name, values in value.weights.items()})
+    expected = network.chances(seen_in(batch, lanes, seats, batch.records["phase"][lanes] == Phase.FORTIFY_FROM))
+    found, T = np.zeros(len(lanes)), batch.tables
+    judge_all(batch.records, T.board, T.rules, lanes, seats, value.packed[0], found)
+    open_games = (found > 0) & (found < 1)
+    assert open_games.sum() > 20 and np.allclose(found[open_games], expected[open_games], atol=1e-3)
+    assert expected[open_games].std() > 0.02
+    value.save(tmp_path / "kept.npz")
+    assert np.allclose(ValueFile.load(tmp_path / "kept.npz").packed, value.packed, atol=1e-2)
+
+
+def some_value(rules: Rules, board: Board) -> ValueFile:
+    """A value of weights by chance that matter."""
+    torch.manual_seed(1)
+    network = Network(num_columns(rules, board), 6, 4)
+    for weights in network.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    return ValueFile(network.arrays(), schema_of(rules, board), {"name": "novice", "version": "3"})
+
+
+def test_a_value_that_corrects_nothing_plays_as_the_beam_does() -> None:
+    rules = training_rules("classic", 2)
+    value = some_value(rules, BOARD)
+    nothing = {name: np.zeros_like(weights) for name, weights in value.weights.items()}
+    nothing["trust"] = np.ones(1, np.float32)
+    plain = ValueFile(nothing, value.schema, {}).bot("plain")
+    found = [opponents.play(rules, BOARD, [bot, "attacker"], 20, seed=4) for bot in (plain, "beam")]
+    assert (found[0] == found[1]).mean() > 0.8  # float32 breaks some ties in another way
+    assert len(value.packed[0]) == NUM_WEIGHTS + NUM_SIZES + sum(part.size for part in value.weights.values())
+
+
+def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> None:
+    rules = training_rules("classic", 2)
+    file = str(tmp_path / "value.npz")
+    some_value(rules, BOARD).save(file)
+    bot = agents.load(file)
+    assert (bot.name, bot.version) == ("novice", "3")
+    assert play_game(rules, BOARD, [file, "grower"], seed=2).is_over
+    with pytest.raises(ValueError, match="holds a value, not a policy"):
+        agents.load(f"search:{file}")
+    with pytest.raises(ValueError, match="holds a policy, not a value"):
+        ValueFile.load(Path(agents.__file__).parent / "policies" / "duelist.npz")
+    with pytest.raises(ValueError, match=r"num_players=2, not 3"):
+        bot.check(training_rules("classic", 3), BOARD)
+
+
+def test_the_beam_by_a_value_looks_at_nothing_hidden() -> None:
+    rules = training_rules("classic", 3)
+    bot = some_value(rules, BOARD).bot("novice")
+    game, chance, asked = Game(rules, BOARD, seed=2), np.random.default_rng(1), 0
+    while asked < 12:
+        game.step(int(chance.choice(game.legal_actions())))
+        if game.seat == 0 and game.phase in (Phase.DRAFT, Phase.ATTACK) and game.round > 3:
+            asked += 1
+            answers = {answer(bot, other) for other in (game, *(game.determinize(0, seed) for seed in range(3)))}
+            assert len(answers) == 1 and answers <= set(game.legal_actions().tolist())
+
+
+def answer(bot: Any, game: Game) -> int:
+    """The bot's action on the very record, without a view that hides anything."""
+    randoms, memory = np.full((1, 6), 9, np.uint64), np.zeros((1, 6, bot.memory), np.int32)
+    actions, T = np.zeros(1, np.int64), game.tables
+    bot.choose(game.records, T.board, T.rules, np.zeros(1, np.int64), randoms, memory, actions)
+    return int(actions[0])
+
+
+def test_returns_by_their_definition() -> None:
+    chance = np.random.default_rng(2)
+    games, seats = chance.integers(5, size=80).astype(np.int32), chance.integers(3, size=80).astype(np.int8)
+    won, cut = games == seats, games == 4
+    positions = Positions(np.zeros((80, 1), np.float16), games, seats, won & ~cut, cut)
+    values = chance.random(80).astype(np.float32)
+
+    def taught(i: int) -> float:
+        later = [j for j in range(i + 1, 80) if games[j] == games[i] and seats[j] == seats[i]]
+        if later:
+            return 0.7 * taught(later[0]) + 0.3 * float(values[later[0]])
+        return float(values[i]) if cut[i] else float(won[i])
+
+    assert np.allclose(returns(positions, values, 0.7), [taught(i) for i in range(80)], atol=1e-5)
+    assert np.array_equal(returns(positions, values, 1.0)[~cut], won[~cut])
+
+
+def test_positions_are_what_seats_leave_behind() -> None:
+    arena = Arena(dataclasses.replace(TINY, explore=0.0))
+    positions = arena.play(0, None)
+    moved = positions.seen[:, -GAME_COLUMNS - 1]
+    assert set(np.unique(moved)) == {0.0, 1.0} and abs(moved.mean() - 0.5) < 0.2
+    assert set(positions.games.tolist()) == set(range(TINY.round_games))
+    winners = {(game, seat) for game, seat in zip(positions.games, positions.seats, strict=True)}
+    assert len(winners) > TINY.round_games
+    assert not (positions.won & positions.cut).any()
+
+
+def test_the_same_games_for_any_number_of_threads() -> None:
+    value = some_value(TINY.rules(), load_map("tiny")).bot("novice", width=3)
+    first, second = (Arena(TINY, threads).play(100, value) for threads in (1, 3))
+    assert all(np.array_equal(getattr(first, name), getattr(second, name)) for name in vars(first))
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole = Trainer(TINY, tmp_path / "whole")
+    whole.train()
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.rounds == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(TINY, tmp_path / "cut").train(stop)
+    again = Trainer.resume(tmp_path / "cut")
+    assert again.rounds == 4 and len(again.positions) == TINY.memory
+    again.train()
+    for name, weights in whole.network.arrays().items():
+        assert np.array_equal(weights, again.network.arrays()[name])
+    logs = [[json.loads(line) for line in (run.folder / LOG).read_text().splitlines()] for run in (whole, again)]
+    untimed = [[{k: v for k, v in row.items() if "ms/" not in k and "seconds" not in k} for row in log] for log in logs]
+    assert untimed[0] == untimed[1] and len(untimed[0]) == 5
+    assert len(list((tmp_path / "cut").glob("positions-*.npz"))) == TINY.memory
+    assert {row.get("win_rate/random") is not None for row in untimed[0]} == {True, False}
+
+
+def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'speed' is unknown"):
+        Config.from_dict({"speed": 1})
+    with pytest.raises(ValueError, match=r"units=0 must be 1 \.\.\. 1024"):
+        Arena(dataclasses.replace(TINY, units=0))
+    with pytest.raises(ValueError, match="nothing to resume"):
+        Trainer.resume(tmp_path)
+    assert not (tmp_path / CHECKPOINT).exists() and not (tmp_path / VALUE).exists()
+
+
+@pytest.mark.slow
+def test_it_learns(tmp_path: Path) -> None:
+    """Values foresee games better and better, and the beam that plays by them beats the grower."""
+    config = Config(
+        games=900,
+        round_games=300,
+        bots=("grower", "planner"),
+        evaluate_against=(),
+        beam_width=3,
+        minibatches=300,
+        seed=1,
+    )
+    trainer = Trainer(config, tmp_path, threads=2)
+    trainer.train()
+    first, *_, last = (row["brier"] for row in trainer.log.rows)
+    assert last < 0.85 * first
+    assert trainer.network.arrays()["first"].std() > 0
