@@ -19,7 +19,6 @@ from training.league import LeagueSettings
 from training.ppo import (
     CHECKPOINT,
     GOES_ON,
-    LOG,
     POLICY,
     TERMINATED,
     TRUNCATED,
@@ -29,6 +28,7 @@ from training.ppo import (
     advantages,
     potential,
 )
+from training.run_log import LOG
 from training.win_rate import WinRate, win_rate
 
 TINY = Config(

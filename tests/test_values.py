@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -304,8 +305,15 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
 def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'speed' is unknown"):
         Config.from_dict({"speed": 1})
-    with pytest.raises(ValueError, match=r"units=0 must be 1 \.\.\. 1024"):
-        Arena(dataclasses.replace(TINY, units=0))
+    wrong = {
+        "units": (0, "1 ... 512"),
+        "beam_width": (17, "1 ... 16"),
+        "explore": (1.5, "0 ... 1"),
+        "games": (0, "at least 1"),
+    }
+    for name, (value, allowed) in wrong.items():
+        with pytest.raises(ValueError, match=re.escape(f"{name}={value} must be {allowed}")):
+            dataclasses.replace(TINY, **{name: value})
     with pytest.raises(ValueError, match="nothing to resume"):
         Trainer.resume(tmp_path)
     assert not (tmp_path / CHECKPOINT).exists() and not (tmp_path / VALUE).exists()
@@ -313,18 +321,9 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_learns(tmp_path: Path) -> None:
-    """Values foresee games better and better, and the beam that plays by them beats the grower."""
-    config = Config(
-        games=900,
-        round_games=300,
-        bots=("grower", "planner"),
-        evaluate_against=(),
-        beam_width=3,
-        minibatches=300,
-        seed=1,
-    )
+    """From a few hundred games of others it foresees its own better than the plain outlook foresaw theirs."""
+    config = Config(games=500, round_games=250, evaluate_against=(), beam_width=3, minibatches=300, seed=1)
     trainer = Trainer(config, tmp_path, threads=2)
     trainer.train()
-    first, *_, last = (row["brier"] for row in trainer.log.rows)
-    assert last < 0.85 * first
-    assert trainer.network.arrays()["first"].std() > 0
+    first, last = (row["brier"] for row in trainer.log.rows)
+    assert last < 0.8 * first

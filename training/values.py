@@ -30,11 +30,12 @@ from agents import random_bot
 from agents.learned_value import AT_ONCE, WORKSPACE, num_columns
 from agents.outlook import WEIGHTS
 from agents.schema import schema_of
+from agents.turn_search import MOST_WIDTH
 from agents.value_beam import ValueFile, look_all
 from risk_env.batch import GameBatch
 from risk_env.core.types import Phase
 from risk_env.lanes import training_rules
-from risk_env.maps import Board, load_map
+from risk_env.maps import load_map
 from risk_env.opponents import CompiledBot, Seating
 from risk_env.seeds import game_seed
 from training.files import replace_file
@@ -75,9 +76,17 @@ class Config:
     evaluate_every: int = 8_000  # games
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("games", "round_games", "memory", "minibatches", "minibatch", "evaluate_games", "evaluate_every"):
+            _check_range(name, getattr(self, name), 1, None)
+        for name, most in (("beam_width", MOST_WIDTH), ("units", WORKSPACE[1]), ("judges", WORKSPACE[1])):
+            _check_range(name, getattr(self, name), 1, most)
+        for name in ("bot_share", "explore", "td_lambda"):
+            _check_range(name, getattr(self, name), 0, 1)
+
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Config:
-        """A configuration from a file; ValueError names what is unknown."""
+        """A configuration from a file; ValueError names what is unknown or wrong."""
         facts = {name: value for name, value in facts.items() if name != "trainer"}
         known = {entry.name for entry in dataclasses.fields(cls)}
         unknown = sorted(set(facts) - known)
@@ -88,6 +97,12 @@ class Config:
     def rules(self) -> Any:
         """The rules that are played."""
         return training_rules(self.preset, self.players, **self.options)
+
+
+def _check_range(name: str, value: float, least: float, most: float | None) -> None:
+    if value < least or (most is not None and value > most):
+        allowed = f"at least {least}" if most is None else f"{least} ... {most}"
+        raise ValueError(f"{name}={value!r} must be {allowed}")
 
 
 class Network(nn.Module):
@@ -150,7 +165,8 @@ class Arena:
     def __init__(self, config: Config, threads: int = 1) -> None:
         self.config, self.rules, self.board = config, config.rules(), load_map(config.map)
         self.columns = num_columns(self.rules, self.board)
-        _check_room(self.rules, self.board, config)
+        if self.columns + AT_ONCE > WORKSPACE[1]:
+            raise ValueError(f"map={config.map!r} has too many continents for a learned value")
         self.batch = GameBatch(self.rules, self.board, config.round_games, observation=None, mask=None, autoreset=False)
         self.chance = np.random.default_rng(config.seed)
         self.actions = np.zeros(config.round_games, np.int64)
@@ -160,9 +176,8 @@ class Arena:
         """Play a round, of games number `first` on; all seats are bots' where there is no learner."""
         lanes = np.arange(self.config.round_games)
         seating = self._seated(learner)
-        self.batch.begin_seeded(
-            lanes, np.array([game_seed(self.config.seed, first + lane) for lane in lanes], np.uint64)
-        )
+        seeds = np.array([game_seed(self.config.seed, first + lane) for lane in lanes], np.uint64)
+        self.batch.begin_seeded(lanes, seeds)
         seating.sit_down(lanes)
         records, found = self.batch.records, []
         running = lanes
@@ -219,16 +234,6 @@ class Arena:
         records = self.batch.records
         won = records["winner"][games] == seats
         return Positions(seen, games.astype(np.int32), seats.astype(np.int8), won, records["truncated"][games] > 0)
-
-
-def _check_room(rules: Any, board: Board, config: Config) -> None:
-    """ValueError if a map or a layer is too large for the workspace of the kernels."""
-    most = WORKSPACE[1]
-    if num_columns(rules, board) + AT_ONCE > most:
-        raise ValueError(f"map={config.map!r} has {len(board.continents)} continents, too many for a learned value")
-    for name in ("units", "judges"):
-        if not 1 <= getattr(config, name) <= most:
-            raise ValueError(f"{name}={getattr(config, name)!r} must be 1 ... {most}")
 
 
 def returns(positions: Positions, chances: Array, td_lambda: float) -> Array:
