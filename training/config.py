@@ -111,6 +111,15 @@ class Sb3Config:
         return training_rules(self.preset, self.players, **self.options)
 
 
+def known_settings(kind: type[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says of an own trainer's settings, lists as tuples; ValueError names what is unknown."""
+    known = {entry.name for entry in dataclasses.fields(kind)}
+    unknown = sorted(set(facts) - known - {"trainer"})
+    if unknown:
+        raise ValueError(f"config: {unknown[0]!r} is unknown; known are {', '.join(sorted(known))}")
+    return {name: tuple(facts[name]) if isinstance(facts[name], list) else facts[name] for name in known & set(facts)}
+
+
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     """The names and values of a configuration file, with those of `changes` that are not None in their place."""
     import yaml

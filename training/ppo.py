@@ -33,6 +33,7 @@ from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import training_rules
 from risk_env.maps import Board, load_map
+from training.config import known_settings
 from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
 from training.network import Network, drawn, log_probabilities
@@ -83,12 +84,7 @@ class Config:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Config:
         """A configuration from a file; ValueError names what is unknown."""
-        facts = {name: value for name, value in facts.items() if name != "trainer"}
-        known = {entry.name for entry in dataclasses.fields(cls)}
-        unknown = sorted(set(facts) - known)
-        if unknown:
-            raise ValueError(f"config: {unknown[0]!r} is unknown; known are {', '.join(sorted(known))}")
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
+        values = known_settings(cls, facts)
         if isinstance(league := values.get("league"), Mapping):
             values["league"] = LeagueSettings.from_dict(league)
         return cls(**values)

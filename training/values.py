@@ -38,6 +38,7 @@ from risk_env.lanes import training_rules
 from risk_env.maps import load_map
 from risk_env.opponents import CompiledBot, Seating
 from risk_env.seeds import game_seed
+from training.config import known_settings
 from training.files import replace_file
 from training.run_log import RunLog, timed
 from training.win_rate import bot_win_rate
@@ -87,12 +88,7 @@ class Config:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Config:
         """A configuration from a file; ValueError names what is unknown or wrong."""
-        facts = {name: value for name, value in facts.items() if name != "trainer"}
-        known = {entry.name for entry in dataclasses.fields(cls)}
-        unknown = sorted(set(facts) - known)
-        if unknown:
-            raise ValueError(f"config: {unknown[0]!r} is unknown; known are {', '.join(sorted(known))}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()})
+        return cls(**known_settings(cls, facts))
 
     def rules(self) -> Any:
         """The rules that are played."""
