@@ -47,13 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--steps", type=float, metavar="N", help="decisions of the learner, or games, in place of the configuration's")
     add("--seed", type=int, help="in place of the configuration's")
     add("--device", help="cpu, cuda or auto, in place of the configuration's")
-    add(
-        "--threads",
-        type=int,
-        default=1,
-        metavar="N",
-        help="of torch, and of games (default: 1; more where cores are free)",
-    )
+    add("--threads", type=int, default=1, metavar="N", help="of torch, and of a value's games (default: 1)")
     add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")
     add("--resume", metavar="FOLDER", help="go on with the run of this folder; --steps N makes it longer")
     return parser

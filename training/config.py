@@ -111,6 +111,20 @@ class Sb3Config:
         return training_rules(self.preset, self.players, **self.options)
 
 
+@dataclass(frozen=True)
+class GameSettings:
+    """The games that an own trainer plays."""
+
+    preset: str = "classic"
+    players: int = 2
+    map: str = "classic"
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
+
+    def rules(self) -> Rules:
+        """The rules that are played."""
+        return training_rules(self.preset, self.players, **self.options)
+
+
 def known_settings(kind: type[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """What a file says of an own trainer's settings, lists as tuples; ValueError names what is unknown."""
     known = {entry.name for entry in dataclasses.fields(kind)}

@@ -31,9 +31,8 @@ from risk_env import opponents
 from risk_env.batch import GameBatch
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
-from risk_env.lanes import training_rules
 from risk_env.maps import Board, load_map
-from training.config import known_settings
+from training.config import GameSettings, known_settings
 from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
 from training.network import Network, drawn, log_probabilities
@@ -50,13 +49,9 @@ _TERRITORIES = TERRITORY_WIDTH, [name for name, _, _ in GLOBAL_BLOCKS].index("te
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(GameSettings):
     """A training run. Numbers of decisions count those of the learner."""
 
-    preset: str = "classic"
-    players: int = 2
-    map: str = "classic"
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
     decisions: int = 20_000_000
     games: int = 512  # lanes
     steps: int = 64  # decisions of each lane between two updates
@@ -88,10 +83,6 @@ class Config:
         if isinstance(league := values.get("league"), Mapping):
             values["league"] = LeagueSettings.from_dict(league)
         return cls(**values)
-
-    def rules(self) -> Any:
-        """The rules that are played."""
-        return training_rules(self.preset, self.players, **self.options)
 
 
 def chance_to_win(outputs: torch.Tensor, shaping: float) -> torch.Tensor:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import process_time
@@ -34,11 +34,10 @@ from agents.turn_search import MOST_WIDTH
 from agents.value_beam import ValueFile, look_all
 from risk_env.batch import GameBatch
 from risk_env.core.types import Phase
-from risk_env.lanes import training_rules
 from risk_env.maps import load_map
 from risk_env.opponents import CompiledBot, Seating
 from risk_env.seeds import game_seed
-from training.config import known_settings
+from training.config import GameSettings, known_settings
 from training.files import replace_file
 from training.run_log import RunLog, timed
 from training.win_rate import bot_win_rate
@@ -51,13 +50,9 @@ POSITIONS = "positions-{:06}.npz"  # of a round
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(GameSettings):
     """A training run."""
 
-    preset: str = "classic"
-    players: int = 2
-    map: str = "classic"
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
     games: int = 24_000
     round_games: int = 1000  # games between two fits
     memory: int = 20  # rounds that are learnt from, the latest
@@ -89,10 +84,6 @@ class Config:
     def from_dict(cls, facts: Mapping[str, Any]) -> Config:
         """A configuration from a file; ValueError names what is unknown or wrong."""
         return cls(**known_settings(cls, facts))
-
-    def rules(self) -> Any:
-        """The rules that are played."""
-        return training_rules(self.preset, self.players, **self.options)
 
 
 def _check_range(name: str, value: float, least: float, most: float | None) -> None:
