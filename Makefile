@@ -41,7 +41,9 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
-	@echo "== Playing (the first run compiles the rules)"
+	@echo "== Compiling the rules and the bots (once)"
+	@$(PY) -m risk_env warmup --bots --jobs $(WORKERS)
+	@echo "== Playing"
 	@$(PY) -m risk_env demo $(ARGS)
 
 train: $(CORE) ## train the agent for two players in earnest (half an hour and more); CONFIG=duel for MaskablePPO
@@ -62,7 +64,7 @@ lint: $(DEV) ## lint, format, types, floors
 
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 3: compiled, everything"
-	@$(PY) -m risk_env warmup
+	@$(PY) -m risk_env warmup --bots --jobs $(WORKERS)
 	@$(PY) -m pytest -n $(WORKERS) $(ARGS)
 
 modes-nojit: $(DEV)
@@ -71,7 +73,7 @@ modes-nojit: $(DEV)
 
 modes-bounds: $(DEV)
 	@echo "== Tests 3 of 3: compiled with bounds checks, the tests marked 'modes'"
-	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup
+	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup --jobs $(WORKERS)
 	@NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -m modes -n $(WORKERS) $(ARGS)
 
 quick: $(DEV) ## the compiled tests that are not slow, in one process

@@ -62,19 +62,7 @@ def __dir__() -> list[str]:
 
 def warmup() -> None:
     """Compile the core, or load it from the cache: afterwards every game, preset and batch starts at once."""
-    import numpy as np
+    from risk_env.compiling import RULES, compile_part
 
-    from risk_env.batch import GameBatch
-    from risk_env.game import Game
-
-    game = Game(seed=0)
-    game.step(int(game.legal_actions()[0]))
-    game.placements()
-    game.observe(game.seat)
-    game.determinize(game.seat, seed=0)
-    Game.from_bytes(game.to_bytes())
-    str(game.last_battle)  # tells the log
-    batch = GameBatch(game.rules, game.board, num_games=1)
-    batch.reset()
-    batch.step(np.array([batch.game(0).legal_actions()[0]]))
-    batch.finish(batch.seat[:0])
+    for part in RULES:
+        compile_part(part)

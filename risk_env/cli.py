@@ -85,12 +85,20 @@ def show_presets(argv: Sequence[str]) -> None:
 
 def warm_up(argv: Sequence[str]) -> None:
     """The command `warmup`: compile the kernels or find them in the cache, and say how long that took."""
-    command_parser("warmup").parse_args(argv)
+    parser = command_parser("warmup")
+    parser.add_argument("--bots", action="store_true", help="compile the registered bots too")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)")
+    arguments = parser.parse_args(argv)
+    if arguments.jobs < 1:
+        parser.error(f"--jobs={arguments.jobs} must be at least 1")
     start = time.perf_counter()
-    import risk_env
+    from risk_env import compiling
 
-    risk_env.warmup()
-    print(f"The rules are compiled and kept ({time.perf_counter() - start:.1f} s).")
+    parts = [*compiling.RULES, *(compiling.bot_names() if arguments.bots else ())]
+    for part, seconds in compiling.compile_parts(parts, arguments.jobs):
+        print(f"  {part:<16}{seconds:6.1f} s", flush=True)
+    what = "The rules and the bots are" if arguments.bots else "The rules are"
+    print(f"{what} compiled and kept ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:

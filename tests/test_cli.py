@@ -202,3 +202,13 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
 def test_warmup_says_how_long_it_took(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["warmup"]) == 0
     assert " s)" in capsys.readouterr().out
+
+
+def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["warmup", "--bots", "--jobs", "2"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"  {part} " in told for part in ("games", "batches", "beam", "marshal"))
+    assert "  search " not in told and "The rules and the bots are compiled" in told
+    with pytest.raises(SystemExit):
+        cli.main(["warmup", "--jobs", "0"])
+    assert "--jobs=0 must be at least 1" in capsys.readouterr().err

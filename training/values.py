@@ -239,6 +239,11 @@ def returns(positions: Positions, chances: Array, td_lambda: float) -> Array:
     return taught
 
 
+def _brier(chances: Array, won: Array) -> float:
+    """Mean squared error of chances."""
+    return float(np.mean((chances - won) ** 2))
+
+
 # ---------------------------------------------------------------------------------------------------- learning
 
 
@@ -289,11 +294,12 @@ class Trainer:
         return facts
 
     def _foreseen(self, fresh: Positions) -> dict[str, Any]:
-        """How well the values foresaw games that they had not learnt from."""
-        chances = self.network.chances(fresh.seen)
+        """How well the values foresaw games that they had not learnt from, beside the plain outlook."""
+        outlook = 1 / (1 + np.exp(-fresh.seen[:, -1].astype(np.float32)))
         return {
             "positions": len(fresh.won),
-            "brier": float(np.mean((chances - fresh.won) ** 2)),
+            "brier": _brier(self.network.chances(fresh.seen), fresh.won),
+            "brier_outlook": _brier(outlook, fresh.won),
             "cut": float(fresh.cut.mean()),
         }
 

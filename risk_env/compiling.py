@@ -1,0 +1,76 @@
+"""What the first use would compile, compiled ahead of it: the rules, and the registered bots.
+
+The work is cut into parts that know nothing of each other, so that several processes can share it. What they compile is
+kept on disk (`core.jit`) and found there by every later process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from time import perf_counter
+
+import numpy as np
+
+from risk_env import opponents
+from risk_env.batch import GameBatch
+from risk_env.game import Game
+
+
+def compile_games() -> None:
+    """Compile what a single game needs."""
+    game = Game(seed=0)
+    game.step(int(game.legal_actions()[0]))
+    game.placements()
+    game.observe(game.seat)
+    game.determinize(game.seat, seed=0)
+    Game.from_bytes(game.to_bytes())
+    str(game.last_battle)  # tells the log
+
+
+def compile_batches() -> None:
+    """Compile what a batch of games needs."""
+    batch = GameBatch(num_games=1)
+    batch.reset()
+    batch.step(np.array([batch.game(0).legal_actions()[0]]))
+    batch.finish(batch.seat[:0])
+
+
+def compile_bot(bot: opponents.CompiledBot) -> None:
+    """Compile a bot: it is asked in no lane at all, which is enough."""
+    batch = GameBatch(num_games=1, observation=None, mask=None)
+    T, no_lanes = batch.tables, np.arange(0)
+    seating = opponents.Seating(batch, ())
+    memory = np.zeros((*seating.randoms.shape, bot.memory), np.int32)
+    bot.choose(batch.records, T.board, T.rules, no_lanes, seating.randoms, memory, np.zeros(1, np.int64))
+
+
+RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches}
+
+
+def bot_names() -> list[str]:
+    """The registered bots that are compiled."""
+    return [name for name in opponents.names() if isinstance(opponents.find(name), opponents.CompiledBot)]
+
+
+def compile_part(part: str) -> float:
+    """Compile a part of the rules, or the bot of that name; the seconds that took."""
+    start = perf_counter()
+    if part in RULES:
+        RULES[part]()
+    else:
+        compile_bot(opponents.compiled(part))
+    return perf_counter() - start
+
+
+def compile_parts(parts: Iterable[str], jobs: int = 1) -> Iterator[tuple[str, float]]:
+    """Compile these parts, with several processes if `jobs` is more than 1; each with its seconds when it is done."""
+    if jobs == 1:
+        for part in parts:
+            yield part, compile_part(part)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        part_of = {pool.submit(compile_part, part): part for part in parts}
+        for done in as_completed(part_of):
+            yield part_of[done], done.result()
