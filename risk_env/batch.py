@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from risk_env import notation
 from risk_env.core import loop
 from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.crew import Crew
 from risk_env.game import Game, observation_size
 from risk_env.maps import Board, load_map
 from risk_env.rules import Rules
@@ -22,6 +22,7 @@ Array = npt.NDArray[Any]
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
 OBSERVATIONS = ("flat", "structured", None)
 MASKS = {"bytes": loop.BYTE_MASK, "bits": loop.BIT_MASK, None: loop.NO_MASK}
+LEAST_LANES = 64  # of a thread; with fewer it takes longer to hand them out
 REWARDS = {"win": loop.WIN_REWARD, "placement": loop.PLACEMENT_REWARD}
 
 
@@ -60,8 +61,9 @@ class GameBatch:
         self.seed_word, self._mask_kind, self._reward_kind = word(seed), MASKS[mask], REWARDS[reward]
         self._observation = observation
         self._all = np.arange(num_games)
-        self._shares = np.array_split(self._all, min(threads, num_games))
-        self._workers = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._threads = threads
+        self._shares = self._parts(self._all)
+        self._crew = Crew(len(self._shares)) if len(self._shares) > 1 else None
         self._make_buffers()
 
     def _make_buffers(self) -> None:
@@ -136,11 +138,7 @@ class GameBatch:
         IllegalAction and no lane is stepped.
         """
         actions = self._checked(actions)
-        self._share(self._all, self._step_share, actions, True)
-        ended = np.flatnonzero(self.game_over)
-        if len(ended):
-            self.finish(ended)
-            self.ask(ended)
+        self._share(self._all, self._play_share, actions)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _checked(self, actions: Array, lanes: Array | None = None) -> npt.NDArray[np.int64]:
@@ -193,6 +191,14 @@ class GameBatch:
         """Write observation, mask and seat of these lanes."""
         self._share(lanes, self._ask_share)
 
+    def _play_share(self, lanes: Array, actions: Array) -> None:
+        """A step of these lanes, which follow one another, with what the end of a game brings."""
+        self._step_share(lanes, actions, True)
+        ended = lanes[self.game_over[lanes[0] : lanes[-1] + 1]]
+        if len(ended):
+            self.finish(ended)
+            self._ask_share(ended)
+
     def _step_share(self, lanes: Array, actions: Array, asks: bool) -> None:
         played = (self._games, self.tables.board, self.tables.rules, lanes, actions, self._reward_kind)
         ends = (self.reward, self.terminated, self.truncated, self.game_over)
@@ -202,15 +208,15 @@ class GameBatch:
         loop.write_questions(self._games, self.tables.board, self.tables.rules, lanes, *self._questions)
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
-        """Do some work for these lanes, each thread a part of them."""
-        if self._workers is None:
+        """Do some work for these lanes, each thread a part of them if they are many."""
+        if self._crew is None:
             work(lanes, *arguments)
-            return
-        parts = self._shares if lanes is self._all else np.array_split(lanes, len(self._shares))
-        others = [self._workers.submit(work, part, *arguments) for part in parts[1:]]
-        work(parts[0], *arguments)
-        for other in others:
-            other.result()
+        else:
+            self._crew.share(work, self._shares if lanes is self._all else self._parts(lanes), *arguments)
+
+    def _parts(self, lanes: Array) -> list[Array]:
+        """The lanes of each thread."""
+        return np.array_split(lanes, max(1, min(self._threads, len(lanes) // LEAST_LANES)))
 
     def play(self, bots: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
         """Play whole games between compiled bots (names or `CompiledBot`s, one a seat): `opponents.play`."""

@@ -8,11 +8,16 @@ begun anew, loaded or changed from outside. All that is asked of the view is tha
 import numpy as np
 from numpy import int64
 
-from risk_env.core.bits import ONE, ZERO, add, has, lowest, remove
+from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.observe import (
+    CARDS,
+    CONTINENT_WIDTH,
     DISCARDED_COLUMN,
+    GLOBAL_WIDTH,
+    INCOME,
     KNOWN_CARD_COLUMN,
+    MISSION_TARGET,
     MOVABLE,
     OTHER_FACES,
     OWN_CARD_COLUMN,
@@ -21,6 +26,8 @@ from risk_env.core.observe import (
     TARGET_COLUMN,
     TERRITORIES,
     TERRITORY_WIDTH,
+    TO_PLACE,
+    TROOPS,
     WORDS_A_TERRITORY,
     column_of,
     encode_count,
@@ -28,13 +35,16 @@ from risk_env.core.observe import (
     observe_all_but_armies,
     observe_army,
     observe_holdings,
+    observe_mission,
     observe_seats,
     observe_turn,
+    seen_from,
 )
 from risk_env.core.position import owner_of, troops_on
-from risk_env.core.types import FREE, NOWHERE, Deck, Victory
+from risk_env.core.types import FREE, MAX_SEATS, NOBODY, NOWHERE, Deck, Victory
 
 _WORD = 8  # columns
+_BYTE = np.uint64(0xFF)
 _FEW = 4  # territories; the records' arrays of them are padded to more
 
 
@@ -43,6 +53,8 @@ def refresh(game, board, rules, seat, shown, words, view):
     """Write what `seat` may see, as `observe` does, over the view that `shown` tells of; `shown` tells of it then."""
     again = looks_again(game, rules, seat, shown)
     first = TERRITORY_WIDTH * int64(board.num_territories)
+    if again and shown.seat != seat:
+        turn_view(game, board, rules, seat, shown, words, view)
     refresh_territories(game, board, rules, seat, shown, words)
     if again:
         refresh_cards(game, seat, shown, view)
@@ -58,10 +70,10 @@ def refresh(game, board, rules, seat, shown, words, view):
 
 @inlined
 def looks_again(game, rules, seat, shown):
-    """Whether the same seat looks at the same players, in a game whose marks are those of cards and moves alone."""
-    if shown.seat != seat or rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
+    """Whether the same players are looked at, in a game whose marks are those of cards and moves alone."""
+    if shown.seat == NOBODY or rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
         return False
-    same = game.mission[seat] == shown.mission
+    same = shown.seat != seat or game.mission[seat] == shown.mission
     for other in range(rules.num_players):
         same &= game.death[other] == shown.death[other]
     return same
@@ -86,6 +98,67 @@ def remember_cards(game, seat, shown, w):
     shown.discard[w] = game.discard[w]
     shown.picked[w] = game.picked[w]
     shown.rerolled_cards[w] = game.shown[w]
+
+
+@kernel
+def turn_view(game, board, rules, seat, shown, words, view):
+    """Turn the view to another seat: it shows the same facts, players counted from there, but for the own cards."""
+    first = TERRITORY_WIDTH * int64(board.num_territories)
+    places = seen_from(rules, int64(shown.seat), seat)
+    for territory in range(board.num_territories):
+        word = words[WORDS_A_TERRITORY * territory]
+        words[WORDS_A_TERRITORY * territory] = turned(word, places, int64(rules.num_players))
+    turn_players(rules, places, view[first:])
+    turn_continents(board, rules, seat, places, shown, view[first:])
+    if rules.victory == Victory.MISSION:
+        forget_mission(board, view[first:])
+        observe_mission(game, board, rules, seat, view[first:])
+    shown.mission = game.mission[seat]
+    shown.seat = seat
+
+
+@inlined
+def turned(word, places, players):
+    """A word whose first bytes are those of the players, each some places nearer to the front, the first ones last."""
+    down, up = np.uint64(8 * places), np.uint64(8 * (players - places))
+    theirs = (ONE << np.uint64(8 * players)) - ONE
+    own = word & theirs
+    return (word & ~theirs) | (own >> down) | ((own << up) & theirs)
+
+
+@inlined
+def turn_players(rules, places, view):
+    """The globals of each player that are not emptied before every look; the dead have none."""
+    players = int64(rules.num_players)
+    for block in (TERRITORIES, TROOPS, INCOME, CARDS, TO_PLACE):
+        word = ZERO
+        for k in range(players):
+            word |= np.uint64(view[block + k]) << np.uint64(8 * k)
+        word = turned(word, places, players)
+        for k in range(players):
+            view[block + k] = (word >> np.uint64(8 * k)) & _BYTE
+
+
+@inlined
+def turn_continents(board, rules, seat, places, shown, view):
+    """Who holds each continent, and how much of it is one's own."""
+    for continent in range(board.num_continents):
+        first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
+        holder, own = int64(view[first]), 0
+        if 0 < holder <= MAX_SEATS:
+            view[first] = holder - places if holder > places else holder - places + int64(rules.num_players)
+        for w in range(len(shown.hand)):
+            own += popcount(board.continent_members[continent, w] & shown.owned[seat, w])
+        view[first + 1] = encode_count(own)
+
+
+@inlined
+def forget_mission(board, view):
+    """Empty the columns of the own mission."""
+    for column in range(MISSION_TARGET, GLOBAL_WIDTH):
+        view[column] = 0
+    for continent in range(board.num_continents):
+        view[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = 0
 
 
 @kernel

@@ -1,0 +1,88 @@
+"""A crew of threads: all parts are done, errors come back, and the threads end with the crew."""
+
+import gc
+import threading
+
+import pytest
+
+from risk_env.crew import Crew
+
+
+def crew_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "risk_env crew"]
+
+
+def test_each_part_is_done_in_a_thread_of_its_own() -> None:
+    crew, barrier = Crew(3), threading.Barrier(3, timeout=10)
+    done: dict[str, int] = {}
+
+    def work(part: str, number: int) -> None:
+        barrier.wait()  # nobody passes unless all three are at it
+        done[part] = number + threading.get_ident()
+
+    for number in range(50):
+        done.clear()
+        crew.share(work, ["a", "b", "c"], number)
+        assert set(done) == {"a", "b", "c"} and len(set(done.values())) == 3
+        assert done["a"] == number + threading.get_ident()
+
+
+def test_fewer_parts_than_threads() -> None:
+    crew, done = Crew(3), []
+    crew.share(done.append, [1])
+    crew.share(done.append, [2, 3])
+    assert done[0] == 1 and sorted(done[1:]) == [2, 3]
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_what_a_part_raises_is_raised_when_all_have_ended(bad: int) -> None:
+    crew, done = Crew(3), []
+
+    def work(part: int) -> None:
+        if part == bad:
+            raise ValueError(f"part {part}")
+        done.append(part)
+
+    for _ in range(3):
+        done.clear()
+        with pytest.raises(ValueError, match=f"part {bad}"):
+            crew.share(work, [0, 1, 2])
+        assert sorted(done) == [part for part in range(3) if part != bad]
+    bad = -1
+    crew.share(work, [0, 1, 2])
+    assert sorted(done)[-1] == 2
+
+
+def test_an_interrupt_while_it_waits_leaves_the_crew_in_order() -> None:
+    crew, release, done = Crew(2), threading.Event(), []
+
+    def work(part: int) -> None:
+        if part == 1:
+            release.wait(10)
+        done.append(part)
+
+    helper = crew._helpers[0]
+    helper.begin(lambda: work(1))  # as if share had been left before `finish`
+    release.set()
+    crew.share(work, [0, 1])
+    assert sorted(done) == [0, 1, 1]
+
+
+def test_threads_end_with_the_crew_and_keep_nothing_alive() -> None:
+    before = set(crew_threads())
+    crew = Crew(3)
+    helpers = set(crew_threads()) - before
+
+    class Work:
+        def __call__(self, part: int) -> None:
+            pass
+
+    crew.share(Work(), [0, 1, 2])
+    gc.collect()
+    assert not any(isinstance(thing, Work) for thing in gc.get_objects())
+    assert len(helpers) == 2
+    del crew
+    gc.collect()
+    for thread in helpers:
+        thread.join(10)
+        assert not thread.is_alive()
