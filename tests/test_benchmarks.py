@@ -223,7 +223,7 @@ def test_a_run_shows_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixtu
     if find_spec("pufferlib"):
         pytest.skip("nothing is missing here")
     only = "pettingzoo-connect-four,puffer-go"
-    peers.main(["--only", only, "--seconds", "0.01", "--repeats", "1", "--record", str(tmp_path)])
+    peers.main(["--only", only, "--seconds", "0.01", "--repeats", "1", "--rounds", "2", "--record", str(tmp_path)])
     shown = capsys.readouterr().out
     (path,) = tmp_path.glob("peers-*.json")
     record = json.loads(path.read_text())
@@ -236,6 +236,16 @@ def test_a_measure_that_breaks_is_reported() -> None:
     arguments = peers.read_arguments([])
     arguments.repeats = 0
     assert "--repeats" in peers.run_in(sys.executable, "aec", arguments)["failed"]
+
+
+def test_of_several_rounds_each_row_is_the_best_one() -> None:
+    rates, others = ([{"steps_per_second": rate} for rate in found] for found in ((3, 1), (2, 4)))
+    assert peers.better_rows({"rows": rates}, {"rows": others})["rows"] == [{"steps_per_second": 3}, others[1]]
+    slow, fast = ({"ns": {"rules": rules, "ends": 30}} for rules in (120, 90))
+    assert peers.better(slow, fast) is peers.better(fast, slow) is fast
+    assert peers.better({"one": 4, "two": 5, "ratio": 1.25}, {"one": 2, "two": 6, "ratio": 3})["ratio"] == 1.5
+    assert peers.better_rows({}, {"missing": "it"}) == {"missing": "it"}
+    assert peers.better_rows({"rows": rates}, {"failed": "once"}) == {"rows": rates}
 
 
 def test_aims_are_judged() -> None:
