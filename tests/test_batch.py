@@ -206,7 +206,7 @@ def test_a_lane_can_be_looked_at() -> None:
     assert game.record.tobytes() != batch.records[1].tobytes()
 
 
-ON_TINY = [("world_domination", "tiny"), ("secret_mission", "tiny")]  # where seats die
+ON_TINY = [(preset, "tiny") for preset in ("world_domination", "secret_mission", "capital", "world_conquest")]
 
 
 def assert_written_anew(batch: GameBatch) -> None:

@@ -246,6 +246,12 @@ def observe_marks(game, board, rules, seat, view):
         mark_all(view, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
         mark_all(view, w << 6, known_cards(game, seat, w), KNOWN_CARD_COLUMN, 1)
         mark_all(view, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
+    observe_places(game, rules, seat, view)
+
+
+@kernel
+def observe_places(game, rules, seat, view):
+    """The columns from CITY_COLUMN on: what variants add to places."""
     if rules.deck == Deck.STAR:
         observe_star_marks(game, rules, seat, view)
     elif rules.victory == Victory.HEADQUARTERS:

@@ -12,6 +12,7 @@ from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.observe import (
     CARDS,
+    CITY_COLUMN,
     CONTINENT_WIDTH,
     DISCARDED_COLUMN,
     GLOBAL_WIDTH,
@@ -19,9 +20,12 @@ from risk_env.core.observe import (
     KNOWN_CARD_COLUMN,
     MISSION_TARGET,
     MOVABLE,
+    OBJECTIVE,
+    OBJECTIVES_HELD,
     OTHER_FACES,
     OWN_CARD_COLUMN,
     PHASE,
+    REWARD,
     SOURCE_COLUMN,
     TARGET_COLUMN,
     TERRITORIES,
@@ -36,6 +40,8 @@ from risk_env.core.observe import (
     observe_army,
     observe_holdings,
     observe_mission,
+    observe_objectives,
+    observe_places,
     observe_seats,
     observe_turn,
     seen_from,
@@ -45,6 +51,7 @@ from risk_env.core.types import FREE, MAX_SEATS, NOBODY, NOWHERE, Deck, Victory
 
 _WORD = 8  # columns
 _BYTE = np.uint64(0xFF)
+_BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a territory's second word
 _FEW = 4  # territories; the records' arrays of them are padded to more
 
 
@@ -59,6 +66,7 @@ def refresh(game, board, rules, seat, shown, words, view):
     if again:
         refresh_cards(game, seat, shown, view)
         refresh_move(game, shown, view)
+        refresh_places(game, board, rules, seat, words, view)
         refresh_globals(game, board, rules, seat, shown, words[first // _WORD :], view[first:])
     else:
         observe_all_but_armies(game, board, rules, seat, words, view)
@@ -70,10 +78,8 @@ def refresh(game, board, rules, seat, shown, words, view):
 
 @inlined
 def looks_again(game, rules, seat, shown):
-    """Whether the same players are looked at, in a game whose marks are those of cards and moves alone."""
-    if shown.seat == NOBODY or rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
-        return False
-    same = shown.seat != seat or game.mission[seat] == shown.mission
+    """Whether the same players are looked at."""
+    same = shown.seat != NOBODY and (shown.seat != seat or game.mission[seat] == shown.mission)
     for other in range(rules.num_players):
         same &= game.death[other] == shown.death[other]
     return same
@@ -245,6 +251,15 @@ def refresh_move(game, shown, view):
     shown.target = game.target
 
 
+@inlined
+def refresh_places(game, board, rules, seat, words, view):
+    """What variants add to places: few, so they are marked anew."""
+    if rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
+        for territory in range(board.num_territories):
+            words[WORDS_A_TERRITORY * territory + 1] &= _BEFORE_PLACES
+        observe_places(game, rules, seat, view)
+
+
 @kernel
 def refresh_globals(game, board, rules, seat, shown, words, view):
     """The globals but for the armies' troops: holdings where they have changed, the players and the turn in any case.
@@ -255,7 +270,19 @@ def refresh_globals(game, board, rules, seat, shown, words, view):
         words[w] = ZERO
     for w in range(MOVABLE // _WORD, OTHER_FACES // _WORD + 1):
         words[w] = ZERO
-    if shown.taken:
+    if shown.taken or rules.deck == Deck.STAR:
         observe_holdings(game, board, rules, seat, view)
     observe_seats(game, rules, seat, view)
     observe_turn(game, board, rules, seat, view)
+    if rules.deck == Deck.STAR:
+        refresh_objectives(game, rules, seat, view)
+
+
+@inlined
+def refresh_objectives(game, rules, seat, view):
+    """Objectives and Rewards, anew."""
+    for column in range(OBJECTIVES_HELD, OBJECTIVES_HELD + MAX_SEATS):
+        view[column] = 0
+    for column in range(OBJECTIVE, REWARD):
+        view[column] = 0
+    observe_objectives(game, rules, seat, view)
