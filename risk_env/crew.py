@@ -25,7 +25,7 @@ class Crew:
 
         All have ended when this returns; what one of them raised is raised here.
         """
-        busy = list(zip(self._helpers, parts[1:], strict=False))
+        busy = list(zip(self._helpers[: len(parts) - 1], parts[1:], strict=True))
         for helper, part in busy:
             helper.begin(partial(work, part, *arguments))
         try:

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 import pytest
 
@@ -32,6 +33,13 @@ def test_fewer_parts_than_threads() -> None:
     crew.share(done.append, [1])
     crew.share(done.append, [2, 3])
     assert done[0] == 1 and sorted(done[1:]) == [2, 3]
+
+
+def test_more_parts_than_threads_are_refused_and_none_is_done() -> None:
+    done: list[int] = []
+    with pytest.raises(ValueError, match="zip"):
+        Crew(2).share(done.append, [1, 2, 3])
+    assert done == []
 
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
@@ -68,18 +76,22 @@ def test_an_interrupt_while_it_waits_leaves_the_crew_in_order() -> None:
     assert sorted(done) == [0, 1, 1]
 
 
+class Work:
+    def do(self, part: int) -> None:
+        pass
+
+
 def test_threads_end_with_the_crew_and_keep_nothing_alive() -> None:
     before = set(crew_threads())
     crew = Crew(3)
     helpers = set(crew_threads()) - before
 
-    class Work:
-        def __call__(self, part: int) -> None:
-            pass
-
-    crew.share(Work(), [0, 1, 2])
+    work = Work()
+    crew.share(work.do, [0, 1, 2])
+    kept = weakref.ref(work)
+    del work
     gc.collect()
-    assert not any(isinstance(thing, Work) for thing in gc.get_objects())
+    assert kept() is None
     assert len(helpers) == 2
     del crew
     gc.collect()
