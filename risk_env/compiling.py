@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from risk_env import opponents
+from risk_env import opponents, risk_v0
 from risk_env.batch import GameBatch
 from risk_env.game import Game
 
@@ -26,6 +26,7 @@ def compile_games() -> None:
     game.observe(game.seat)
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
+    Game.from_text(game.to_text())
     str(game.last_battle)  # tells the log
 
 
@@ -37,6 +38,14 @@ def compile_batches() -> None:
     batch.finish(batch.seat[:0])
 
 
+def compile_doors() -> None:
+    """Compile what the PettingZoo environment needs beyond that."""
+    env = risk_v0.raw_env()
+    env.reset(seed=0)
+    env.step(int(env.unwrapped.game.legal_actions()[0]))
+    env.last()
+
+
 def compile_bot(bot: opponents.CompiledBot) -> None:
     """Compile a bot: it is asked in no lane at all, which is enough."""
     batch = GameBatch(num_games=1, observation=None, mask=None)
@@ -46,7 +55,7 @@ def compile_bot(bot: opponents.CompiledBot) -> None:
     bot.choose(batch.records, T.board, T.rules, no_lanes, seating.randoms, memory, np.zeros(1, np.int64))
 
 
-RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches}
+RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "doors": compile_doors}
 
 
 def bot_names() -> list[str]:

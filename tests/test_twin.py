@@ -14,7 +14,7 @@ from tests import golden
 from tests.games import play, random_rules, state_of
 from tests.naive import Naive
 
-BLOCKS = 6  # of games for each preset
+BLOCKS = 4  # of games for each preset
 GAMES_A_BLOCK = 8
 MODE_GAMES = 3  # for each preset, in each of the three modes
 MODE_SEED = 1000
