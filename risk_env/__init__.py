@@ -61,7 +61,7 @@ def __dir__() -> list[str]:
 
 
 def warmup() -> None:
-    """Compile the core, or load it from the cache: afterwards every game, preset and batch starts at once."""
+    """Compile the core and its doors, or load them from the cache: then every game, preset and batch starts at once."""
     from risk_env.compiling import RULES, compile_part
 
     for part in RULES:
