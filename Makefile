@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+JOBS ?= 2
 ARGS ?=
 CONFIG ?= selfplay_duel
 
@@ -42,7 +43,7 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
 	@echo "== Compiling the rules and the bots (once)"
-	@$(PY) -m risk_env warmup --bots --jobs $(WORKERS)
+	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@echo "== Playing"
 	@$(PY) -m risk_env demo $(ARGS)
 
@@ -64,7 +65,7 @@ lint: $(DEV) ## lint, format, types, floors
 
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 3: compiled, everything"
-	@$(PY) -m risk_env warmup --bots --jobs $(WORKERS)
+	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@$(PY) -m pytest -n $(WORKERS) $(ARGS)
 
 modes-nojit: $(DEV)
@@ -73,7 +74,7 @@ modes-nojit: $(DEV)
 
 modes-bounds: $(DEV)
 	@echo "== Tests 3 of 3: compiled with bounds checks, the tests marked 'modes'"
-	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup --jobs $(WORKERS)
+	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup --jobs $(JOBS)
 	@NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -m modes -n $(WORKERS) $(ARGS)
 
 quick: $(DEV) ## the compiled tests that are not slow, in one process
