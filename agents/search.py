@@ -115,7 +115,7 @@ class SearchAgent(Agent):
             self._batch.step_lanes(lanes, actions)
             turn = games.turn[lanes]
             away[lanes] |= turn != self.seat
-            done = (games.phase[lanes] == Phase.OVER) | (away[lanes] & (turn == self.seat))
+            done = self._batch.game_over[lanes] | (away[lanes] & (turn == self.seat))
             lanes = lanes[~done]
             if not len(lanes):
                 return

@@ -168,7 +168,7 @@ def _play_all(batch: GameBatch, seating: Seating, results: Array, progress: Call
     _begin(batch, seating, running, results["seed"][game_of])
     while len(running):
         batch.step_lanes(seating.answer(running, actions), actions)
-        ended = running[batch.records["phase"][running] == loop.Phase.OVER]
+        ended = running[batch.game_over[running]]
         if not len(ended):
             continue
         _note(batch, ended, results, game_of[ended])

@@ -609,6 +609,42 @@ def living_children(process: int) -> set[int]:
     return found - {process}
 
 
+class Interrupt:
+    """A trace function that interrupts at the call of a given number of a Python function."""
+
+    def __init__(self, moment: int) -> None:
+        self.moment, self.calls = moment, 0
+
+    def __call__(self, frame: object, event: str, argument: object) -> None:
+        self.calls += event == "call"
+        if self.calls == self.moment:
+            raise KeyboardInterrupt
+
+
+def interrupted(setting: Setting, out: Path, moment: int) -> tuple[bool, int]:
+    """Play two games with an interrupt at a moment: whether it was heard, and how many moments there were."""
+    store, before, interrupt = Store.create(out, setting), sys.gettrace(), Interrupt(moment)
+    sys.settrace(interrupt)
+    try:
+        conduct(store, 2)
+    except KeyboardInterrupt:
+        return True, interrupt.calls
+    finally:
+        sys.settrace(before)
+        store.close()
+    return False, interrupt.calls
+
+
+def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
+    """NumPy drops what is raised while it looks at an operand's class, as an IntEnum's is looked at in Python code."""
+    setting = setting_of(FIRST, BOLD, players=2, rounds=1)
+    interrupted(setting, tmp_path / "compiled", 0)
+    heard, moments = interrupted(setting, tmp_path / "never", 0)
+    assert not heard and moments > 1000
+    tried = range(1, moments, moments // 150)
+    assert [k for k in tried if not interrupted(setting, tmp_path / str(k), k)[0]] == []
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize(
     ("jobs", "how", "other"),

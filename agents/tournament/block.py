@@ -24,7 +24,6 @@ from agents.tournament.setting import Setting
 from risk_env import notation
 from risk_env.batch import GameBatch
 from risk_env.core import entry, loop
-from risk_env.core.types import Phase
 from risk_env.opponents import CompiledBot, Seating
 from risk_env.seeds import game_seed
 
@@ -44,7 +43,7 @@ class Block:
         self.batch = GameBatch(setting.rules, setting.board, lanes, observation=None, mask=None, autoreset=False)
         self.seating = Seating(self.batch, tuple(bots.values()))
         records = self.batch.records
-        self._seat, self._round, self._phase = records["seat"], records["round_number"], records["phase"]
+        self._seat, self._round = records["seat"], records["round_number"]
         self._number = {agent: number for number, agent in enumerate(bots)}  # of an agent among the bots
         self._game_of = np.zeros(lanes, np.int64)  # (N,) which of the pairings each lane plays
         self._actions = np.full(lanes, NO_ACTION, np.int64)
@@ -67,7 +66,7 @@ class Block:
             running = _without(running, faulty)
             self._keep(running)
             self.batch.step_lanes(running, self._actions)
-            over = running[self._phase[running] == Phase.OVER]
+            over = running[self.batch.game_over[running]]
             for lane in over:
                 yield self._ended(int(lane))
             free = np.concatenate([faulty, over])
