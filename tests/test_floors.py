@@ -18,7 +18,7 @@ LONGEST_FUNCTION = 45
 
 # What the files of a folder, or one file, may import besides the standard library.
 MAY_IMPORT = {
-    "risk_env/core": ("numpy", "numba", "risk_env.core"),
+    "risk_env/core": ("numpy", "numba", "llvmlite", "risk_env.core"),
     "risk_env/maps.py": ("numpy", "risk_env.core.types"),
     "risk_env/rules.py": ("risk_env.charts", "risk_env.core.types"),
     "risk_env/charts.py": ("risk_env.core.types", "risk_env.maps"),

@@ -14,6 +14,7 @@ from risk_env.core.position import is_alive
 from risk_env.core.refresh import refresh
 from risk_env.core.step import act, start
 from risk_env.core.types import NOBODY, Phase
+from risk_env.core.vectors import write_flags
 
 NO_MASK = 0
 BIT_MASK = 1
@@ -165,9 +166,7 @@ def write_bytes(game, mask):
     """The legal actions as bytes 0 or 1, eight to a word."""
     full = len(mask) >> 3
     for w in range(full):
-        legal = game.legal[w]
-        for k in range(8):
-            mask[8 * w + k] = _EIGHT_BYTES[(legal >> np.uint64(8 * k)) & _BYTE]
+        write_flags(game.legal[w], mask, 8 * w)
     for w in range(8 * full, len(mask)):
         mask[w] = _EIGHT_BYTES[(game.legal[full] >> np.uint64(8 * (w & 7))) & _BYTE]
 

@@ -8,7 +8,7 @@ begun anew, loaded or changed from outside. All that is asked of the view is tha
 import numpy as np
 from numpy import int64
 
-from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove
+from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove, turned
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.observe import (
     CARDS,
@@ -48,11 +48,10 @@ from risk_env.core.observe import (
 )
 from risk_env.core.position import owner_of, troops_on
 from risk_env.core.types import FREE, MAX_SEATS, NOBODY, NOWHERE, Deck, Victory
+from risk_env.core.vectors import differing, put_word, turn_every_other, word_at
 
 _WORD = 8  # columns
-_BYTE = np.uint64(0xFF)
 _BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a territory's second word
-_FEW = 4  # territories; the records' arrays of them are padded to more
 
 
 @kernel
@@ -111,9 +110,7 @@ def turn_view(game, board, rules, seat, shown, words, view):
     """Turn the view to another seat: it shows the same facts, players counted from there, but for the own cards."""
     first = TERRITORY_WIDTH * int64(board.num_territories)
     places = seen_from(rules, int64(shown.seat), seat)
-    for territory in range(board.num_territories):
-        word = words[WORDS_A_TERRITORY * territory]
-        words[WORDS_A_TERRITORY * territory] = turned(word, places, int64(rules.num_players))
+    turn_territories(board, rules, places, words)
     turn_players(rules, places, view[first:])
     turn_continents(board, rules, seat, places, shown, view[first:])
     if rules.victory == Victory.MISSION:
@@ -124,25 +121,30 @@ def turn_view(game, board, rules, seat, shown, words, view):
 
 
 @inlined
-def turned(word, places, players):
-    """A word whose first bytes are those of the players, each some places nearer to the front, the first ones last."""
-    down, up = np.uint64(8 * places), np.uint64(8 * (players - places))
-    theirs = (ONE << np.uint64(8 * players)) - ONE
-    own = word & theirs
-    return (word & ~theirs) | (own >> down) | ((own << up) & theirs)
+def turn_territories(board, rules, places, words):
+    """The columns of the players: of four territories at once, and of those left over one by one."""
+    turning, down, up = bits_to_turn(rules, places)
+    territories = int64(board.num_territories)
+    for territory in range(0, territories - 3, 4):
+        turn_every_other(words, WORDS_A_TERRITORY * territory, turning, down, up)
+    for territory in range(territories & ~3, territories):
+        word = words[WORDS_A_TERRITORY * territory]
+        words[WORDS_A_TERRITORY * territory] = turned(word, turning, down, up)
 
 
 @inlined
 def turn_players(rules, places, view):
     """The globals of each player that are not emptied before every look; the dead have none."""
-    players = int64(rules.num_players)
+    turning, down, up = bits_to_turn(rules, places)
     for block in (TERRITORIES, TROOPS, INCOME, CARDS, TO_PLACE):
-        word = ZERO
-        for k in range(players):
-            word |= np.uint64(view[block + k]) << np.uint64(8 * k)
-        word = turned(word, places, players)
-        for k in range(players):
-            view[block + k] = (word >> np.uint64(8 * k)) & _BYTE
+        put_word(view, block, turned(word_at(view, block), turning, down, up))
+
+
+@inlined
+def bits_to_turn(rules, places):
+    """Where the players' columns stand in a word, and how far down they go, the first ones up; a column is a byte."""
+    players = int64(rules.num_players)
+    return (ONE << np.uint64(8 * players)) - ONE, np.uint64(8 * places), np.uint64(8 * (players - places))
 
 
 @inlined
@@ -177,23 +179,10 @@ def refresh_territories(game, board, rules, seat, shown, words):
         for army in range(rules.num_armies):
             changed |= game.owned[army, w] ^ shown.owned[army, w]
         shown.taken |= changed != ZERO
+        changed |= differing(game.troops, shown.troops, w << 6)
         while changed != ZERO:
             refresh_territory(game, rules, seat, shown, words, (w << 6) + lowest(changed))
             changed &= changed - ONE
-    for first in range(0, int64(board.num_territories), _FEW):
-        if few_differ(game, shown, first):
-            for territory in range(first, first + _FEW):
-                if game.troops[territory] != shown.troops[territory]:
-                    refresh_territory(game, rules, seat, shown, words, territory)
-
-
-@inlined
-def few_differ(game, shown, first):
-    """Whether the troops of any of a few territories have changed: one question for all, as hardly any have."""
-    changed = 0
-    for territory in range(first, first + _FEW):
-        changed |= troops_on(game, territory) ^ troops_on(shown, territory)
-    return changed != 0
 
 
 @kernel
