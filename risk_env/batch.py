@@ -74,8 +74,8 @@ class GameBatch:
         self.seeds = np.zeros(N, np.uint64)  # (N,) seed of each lane's game
         self._view = np.zeros((N, D), np.int8)
         self._final_view = np.zeros((N, P, D), np.int8)
-        words = -(-self.num_actions // (64 if self._mask_kind == loop.BIT_MASK else 8))
-        self._mask = np.zeros((N, words if self._mask_kind else 0), np.uint64)
+        words = {loop.NO_MASK: 0, loop.BIT_MASK: 1, loop.BYTE_MASK: 8}[self._mask_kind]  # for 64 actions
+        self._mask = np.zeros((N, words * -(-self.num_actions // 64)), np.uint64)
         self.seat = np.zeros(N, np.int64)
         self.reward = np.zeros((N, P), np.float32)
         self.terminated = np.zeros((N, P), np.bool_)

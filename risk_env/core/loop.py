@@ -22,8 +22,6 @@ BYTE_MASK = 2
 WIN_REWARD = 0
 PLACEMENT_REWARD = 1
 NO_LANE = -1
-_BYTE = np.uint64(0xFF)
-_EIGHT_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").view(np.uint64)[:, 0]
 
 
 @entry_point
@@ -163,12 +161,9 @@ def write_bits(game, mask):
 
 @inlined
 def write_bytes(game, mask):
-    """The legal actions as bytes 0 or 1, eight to a word."""
-    full = len(mask) >> 3
-    for w in range(full):
+    """The legal actions as bytes 0 or 1, eight to a word; `mask` has room for 64 actions at a time."""
+    for w in range(len(mask) >> 3):
         write_flags(game.legal[w], mask, 8 * w)
-    for w in range(8 * full, len(mask)):
-        mask[w] = _EIGHT_BYTES[(game.legal[full] >> np.uint64(8 * (w & 7))) & _BYTE]
 
 
 @entry_point

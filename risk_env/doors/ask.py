@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.core.bits import ONE
+from risk_env.core.bits import has
 from risk_env.core.jit import brief_entry_point, direct, inlined
 from risk_env.core.loop import write_bytes
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals, observe
@@ -96,8 +96,8 @@ def write_shares(view, observation):
 
 @inlined
 def write_mask(game, mask):
-    """The legal actions as 0 or 1 each: eight at a time, then the rest."""
-    rest = len(mask) & ~7
+    """The legal actions as 0 or 1 each: 64 at a time, then the rest."""
+    rest = len(mask) & ~63
     write_bytes(game, mask[:rest].view(np.uint64))
     for action in range(rest, len(mask)):
-        mask[action] = np.int8((game.legal[action >> 6] >> np.uint64(action & 63)) & ONE)
+        mask[action] = has(game.legal, action)
