@@ -10,7 +10,10 @@ CONFIG ?= selfplay_duel
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Most of what is installed is never imported: Python compiles a module when it first is.
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# Each process begins with neighbouring tests, which need the same kernels.
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
@@ -66,22 +69,22 @@ lint: $(DEV) ## lint, format, types, floors
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 3: compiled, everything"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
-	@$(PY) -m pytest -n $(WORKERS) $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 modes-nojit: $(DEV)
 	@echo "== Tests 2 of 3: JIT off, the tests marked 'modes'"
-	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -m modes -n $(WORKERS) $(ARGS)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m modes $(ARGS)
 
 modes-bounds: $(DEV)
 	@echo "== Tests 3 of 3: compiled with bounds checks, the tests marked 'modes'"
 	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup --jobs $(JOBS)
-	@NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -m modes -n $(WORKERS) $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) -m modes $(ARGS)
 
 quick: $(DEV) ## the compiled tests that are not slow, in one process
 	@$(PY) -m pytest -m 'not slow' -x $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
-	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -m modes -n $(WORKERS) --cov $(ARGS)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m modes --cov $(ARGS)
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)

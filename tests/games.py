@@ -122,8 +122,7 @@ def apply(games: Any, records: Tables, board: Board, action: int) -> Iterator[st
 
 def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[str, Any]:
     """The record in the words of `tests/naive.py`."""
-    seats = range(rules.num_players)
-    T = board.num_territories
+    P, T = rules.num_players, board.num_territories
     over = record.phase == Phase.OVER
     objectives = rules.objectives is not None
     fortifying = record.phase in (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
@@ -134,19 +133,19 @@ def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[s
         "round": int(record.round_number),
         "owner": record.owner[:T].tolist(),
         "troops": record.troops[:T].tolist(),
-        "to_place": record.to_place[: rules.num_players].tolist(),
-        "neutral_to_place": int(record.to_place[rules.num_players]) if rules.neutral else 0,
-        "hands": [members(record.hand[s]) + [T] * int(record.wilds[s]) for s in seats],
+        "to_place": record.to_place[:P].tolist(),
+        "neutral_to_place": int(record.to_place[P]) if rules.neutral else 0,
+        "hands": [members(hand) + [T] * wilds for hand, wilds in zip(record.hand[:P], record.wilds[:P], strict=True)],
         "picked": members(record.picked) + [T] * int(record.picked_wilds),
         "deck": members(record.deck) + [T] * int(record.deck_wilds),
         "discard": members(record.discard) + [T] * int(record.discard_wilds),
         "shown": members(record.shown),
         "sets_traded": int(record.sets_traded),
         "draft_left": int(record.draft_left),
-        "alive": [bool(record.death[s] == 0) for s in seats],
-        "missions": [int(record.mission[s]) for s in seats] if rules.victory == "mission" else [],
-        "headquarters": [int(record.headquarters[s]) for s in seats] if rules.victory == "headquarters" else [],
-        "capitals": [int(record.capital[s]) for s in seats] if rules.capitals else [],
+        "alive": (record.death[:P] == 0).tolist(),
+        "missions": record.mission[:P].tolist() if rules.victory == "mission" else [],
+        "headquarters": record.headquarters[:P].tolist() if rules.victory == "headquarters" else [],
+        "capitals": record.capital[:P].tolist() if rules.capitals else [],
         "cities": members(record.city),
         "objective_holder": record.objective[: len(board.objectives)].tolist() if objectives else [],
         "objective_reward": record.objective_reward[: len(board.objectives)].tolist() if objectives else [],
