@@ -89,6 +89,8 @@ class GameBatch:
         self.final_observation = self._shaped(self._final_view)  # (N, P, ...) every seat's last view, where game_over
         self.action_mask = self._mask_seen()
         views = (self.tables.new_shown(N), self._view.view(np.uint64), self._view)
+        self._pay = (self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
+        self._ends = (self.final_placement, self.final_rounds, self._final_view.view(np.uint64), self._final_view)
         self._questions = (self._mask_kind, self._mask, *views, self.seat)
 
     @property
@@ -138,7 +140,7 @@ class GameBatch:
         IllegalAction and no lane is stepped.
         """
         actions = self._checked(actions)
-        self._share(self._all, self._play_share, actions)
+        self._share(self._all, self._step_share, actions, True)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _checked(self, actions: Array, lanes: Array | None = None) -> npt.NDArray[np.int64]:
@@ -180,10 +182,7 @@ class GameBatch:
 
     def finish(self, lanes: Array) -> None:
         """Keep the end of these lanes' games and, with `autoreset`, begin their next."""
-        T = self.tables
-        words = self._final_view.view(np.uint64)
-        ends = (self.final_placement, self.final_rounds)
-        loop.write_final(self._games, T.board, T.rules, lanes, words, self._final_view, *ends)
+        loop.write_final(self._games, self.tables.board, self.tables.rules, lanes, *self._ends)
         if self.autoreset:
             self.begin(lanes)
 
@@ -191,18 +190,10 @@ class GameBatch:
         """Write observation, mask and seat of these lanes."""
         self._share(lanes, self._ask_share)
 
-    def _play_share(self, lanes: Array, actions: Array) -> None:
-        """A step of these lanes, which follow one another, with what the end of a game brings."""
-        self._step_share(lanes, actions, True)
-        ended = lanes[self.game_over[lanes[0] : lanes[-1] + 1]]
-        if len(ended):
-            self.finish(ended)
-            self._ask_share(ended)
-
-    def _step_share(self, lanes: Array, actions: Array, asks: bool) -> None:
-        played = (self._games, self.tables.board, self.tables.rules, lanes, actions, self._reward_kind)
-        ends = (self.reward, self.terminated, self.truncated, self.game_over)
-        loop.step_lanes(*played, *ends, asks, *self._questions)
+    def _step_share(self, lanes: Array, actions: Array, goes_on: bool) -> None:
+        played = (self._games, self.tables.board, self.tables.rules, lanes, actions)
+        begins = (self.autoreset, self.seed_word, self.episodes, self.seeds)
+        loop.step_lanes(*played, *self._pay, goes_on, *self._ends, *begins, *self._questions)
 
     def _ask_share(self, lanes: Array) -> None:
         loop.write_questions(self._games, self.tables.board, self.tables.rules, lanes, *self._questions)

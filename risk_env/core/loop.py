@@ -41,8 +41,12 @@ def first_illegal(games, rules, lanes, actions):
 def write_seeds(seed, lanes, episodes, seeds):
     """Seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
     for k in range(len(lanes)):
-        lane = lanes[k]
-        seeds[lane] = mix(seed, np.uint64(lane), np.uint64(episodes[lane]))
+        write_seed(seed, lanes[k], episodes, seeds)
+
+
+@inlined
+def write_seed(seed, lane, episodes, seeds):
+    seeds[lane] = mix(seed, np.uint64(lane), np.uint64(episodes[lane]))
 
 
 @entry_point
@@ -55,30 +59,48 @@ def start_lanes(games, boards, rules, lanes, seeds):
 @entry_point
 def step_lanes(
     games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
-    asks, mask_kind, masks, shown, words, views, seats,
+    goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds,
+    mask_kind, masks, shown, words, views, seats,
 ):  # fmt: skip
     """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
-    bool (N, P), and whether the game is over, bool (N,). With `asks` write the next question at once
-    (`write_questions`), while the game is at hand.
+    bool (N, P), and whether the game is over, bool (N,).
+
+    With `goes_on` also what follows, while the game is at hand: its end is kept (`write_final`), with `begins` the
+    lane's next game begun, and the next question written (`write_questions`).
     """
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
-        was_over = game.phase == Phase.OVER
-        dead = dead_seats(game, rules[0])
-        if not was_over:
-            game.decisions += 1
-            act(game, boards[0], rules[0], int(actions[lane]))
-        over[lane] = game.phase == Phase.OVER
-        for seat in range(rules[0].num_players):
-            rewards[lane, seat] = 0.0
-            terminated[lane, seat] = False
-            truncated[lane, seat] = False
-        if over[lane] != was_over or dead_seats(game, rules[0]) != dead:
-            pay(game, boards[0], rules[0], dead, reward_kind, rewards[lane], terminated[lane], truncated[lane])
-        if asks:
+        gets = (rewards[lane], terminated[lane], truncated[lane])
+        over[lane] = step_game(game, boards[0], rules[0], int(actions[lane]), reward_kind, *gets)
+        if goes_on:
+            if over[lane]:
+                rounds[lane] = game.round_number
+                keep_end(game, boards[0], rules[0], placements[lane], final_words[lane], final_views[lane])
+                if begins:
+                    episodes[lane] += 1
+                    write_seed(seed, lane, episodes, seeds)
+                    start(game, boards[0], rules[0], seeds[lane])
             buffers = (masks[lane], shown[lane], words[lane], views[lane])
             seats[lane] = write_question(game, boards[0], rules[0], mask_kind, *buffers)
+
+
+@inlined
+def step_game(game, board, rules, action, reward_kind, rewards, terminated, truncated):
+    """Play a legal action, none in a game that is over; write what each seat gets. Whether the game is over."""
+    was_over = game.phase == Phase.OVER
+    dead = dead_seats(game, rules)
+    if not was_over:
+        game.decisions += 1
+        act(game, board, rules, action)
+    over = game.phase == Phase.OVER
+    for seat in range(rules.num_players):
+        rewards[seat] = 0.0
+        terminated[seat] = False
+        truncated[seat] = False
+    if over != was_over or dead_seats(game, rules) != dead:
+        pay(game, board, rules, dead, reward_kind, rewards, terminated, truncated)
+    return over
 
 
 @inlined
@@ -114,16 +136,21 @@ def reward_of(game, board, rules, seat, kind):
 
 
 @entry_point
-def write_final(games, boards, rules, lanes, words, views, placements, rounds):
-    """Keep the end of the games of these lanes: every seat's last view (N, P, D), places (N, P) and rounds (N,)."""
+def write_final(games, boards, rules, lanes, placements, rounds, words, views):
+    """Keep the end of the games of these lanes: places (N, P), rounds (N,) and every seat's last view (N, P, D)."""
     for k in range(len(lanes)):
         lane = lanes[k]
-        game = games[lane]
-        rounds[lane] = game.round_number
-        for seat in range(rules[0].num_players):
-            placements[lane, seat] = place_of(game, boards[0], rules[0], seat)
-            if views.shape[2] > 0:
-                observe(game, boards[0], rules[0], seat, words[lane, seat], views[lane, seat])
+        rounds[lane] = games[lane].round_number
+        keep_end(games[lane], boards[0], rules[0], placements[lane], words[lane], views[lane])
+
+
+@kernel
+def keep_end(game, board, rules, placements, words, views):
+    """Places (P,) and views (P, D) of all seats."""
+    for seat in range(rules.num_players):
+        placements[seat] = place_of(game, board, rules, seat)
+        if views.shape[1] > 0:
+            observe(game, board, rules, seat, words[seat], views[seat])
 
 
 @entry_point
