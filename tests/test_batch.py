@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
+from risk_env.core.fetching import NEAR_ROWS
 from risk_env.core.jit import JIT_DISABLED, entry_point
 from risk_env.core.types import Phase
 from risk_env.opponents import CompiledBot, play
@@ -48,6 +49,7 @@ def test_games_do_not_depend_on_batch_size_or_threads() -> None:
     expected = run(GameBatch(TINY, "tiny", 4, seed=3), 300, 4)
     assert run(GameBatch(TINY, "tiny", 37, seed=3), 300, 4) == expected
     assert run(GameBatch(TINY, "tiny", 5, seed=3, threads=2), 300, 4) == expected  # too few to share
+    assert run(GameBatch(TINY, "tiny", NEAR_ROWS + 1, seed=3), 100, 4) == expected[:100]  # fetched ahead
     assert run(GameBatch(TINY, "tiny", 4, seed=4), 300, 4) != expected
 
 

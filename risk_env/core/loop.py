@@ -7,6 +7,7 @@ import numpy as np
 
 from risk_env.core.bits import has
 from risk_env.core.chance import mix
+from risk_env.core.fetching import NEAR_ROWS, fetch
 from risk_env.core.goals import place_of
 from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.observe import observe
@@ -70,6 +71,8 @@ def step_lanes(
     """
     for k in range(len(lanes)):
         lane = lanes[k]
+        if len(games) > NEAR_ROWS and k + 1 < len(lanes):
+            fetch_lane(lanes[k + 1], goes_on, games, masks, shown, words)
         game = games[lane]
         gets = (rewards[lane], terminated[lane], truncated[lane])
         over[lane] = step_game(game, boards[0], rules[0], int(actions[lane]), reward_kind, *gets)
@@ -78,11 +81,27 @@ def step_lanes(
                 rounds[lane] = game.round_number
                 keep_end(game, boards[0], rules[0], placements[lane], final_words[lane], final_views[lane])
                 if begins:
-                    episodes[lane] += 1
-                    write_seed(seed, lane, episodes, seeds)
-                    start(game, boards[0], rules[0], seeds[lane])
+                    begin_next(game, boards[0], rules[0], seed, lane, episodes, seeds)
             buffers = (masks[lane], shown[lane], words[lane], views[lane])
             seats[lane] = write_question(game, boards[0], rules[0], mask_kind, *buffers)
+
+
+@inlined
+def begin_next(game, board, rules, seed, lane, episodes, seeds):
+    """The lane's next game."""
+    episodes[lane] += 1
+    write_seed(seed, lane, episodes, seeds)
+    start(game, board, rules, seeds[lane])
+
+
+@inlined
+def fetch_lane(lane, goes_on, games, masks, shown, words):
+    """Ask for what a step of a lane reads and writes."""
+    fetch(games, lane)
+    if goes_on:
+        fetch(masks, lane)
+        fetch(shown, lane)
+        fetch(words, lane)
 
 
 @inlined
