@@ -50,7 +50,7 @@ demo: $(CORE) ## install what is needed, watch a game, train an agent for two mi
 	@echo "== Playing"
 	@$(PY) -m risk_env demo $(ARGS)
 
-train: $(CORE) ## train the agent for two players in earnest (half an hour and more); CONFIG=duel for MaskablePPO
+train: $(CORE) ## train the agent for two players in earnest (twenty minutes on one core); CONFIG=duel for MaskablePPO
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1

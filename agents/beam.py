@@ -19,7 +19,7 @@ from agents.board_sense import (
     troops_of,
 )
 from agents.learned_value import WORKSPACE as LEARNED_WORKSPACE
-from agents.moves import MOVE_TARGET, MOVE_WORDS, fortify_amount, fortify_from
+from agents.moves import MOVE_WORDS, fortify_amount, fortify_from, fortify_to
 from agents.outlook import WEIGHTS, WORKSPACE
 from agents.turn_search import (
     BEST,
@@ -109,7 +109,7 @@ def answer(game, board, rules, seat, memory, nodes, facts, paths, width, depth, 
     if phase == Phase.FORTIFY_FROM:
         return fortify_from(game, board, rules, seat, memory, nodes, FRESH, weights, work)
     if phase == Phase.FORTIFY_TO:
-        return int64(memory[MOVE_TARGET])
+        return fortify_to(game, memory)
     if phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, rules, memory)
     return rare_answer(game, board, rules, seat)

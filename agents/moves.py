@@ -4,7 +4,7 @@ from numpy import int64
 
 from agents.board_sense import NONE, move_amount, next_legal, troops_of
 from agents.outlook import outlook
-from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.bits import ONE, ZERO, has, lowest
 from risk_env.core.jit import kernel
 from risk_env.core.movement import find_destinations, movable
 from risk_env.core.position import add_troops, room
@@ -42,6 +42,13 @@ def fortify_from(game, board, rules, seat, memory, nodes, slot, weights, work):
                         memory[MOVE_WANTED] = amount
         territory = next_legal(game, territory)
     return source
+
+
+@kernel
+def fortify_to(game, memory):
+    """The target of the move thought of with its source; any legal one where that was somebody else's choice."""
+    target = int64(memory[MOVE_TARGET])
+    return target if has(game.legal, target) else next_legal(game, NONE)
 
 
 @kernel

@@ -18,7 +18,7 @@ from agents.board_sense import (
     rare_answer,
     troops_of,
 )
-from agents.moves import MOVE_TARGET, MOVE_WORDS, best_advance, fortify_amount, fortify_from
+from agents.moves import MOVE_WORDS, best_advance, fortify_amount, fortify_from, fortify_to
 from agents.odds import left_after, win_chance
 from agents.outlook import WEIGHTS, WORKSPACE, outlook
 from agents.threats import ODDS
@@ -77,7 +77,7 @@ def answer(game, board, rules, seat, memory, nodes, routes, plan, weights, work)
     if phase == Phase.FORTIFY_FROM:
         return fortify_from(game, board, rules, seat, memory, nodes, FRESH, weights, work)
     if phase == Phase.FORTIFY_TO:
-        return int64(memory[MOVE_TARGET])
+        return fortify_to(game, memory)
     if phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, rules, memory)
     return rare_answer(game, board, rules, seat)

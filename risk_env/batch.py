@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class GameBatch:
         _check_choice("reward", reward, REWARDS)
         self.num_games, self.num_players = num_games, self.rules.num_players
         self.autoreset = autoreset
+        self._outputs = {"observation": observation, "mask": mask, "reward": reward}
         self.tables = tables(self.rules, self.board)
         self.num_actions = self.tables.num_actions
         self.seed_word, self._mask_kind, self._reward_kind = word(seed), MASKS[mask], REWARDS[reward]
@@ -88,7 +90,8 @@ class GameBatch:
         self.observation = self._shaped(lent)
         self.final_observation = self._shaped(self._final_view)  # (N, P, ...) every seat's last view, where game_over
         self.action_mask = self._mask_seen()
-        views = (self.tables.new_shown(N), self._view.view(np.uint64), self._view)
+        self._shown = self.tables.new_shown(N)
+        views = (self._shown, self._view.view(np.uint64), self._view)
         self._pay = (self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
         self._ends = (self.final_placement, self.final_rounds, self._final_view.view(np.uint64), self._final_view)
         self._questions = (self._mask_kind, self._mask, *views, self.seat)
@@ -127,7 +130,8 @@ class GameBatch:
             self.seed_word = word(seed)
             self.episodes[:] = -1
         self.begin(self._all)
-        self.game_over[:] = False
+        for brought in (self.reward, self.terminated, self.truncated, self.game_over):
+            brought[:] = 0
         self.ask(self._all)
         return self.observation, self.action_mask, self.seat
 
@@ -139,22 +143,25 @@ class GameBatch:
         it a game that is over stays over: its mask is empty, its seat -1, its action ignored. One illegal action raises
         IllegalAction and no lane is stepped.
         """
-        actions = self._checked(actions)
+        actions = self.as_actions(actions)
+        self.check_legal(actions, self._all)
         self._share(self._all, self._step_share, actions, True)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
-    def _checked(self, actions: Array, lanes: Array | None = None) -> npt.NDArray[np.int64]:
-        """The actions (N,) as int64, if those of these lanes (None: all) are legal."""
+    def as_actions(self, actions: Any) -> npt.NDArray[np.int64]:
+        """Whole numbers of shape (N,) as int64; ValueError for anything else."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"actions must be whole numbers of shape ({self.num_games},), not {actions.dtype} {actions.shape}"
             )
-        actions = actions.astype(np.int64, copy=False)
-        lane = loop.first_illegal(self._games, self.tables.rules, self._all if lanes is None else lanes, actions)
+        return actions.astype(np.int64, copy=False)
+
+    def check_legal(self, actions: npt.NDArray[np.int64], lanes: Array) -> None:
+        """IllegalAction if that of one of these lanes is not legal."""
+        lane = loop.first_illegal(self._games, self.tables.rules, lanes, actions)
         if lane != loop.NO_LANE:
             self._refuse(lane, int(actions[lane]))
-        return actions
 
     def _refuse(self, lane: int, action: int) -> None:
         if self.episodes[lane] < 0:
@@ -214,6 +221,30 @@ class GameBatch:
         from risk_env import opponents
 
         return opponents.play(self.rules, self.board, bots, games, seed, lanes=min(self.num_games, games))
+
+    # ------------------------------------------------------------------------------------------ copies
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles go on by themselves: made anew, and filled with the state."""
+        arguments = (self.rules, self.board, self.num_games, int(self.seed_word))
+        options = {"threads": self._threads, "autoreset": self.autoreset, **self._outputs}
+        return _restored, (arguments, options, [read(self).copy() for read in _STATE])
+
+
+_STATE = [
+    attrgetter(name)
+    for name in (
+        *("records", "episodes", "seeds", "reward", "terminated", "truncated"),
+        *("game_over", "final_placement", "final_rounds", "_final_view", "_view", "_shown", "_mask", "seat"),
+    )
+]
+
+
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array]) -> GameBatch:
+    batch = GameBatch(*arguments, **options)
+    for read, values in zip(_STATE, state, strict=True):
+        read(batch)[...] = values
+    return batch
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -6,6 +6,7 @@ threads save on a step of a thousand games. Threads that wait at locks of their 
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,7 +18,12 @@ class Crew:
     """`size` threads, the caller's among them; the others end when the crew is no longer used."""
 
     def __init__(self, size: int) -> None:
-        self._helpers = [_Helper() for _ in range(size - 1)]
+        self._size = size
+        self._hire()
+
+    def _hire(self) -> None:
+        self._process = os.getpid()
+        self._helpers = [_Helper() for _ in range(self._size - 1)]
         weakref.finalize(self, _dismiss, self._helpers)
 
     def share(self, work: Callable[..., None], parts: Sequence[Any], *arguments: Any) -> None:
@@ -25,6 +31,8 @@ class Crew:
 
         All have ended when this returns; what one of them raised is raised here.
         """
+        if self._process != os.getpid():  # forked: threads stay behind
+            self._hire()
         busy = list(zip(self._helpers[: len(parts) - 1], parts[1:], strict=True))
         for helper, part in busy:
             helper.begin(partial(work, part, *arguments))

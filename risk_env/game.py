@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import secrets
 import struct
 from collections.abc import Callable, Mapping
@@ -64,12 +65,13 @@ class Game:
     ) -> None:
         self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
         self.board = board if isinstance(board, Board) else load_map(board)
-        self.seed = secrets.randbits(64) if seed is None else seed
+        seed = secrets.randbits(64) if seed is None else seed
         self._tables = tables(self.rules, self.board)
         self._games = self._tables.new_games(1)
         self._ask_forced = ask_forced
         self._start: bytes | None = None  # the record this history begins with; None: the set-up of `_chance`
-        self._chance = game_seed(self.seed, lane, episode)
+        self._chance = game_seed(seed, lane, episode)
+        self.seed = int(seed)
         self._actions: list[int] = []
         self._told: Story | None = None
         if ask_forced:
@@ -247,9 +249,12 @@ class Game:
         """The number of an action, legal or not; -1 for one that no kernel could read."""
         if isinstance(action, str):
             return self.parse_action(action)
-        if isinstance(action, bool) or not isinstance(action, int | np.integer):
+        if isinstance(action, bool) or not hasattr(action, "__index__"):
             raise self._illegal(action)
-        number = int(action)
+        try:
+            number = operator.index(action)
+        except TypeError:  # an array of more than one, or not of whole numbers
+            raise self._illegal(action) from None
         return number if 0 <= number < _NO_ACTION else -1
 
     def _illegal(self, action: Any) -> notation.IllegalAction:
@@ -367,7 +372,7 @@ class Game:
         Its history begins here. Of bytes only the length is checked.
         """
         game = cls.__new__(cls)
-        game.rules, game.board, game.seed = rules, board, seed
+        game.rules, game.board, game.seed = rules, board, int(seed)
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         game._games = game._tables.new_games(1)
         if isinstance(games, bytes):

@@ -49,7 +49,6 @@ def make_lanes(
     observation: str = "flat",
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
-    autoreset: bool = True,
     **options: Any,
 ) -> SeatLanes:
     """The lanes behind an environment, from its arguments; `options` are those of the rules (RULES 13).
@@ -69,7 +68,6 @@ def make_lanes(
         reward=reward,
         observation=observation,
         illegal=illegal_action,
-        autoreset=autoreset,
     )
 
 
@@ -99,16 +97,20 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
         _check_render_mode(render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
-        self.lanes = make_lanes(1, autoreset=False, **arguments)
+        self.lanes = make_lanes(1, **arguments)
+        self.lanes.autoreset = False
         self.observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
         self._mask = np.zeros(self.lanes.num_actions, np.int8)
         self._is_running = False
+        self._is_seeded = False
         self._window: Any = None
 
     @property
     def game(self) -> Game:
         """A copy of the game at hand, for looking and for search."""
+        if self.lanes.batch.episodes[0] < 0:
+            raise gymnasium.error.ResetNeeded("no game before reset: call reset() first")
         return self.lanes.batch.game(0)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -118,9 +120,10 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin a game and play on to the learner's first decision: observation, info."""
         position = _position_of(options)
-        fresh = self._np_random_seed is None
         super().reset(seed=seed)
-        self.lanes.reset(self.np_random_seed if fresh and seed is None else seed)
+        self._is_running = False  # should anything go wrong
+        self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
+        self._is_seeded = True
         if position is not None:
             self._place(position)
         self._is_running = True
@@ -153,7 +156,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if lanes.illegal == "random":
             info["replaced"] = bool(lanes.replaced[0])
         if not self._is_running:
-            info.update({field: lanes.final[field][0].item() for field in FINAL_FIELDS})
+            final = lanes.final[0]
+            info.update({field: final[field].item() for field in FINAL_FIELDS})
+            info["seed"] = final["seed"]  # of 64 bits, too long for the int64 that Gymnasium's vectors make of an int
         return info
 
     def render(self) -> Any:
@@ -208,6 +213,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.lanes = make_lanes(num_envs, **arguments)
         self.single_observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.single_action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
+        self._is_seeded = False
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
@@ -218,9 +224,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin every lane's next game, or with `seed` its first: observations (N, ...), info."""
         chosen = _lanes_of(options, self.num_envs)
-        fresh = self._np_random_seed is None
+        if seed is not None and chosen is not None and len(chosen) < self.num_envs:
+            raise ValueError("reset: a seed is all lanes', give none where options['reset_mask'] leaves some out")
         super().reset(seed=seed)
-        self.lanes.reset(self.np_random_seed if fresh and seed is None else seed, chosen)
+        self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)
+        self._is_seeded = True
         return self.lanes.observation(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:

@@ -112,8 +112,9 @@ class SeatLanes:
         self.seating = Seating(self.batch, [player for player in self.players if isinstance(player, CompiledBot)])
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
-        self._options |= {"illegal": illegal, "autoreset": autoreset}
+        self._options |= {"illegal": illegal}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
+        self._is_amid = False  # whether a step or reset has begun and not ended
         self._make_arrays()
 
     def _make_arrays(self) -> None:
@@ -144,30 +145,40 @@ class SeatLanes:
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
         """Begin the next game of every lane, or of these; with `seed` their first."""
         lanes = self._all if lanes is None else lanes
+        others_amid = self._is_amid and len(lanes) < self.num_lanes
+        self._is_amid = True
         if seed is not None:
             self.batch.seed_word = word(seed)
             self.batch.episodes[lanes] = -1
         self._forget_step()
+        self.replaced[lanes] = False
         self._begin(lanes)
         self._go_on(lanes)
         self.batch.ask(self._all)
+        self._is_amid = others_amid
 
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' actions (int, N) and everybody else's until every learner is to decide again.
 
         Only in these lanes (int64, k; None: in all); in the others nothing happens, whatever their actions. An illegal
         one raises IllegalAction, and no lane is stepped. Written are reward, terminated, truncated, ended and, where
-        it ended, the final fields; without `autoreset` a lane that has ended needs a reset.
+        it ended, the final fields; without `autoreset` a lane that has ended needs a reset. So do all when an
+        opponent's error has left them amid a step.
         """
+        if self._is_amid:
+            raise RuntimeError("step: an error ended the last one before its end, call reset() first")
+        actions = self.batch.as_actions(actions)
         if self.illegal == "random":
-            actions = self._made_legal(np.asarray(actions))
+            actions = self._made_legal(actions)
         lanes = self._all if lanes is None else lanes
-        actions = self.batch._checked(actions, lanes)
+        self.batch.check_legal(actions, lanes)
+        self._is_amid = True
         self._forget_step()
         self._has_decided[lanes] = True
         self.batch.step_lanes(lanes, actions)
         self._go_on(lanes)
         self.batch.ask(lanes)
+        self._is_amid = False
 
     def observation(self) -> Any:
         """What every learner sees: a new float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}."""
@@ -212,11 +223,12 @@ class SeatLanes:
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
-        """Go on in a lane from a position in words, with the chance of the lane's game."""
+        """Go on in a lane from a position in words, with the chance of the lane's game; the opponents know no other."""
         batch = self.batch
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
         lanes = self._all[lane : lane + 1]
+        self.seating.sit_down(lanes)
         self._forget_step()
         self._has_decided[lanes] = True
         self._go_on(lanes)
@@ -368,7 +380,7 @@ class SeatLanes:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles go on by themselves: made anew, and filled with the state."""
-        return _restored, (self._arguments, self._options, self.state_dict())
+        return _restored, (self._arguments, {**self._options, "autoreset": self.autoreset}, self.state_dict())
 
 
 _STATE = [

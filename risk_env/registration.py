@@ -33,20 +33,28 @@ def register(gymnasium: Any) -> None:
 
 
 class _Waiting(MetaPathFinder):
-    """Waits on `sys.meta_path` for the import of Gymnasium, and leaves."""
+    """Waits on `sys.meta_path` until Gymnasium is imported, not only looked for, and leaves."""
+
+    def __init__(self) -> None:
+        self._is_asking = False
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Gymnasium's own spec, whose loader registers when it is done; None for every other module."""
-        if fullname != GYMNASIUM:
+        if fullname != GYMNASIUM or self._is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(GYMNASIUM)
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(GYMNASIUM)
+        finally:
+            self._is_asking = False
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 
             def load_and_register(module: ModuleType) -> None:
                 load(module)
                 register(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
 
             spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
         return spec

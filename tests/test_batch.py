@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -255,3 +259,37 @@ def test_an_observation_is_read_only() -> None:
     for view in (flat.reset()[0], *structured.reset()[0].values()):
         with pytest.raises(ValueError, match="read-only"):
             view[0] = 0
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
+@pytest.mark.parametrize(("threads", "autoreset"), [(1, True), (2, False)])
+def test_copies_go_on_by_themselves(duplicate: Callable[[GameBatch], GameBatch], threads: int, autoreset: bool) -> None:
+    batch = GameBatch(TINY, "tiny", 128, seed=3, threads=threads, autoreset=autoreset, observation="structured")
+    never_begun = duplicate(batch)
+    _, mask, _ = batch.reset()
+    assert np.array_equal(never_begun.reset()[1], mask)
+    for step in range(60):
+        _, mask, *_ = batch.step(legal_choice(mask, step))
+    other = duplicate(batch)
+    assert np.array_equal(other.final_placement, batch.final_placement)
+    for step in range(60, 120):
+        assert np.array_equal(other.action_mask, mask)
+        actions = legal_choice(mask, step)
+        other.step(actions)
+        assert not np.array_equal(other.records, batch.records)
+        _, mask, *_ = batch.step(actions)
+        assert other.records.tobytes() == batch.records.tobytes()
+        for name, values in batch.observation.items():
+            assert np.array_equal(other.observation[name], values)
+
+
+def test_a_reset_forgets_what_the_last_step_brought() -> None:
+    batch = GameBatch(TINY, "tiny", 32, seed=3)
+    _, mask, _ = batch.reset()
+    for step in range(2000):
+        _, mask, _, reward, terminated, truncated = batch.step(legal_choice(mask, step))
+        if reward.any() and terminated.any() and truncated.any():
+            break
+    assert batch.game_over.any()
+    batch.reset()
+    assert not (reward.any() or terminated.any() or truncated.any() or batch.game_over.any())

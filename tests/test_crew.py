@@ -1,7 +1,10 @@
 """A crew of threads: all parts are done, errors come back, and the threads end with the crew."""
 
 import gc
+import os
+import signal
 import threading
+import time
 import weakref
 
 import pytest
@@ -98,3 +101,22 @@ def test_threads_end_with_the_crew_and_keep_nothing_alive() -> None:
     for thread in helpers:
         thread.join(10)
         assert not thread.is_alive()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_hires_helpers_of_its_own() -> None:
+    crew = Crew(2)
+    done: list[int] = []
+    crew.share(done.append, [0, 1])
+    child = os.fork()
+    if child == 0:
+        crew.share(done.append, [2, 3])
+        os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
+    deadline = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)

@@ -542,3 +542,20 @@ def test_the_board_for_people_shows_no_hand():
 def test_repr_names_map_players_and_question():
     assert repr(Game("classic", seed=1)).startswith("<Game on 'Classic', 3 players, round 0, seat ")
     assert repr(next(game for game in corpus() if game.is_over)).endswith(", over>")
+
+
+def test_numpys_whole_numbers_are_whole_numbers() -> None:
+    game = Game("classic", "tiny", np.int64(5))
+    assert game.to_bytes() == Game("classic", "tiny", 5).to_bytes()
+    game.step(np.array(game.legal_actions()[0]))
+    with pytest.raises(IllegalAction):
+        game.step(np.array([0]) * 1.0)
+
+
+def test_a_position_beyond_the_last_round_has_no_rounds_left() -> None:
+    game = Game(Rules.preset("classic", 3, setup="random", max_rounds=20), "classic", seed=1)
+    record = game.records.copy()
+    record["round_number"] = 200
+    late = Game.from_record(game.rules, game.board, record)
+    assert late.round == 200
+    assert late.observe(late.seat).min() >= 0

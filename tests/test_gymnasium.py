@@ -10,9 +10,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from risk_env import gym_env
+from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.lanes import LEARNER, MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.maps import load_map
@@ -451,3 +453,106 @@ def make_reset(render_mode: str) -> Any:
     env = make(render_mode=render_mode)
     env.reset(seed=0)
     return env
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_gymnasiums_own_vectors_play_past_many_ends(mode: str) -> None:
+    env = gymnasium.make_vec(ID, num_envs=2, vectorization_mode=mode, **QUICK)
+    _, info = env.reset(seed=0)
+    seeds: set[int] = set()
+    for _ in range(600):
+        _, _, _, _, info = env.step(info["action_mask"].argmax(axis=1))
+        seeds |= set(info["seed"][info["_seed"]].tolist()) if "seed" in info else set()
+    env.close()
+    assert len(seeds) >= 10 and max(seeds) > 2**63
+
+
+def test_gymnasium_may_be_looked_for_before_it_is_imported() -> None:
+    code = f"import risk_env, importlib.util as u; u.find_spec('gymnasium'); import gymnasium; gymnasium.spec('{ID}')"
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent, check=True)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_a_look_at_its_chance_does_not_choose_the_games(vector: bool) -> None:
+    seeds = set()
+    for _ in range(3):
+        env = make_vec(1) if vector else make()
+        assert env.np_random is not None
+        env.reset()
+        seeds.add(int(env.lanes.batch.seeds[0]))
+    assert len(seeds) == 3
+
+
+@pytest.mark.parametrize("make_one", [make, lambda **arguments: make_vec(2, **arguments)])
+def test_ended_lanes_begin_again_whatever_is_asked(make_one: Any) -> None:
+    with pytest.raises(ValueError, match="autoreset"):
+        make_one(autoreset=False)
+
+
+class Wrong:
+    """A policy that answers what is not legal."""
+
+    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+        """No action at all."""
+        return np.full(len(seats), -1)
+
+
+def test_nothing_is_played_on_after_an_error() -> None:
+    env = make(num_players=3, opponents=Wrong())
+    with pytest.raises(ResetNeeded):
+        env.game  # noqa: B018
+    with pytest.raises(ValueError, match="not legal"):
+        [env.reset(seed=seed) for seed in range(9)]
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+    env = make()
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="nonsense"):
+        env.reset(options={"position": "nonsense"})
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+    lanes = SeatLanes(training_rules("classic", 2, setup="random"), "tiny", 4, Wrong(), seat=0)
+    with pytest.raises(ValueError, match="not legal"):
+        lanes.reset(seed=0)
+        for _ in range(1000):
+            lanes.step(lanes.masks().argmax(axis=1))
+    with pytest.raises(RuntimeError, match="reset"):
+        lanes.step(lanes.masks().argmax(axis=1))
+
+
+def test_a_seed_is_that_of_all_lanes() -> None:
+    with pytest.raises(ValueError, match="seed"):
+        make_vec(2).reset(seed=2, options={"reset_mask": np.array([True, False])})
+
+
+@pytest.mark.parametrize("action", [1.0, None, True, [0, 1]])
+def test_what_is_no_action_is_refused_even_where_illegal_ones_are_replaced(action: Any) -> None:
+    env = make(illegal_action="random")
+    env.reset(seed=0)
+    before = env.game.to_bytes()
+    with pytest.raises(ValueError, match="whole numbers"):
+        env.step(action)
+    assert env.game.to_bytes() == before
+
+
+@pytest.mark.parametrize("bot", ["beam", "planner"])
+def test_bots_go_on_from_another_players_choice(bot: str) -> None:
+    """A position amid a fortify move: the target that a bot remembers is of no move at all."""
+    game = Game(training_rules("classic", 3, setup="random"), seed=4)
+    while game.phase != Phase.FORTIFY_TO:
+        legal = game.legal_actions()
+        game.step(int(legal[-1] if game.phase in (Phase.ATTACK, Phase.TRADE) else legal[0]))
+    learner = (game.seat + 1) % 3
+    legal_targets = set(game.legal_actions().tolist())
+    lanes = SeatLanes(game.rules, "classic", 1, bot, seat=learner)
+    lanes.reset(seed=0)
+    played = []
+    step_lanes = lanes.batch.step_lanes
+
+    def note(lane: Any, actions: Any) -> None:
+        played.append(int(actions[0]))
+        step_lanes(lane, actions)
+
+    lanes.batch.step_lanes = note  # type: ignore[method-assign]
+    lanes.place(0, game.to_text())
+    assert played[0] in legal_targets

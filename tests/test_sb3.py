@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -181,3 +182,31 @@ def test_a_model_plays_against_a_model_in_one_inference() -> None:
     for _ in range(10):
         seen, _, _, _ = env.step(picks(env, seen))
     assert max(calls) > 3
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_answer_for_their_own_games(duplicate: Any) -> None:
+    env = make()
+    env.reset()
+    other = duplicate(env)
+    env.step(picks(env, env.lanes.observation()))
+    for answer in ("seat", "render_mode"):
+        assert len(other.get_attr(answer)) == 4
+    assert [game.to_bytes() for game in other.get_attr("game")] != [game.to_bytes() for game in env.get_attr("game")]
+    for index, masks in enumerate(other.get_attr("action_masks")):
+        np.testing.assert_array_equal(masks(), other.lanes.masks()[index])
+
+
+def test_options_are_refused() -> None:
+    env = make()
+    env.set_options()
+    with pytest.raises(ValueError, match="position"):
+        env.set_options([{"position": "text"}, {}, {}, {}])
+
+
+def test_a_replaced_action_is_told() -> None:
+    env = make(illegal_action="random")
+    env.reset()
+    wrong = env.lanes.masks().argmin(axis=1)
+    assert [info["replaced"] for info in env.step(wrong)[3]] == [True] * 4
+    assert not any(info["replaced"] for info in env.step(env.lanes.masks().argmax(axis=1))[3])

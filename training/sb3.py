@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from risk_env.lanes import SeatLanes
 
 Array = npt.NDArray[Any]
 Indices = None | int | Iterable[int]
+ATTRIBUTES = ("action_masks", "game", "render_mode", "seat")  # of each environment
 
 
 class RiskVecEnv(VecEnv):
@@ -36,12 +38,7 @@ class RiskVecEnv(VecEnv):
             raise ValueError(f"render_mode={render_mode!r} must be None or 'rgb_array'")
         self.lanes: SeatLanes = make_lanes(num_envs, **arguments)
         self._first_seed: int | None = secrets.randbits(64) if seed is None else seed
-        self._answers: dict[str, Callable[[int], Any]] = {
-            "render_mode": lambda index: render_mode,
-            "action_masks": lambda index: lambda: self.action_masks()[index],
-            "seat": lambda index: int(self.lanes.seat[index]),
-            "game": self.lanes.batch.game,
-        }
+        self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)
         space = observation_space(self.lanes.board, self.lanes.observation_kind)
         super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # asks for render_mode: last
@@ -69,6 +66,8 @@ class RiskVecEnv(VecEnv):
         lanes = self.lanes
         lanes.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if lanes.illegal == "random":
+            infos = [{"replaced": replaced} for replaced in lanes.replaced.tolist()]
         ended = np.flatnonzero(lanes.ended)
         if len(ended):
             self._tell_ends(ended, infos)
@@ -78,7 +77,7 @@ class RiskVecEnv(VecEnv):
         seen = self.lanes.final_observation(ended)
         for k, lane in enumerate(ended):
             final = self.lanes.final[lane]
-            infos[lane] = {field: final[field].item() for field in ("seat", *FINAL_FIELDS)}
+            infos[lane].update({field: final[field].item() for field in ("seat", *FINAL_FIELDS)})
             infos[lane]["terminal_observation"] = _row(seen, k)
             infos[lane]["TimeLimit.truncated"] = bool(self.lanes.truncated[lane])
             self.reset_infos[lane] = {"seat": int(self.lanes.seat[lane])}
@@ -88,10 +87,25 @@ class RiskVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """An attribute of each environment: action_masks, game, render_mode or seat; AttributeError for any other."""
-        if attr_name not in self._answers:
-            known = ", ".join(sorted(self._answers))
-            raise AttributeError(f"the environments have no attribute {attr_name!r}, only {known}")
-        return [self._answers[attr_name](index) for index in self._get_indices(indices)]
+        if attr_name not in ATTRIBUTES:
+            raise AttributeError(f"the environments have no attribute {attr_name!r}, only {', '.join(ATTRIBUTES)}")
+        return [self._attribute(attr_name, index) for index in self._get_indices(indices)]
+
+    def _attribute(self, name: str, index: int) -> Any:
+        if name == "action_masks":
+            return partial(self._mask_of, index)
+        if name == "game":
+            return self.lanes.batch.game(index)
+        return self._render_mode if name == "render_mode" else int(self.lanes.seat[index])
+
+    def _mask_of(self, index: int) -> npt.NDArray[np.bool_]:
+        return self.action_masks()[index]
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """ValueError for any option: the environments have none."""
+        if any(options if isinstance(options, list) else [options]):
+            raise ValueError(f"options={options!r}: the environments have none")
+        super().set_options(options)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """AttributeError: the environments have nothing to set."""

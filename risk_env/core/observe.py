@@ -345,7 +345,7 @@ def observe_turn(game, board, rules, seat, view):
     view[MOVES_LEFT] = encode_count(int(game.moves_left))
     view[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
     view[ROUND] = encode_count(int(game.round_number))
-    view[ROUNDS_LEFT] = encode_limit(int(rules.max_rounds) - int(game.round_number))
+    view[ROUNDS_LEFT] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
     view[CAPTURED] = int(game.captured)
     view[BONUS_PAID] = int(game.bonus_paid)
     view[COMMANDER_USED] = int(game.commander_used)
