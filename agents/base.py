@@ -240,10 +240,14 @@ def _module_of(path: Path) -> ModuleType:
             raise ValueError(f"agent file {str(path)!r} cannot be loaded as Python")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
+        if str(path.resolve().parent) not in sys.path:
+            sys.path.append(str(path.resolve().parent))  # for modules beside it
         try:
             spec.loader.exec_module(module)
-        except BaseException:
+        except BaseException as error:
             del sys.modules[name]
+            if isinstance(error, Exception | SystemExit):
+                raise ValueError(f"agent file {str(path)!r}: {type(error).__name__}: {error}") from error
             raise
     return sys.modules[name]
 

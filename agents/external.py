@@ -103,7 +103,7 @@ class ExternalAgent(Agent):
         line = self._program.exchange(message, limit, listen=True)
         try:
             answer = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise self._fault("garbage", f"answers {line[:80]!r} instead of a JSON object")

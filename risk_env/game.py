@@ -323,6 +323,7 @@ class Game:
         """A copy in which all that `seat` does not know, future chance included, is drawn anew from `seed`."""
         self._check_seat(seat)
         other = self._fork()
+        other.seed = int(seed)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
         other._chance = word(0)
         other._begin_history()

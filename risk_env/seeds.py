@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
 from risk_env.core.entry import seed_of
@@ -19,6 +21,11 @@ def word(number: int) -> np.uint64:
 def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
     """Seed of one game: `mix(seed, lane, episode)`. AEC, Gymnasium and `Game` are lane 0, episode 0, 1, ..."""
     return np.uint64(seed_of(word(seed), word(lane), word(episode)))
+
+
+def veiled(seed: int) -> int:
+    """A seed for somebody who must not find the one it was made of: by a hash, where `mix` can be turned round."""
+    return int.from_bytes(hashlib.blake2b(word(seed).tobytes(), digest_size=8).digest(), "little")
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:

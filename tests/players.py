@@ -118,3 +118,11 @@ class Peeking(Good):
         with open(os.environ["PEEKED"], "a") as file:
             print(hands, file=file)
         return int(view.legal_actions[0])
+
+
+class Huge(Agent):
+    """Answers with a number that no kernel could read, and no text could hold."""
+
+    def act(self, view):
+        """Five thousand digits."""
+        return 10**5000

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -22,6 +23,7 @@ from agents.tournament.block import Block
 from agents.tournament.cli import main as tournament
 from agents.tournament.cli import replay, show_agents
 from agents.tournament.exports import remarks
+from agents.tournament.host import printable
 from agents.tournament.jobs import chunks, play
 from agents.tournament.loading import compiled_bot, make_setting, split_agents
 from agents.tournament.match import play_single
@@ -36,6 +38,7 @@ from agents.tournament.setting import Entrant, Setting
 from agents.tournament.store import Store
 from risk_env.game import Game
 from risk_env.rules import Rules
+from risk_env.seeds import bot_seed, game_seed, veiled
 
 ROOT = Path(__file__).parent.parent
 PLAYERS = ROOT / "tests" / "players.py"
@@ -184,12 +187,67 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ bad agents
 
 
+AGENT = """
+from agents.base import Agent
+
+class Mine(Agent):
+    def reset(self, seat, rules, board, seed):
+        open(__file__ + ".told", "a").write(f"{seed}\\n")
+
+    def act(self, view):
+        return view.legal_actions[0]
+"""
+
+
+def test_a_file_of_python_is_loaded_in_a_process_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("import os\nPLACE = os.getpid()\n")
+    told = tmp_path / "told"
+    tell = f"import beside\nopen({str(told)!r}, 'a').write(f'{{beside.PLACE}}\\n')\nprint('aloud')\n"
+    (tmp_path / "mine.py").write_text(tell + AGENT)
+    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2)
+    assert [result.ending for result in played(setting, 2)] == [TRUNCATED] * 2
+    processes = told.read_text().split()
+    assert processes and str(os.getpid()) not in processes
+
+
+@pytest.mark.parametrize(("first", "told"), [("import sys; sys.exit(0)", "SystemExit: 0"), ("1 / 0", "ZeroDivision")])
+def test_a_file_that_cannot_be_loaded_is_named(first: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(f"{first}\n{AGENT}")
+    with pytest.raises(ValueError, match=rf"mine\.py.*{told}"):
+        setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2)
+
+
+def test_an_agents_seed_does_not_tell_the_games(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(AGENT)
+    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2)
+    played(setting, 2)
+    known = {int(bot_seed(int(game_seed(0, deal)), seat)) for deal in range(2) for seat in range(2)}
+    seeds_told = set(map(int, (tmp_path / "mine.py.told").read_text().split()))
+    assert seeds_told and not seeds_told & (known | {int(game_seed(0, deal)) for deal in range(2)})
+    assert seeds_told <= {veiled(seed) for seed in known}
+
+
+def test_the_example_plays_whole_games() -> None:
+    setting = setting_of("random", f"{ROOT / 'examples' / 'bot.py'}:Borderer", players=2, rounds=60)
+    assert setting.entrants[1].label == "borderer"
+    results = played(setting, 6)
+    assert all(result.ending != FORFEIT for result in results)
+    winners = [result.seats[result.winner] for result in results if result.winner != NOBODY]
+    assert winners and set(winners) == {1}
+
+
+def test_what_an_agent_calls_itself_is_made_a_label() -> None:
+    assert printable("[/x]\ud800 my\nbot" + "t" * 99) == "/x mybot" + "t" * 32
+    assert printable("[]") == "?"
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "told"),
     [
         ("Crashing", "crash", "what is a border?"),
         ("Illegal", "illegal", "-7"),
         ("Wordy", "crash", "attack everywhere"),
+        ("Huge", "crash", "16610 bits"),
         ("Hanging", "time", "0.4 s"),
         ("Dying", "died", "status 3"),
     ],
@@ -271,7 +329,7 @@ def test_an_agent_that_cannot_be_had_is_refused_at_the_start(text: str) -> None:
 
 
 def test_two_agents_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="other=first"):
+    with pytest.raises(ValueError, match=r"other=.*:FIRST"):
         setting_of(FIRST, FIRST, players=2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from risk_env.maps import load_map
 
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
 LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist")
+TOURNAMENT = "tournament.sqlite"
 TRAINED = "yours"  # the label of the agent that the demo trains
 WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
@@ -35,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="where the files go (default: a new runs/demo-<time>)")
     arguments = parser.parse_args(argv)
     folder = Path(arguments.out or time.strftime("runs/demo-%Y%m%d-%H%M%S"))
+    _check(arguments, folder)
     folder.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)
     console.rule("1. A game of six (the first run compiles the rules)")
@@ -48,6 +51,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     tournament.main(tournament_arguments(agents, arguments, folder, report))
     console.rule("Done")
     console.print(f"Report with plots: {report}\nAll files: {folder}{os.sep}", soft_wrap=True)
+
+
+def _check(arguments: argparse.Namespace, folder: Path) -> None:
+    """Refuse at once what the training or the tournament would refuse minutes later."""
+    for name, value in (("--games", arguments.games), ("--decisions", arguments.decisions)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} {value}: must be at least 1")
+    if (folder / TOURNAMENT).exists():
+        raise FileExistsError(f"{folder / TOURNAMENT} exists: --out must be a new folder")
 
 
 def watch(seed: int) -> str:
@@ -96,5 +108,5 @@ def _show(bar: Any, trainer: Any) -> None:
 def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:
     """As if typed behind `risk-env tournament`."""
     named = {"agents": ",".join(agents), "players": 2, "games": arguments.games, "seed": arguments.seed}
-    named |= {"jobs": os.cpu_count() or 1, "out": folder / "tournament.sqlite", "report": report}
+    named |= {"jobs": os.cpu_count() or 1, "out": folder / TOURNAMENT, "report": report}
     return [word for name, value in named.items() for word in (f"--{name}", str(value))]

@@ -37,7 +37,7 @@ from training.files import replace_file
 from training.league import League, LeagueSettings, snapshot_name
 from training.network import Network, drawn, log_probabilities
 from training.run_log import RunLog, timed
-from training.win_rate import win_rate
+from training.win_rate import check_rivals, win_rate
 
 Array = npt.NDArray[Any]
 
@@ -362,6 +362,7 @@ class Trainer:
     def __init__(self, config: Config, folder: str | Path) -> None:
         self.config, self.folder = config, Path(folder)
         self.board = load_map(config.map)
+        check_rivals(config.evaluate_against, config.rules(), self.board)
         torch.manual_seed(config.seed)
         self.arena = Arena(config, self.board)
         batch = self.arena.batch

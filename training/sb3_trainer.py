@@ -37,7 +37,7 @@ from training.files import replace_file
 from training.league import League
 from training.sb3_league import LeagueVecEnv
 from training.sb3_policies import BoardPolicy, BoardRolloutBuffer
-from training.win_rate import win_rate
+from training.win_rate import check_rivals, win_rate
 
 CHECKPOINT, CONFIG, METRICS = "checkpoint.pt", "config.yml", "metrics.jsonl"
 BEST, LAST = "best.zip", "last.zip"
@@ -71,6 +71,7 @@ class Run:
         self.config, self.folder = config, Path(folder)
         torch.distributions.Distribution.set_default_validate_args(False)
         self.rules, self.board = config.rules(), load_map(config.map)
+        check_rivals(config.evaluation.opponents, self.rules, self.board)
         self.schema = schema_of(self.rules, self.board)
         self.env = make_environments(config)
         self.model = make_model(config, self.env)

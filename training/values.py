@@ -40,7 +40,7 @@ from risk_env.seeds import game_seed
 from training.config import GameSettings, known_settings
 from training.files import replace_file
 from training.run_log import RunLog, timed
-from training.win_rate import bot_win_rate
+from training.win_rate import bot_win_rate, check_rivals
 
 Array = npt.NDArray[Any]
 
@@ -254,6 +254,7 @@ class Trainer:
         self.config, self.folder = config, Path(folder)
         torch.manual_seed(config.seed)
         self.arena = Arena(config, threads)
+        check_rivals(config.evaluate_against, self.arena.rules, self.arena.board)
         self.network = Network(self.arena.columns, config.units, config.judges)
         self.optimiser = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
         self.shuffle = torch.Generator().manual_seed(config.seed)

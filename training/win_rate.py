@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from risk_env.batch import GameBatch
 from risk_env.maps import Board
-from risk_env.opponents import LEARNER, CompiledBot, Seating, play
+from risk_env.opponents import LEARNER, CompiledBot, Seating, compiled, play
 from risk_env.rules import Rules
 from risk_env.seeds import game_seed
 
@@ -40,6 +41,12 @@ class WinRate:
         middle = (rate + spread / 2) / (1 + spread)
         half = _Z / (1 + spread) * np.sqrt(rate * (1 - rate) / self.games + spread / (4 * self.games))
         return rate, float(max(0.0, middle - half)), float(min(1.0, middle + half))
+
+
+def check_rivals(names: Iterable[str], rules: Rules, board: Board) -> None:
+    """ValueError for a scripted opponent that there is not, or that cannot play such games: before a run, not in it."""
+    for name in names:
+        compiled(name).check(rules, board)
 
 
 def win_rate(

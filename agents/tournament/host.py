@@ -6,6 +6,7 @@ is nothing in it to peek at.
 
 from __future__ import annotations
 
+import operator
 import os
 import signal
 import sys
@@ -21,10 +22,12 @@ from agents.tournament.results import Forfeit
 from risk_env.game import Game
 from risk_env.maps import Board, load_map
 from risk_env.rules import Rules
-from risk_env.seeds import bot_seed, game_seed
+from risk_env.seeds import bot_seed, game_seed, veiled
 
 START_LIMIT = 120.0  # seconds in which a process must have made its agent
 REHEARSAL = 12.0  # times the time limit: what a rehearsal may take
+_MOST_BITS = 63  # of an action
+_MOST_LETTERS = 40  # of a name or a version
 _PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent has died
 
 
@@ -39,7 +42,7 @@ class Host:
         self._process.start()
         far.close()
         try:
-            self.name, self.version = self._answer(START_LIMIT)
+            self.name, self.version, self.is_compiled = self._answer(START_LIMIT)
         except BaseException:
             self.close()
             raise
@@ -91,7 +94,8 @@ class Host:
 def serve(far: Connection, spec: str, rules: Rules, map_source: str) -> None:
     """The far end: make agents of `spec`, one a seat, and answer until the pipe is closed."""
     end_with_parent()
-    sys.stdout = sys.stderr  # what agents print must not get into the tables
+    sys.stdout.flush()
+    os.dup2(2, 1)  # what agents print, and what they start, must not get into the tables
     with suppress(EOFError, OSError):
         try:
             troupe = Troupe(spec, rules, map_source)
@@ -101,6 +105,12 @@ def serve(far: Connection, spec: str, rules: Rules, map_source: str) -> None:
             return
         while True:
             far.send(_try(troupe, *far.recv()))
+
+
+def printable(words: Any) -> str:
+    """What an agent says of itself as a short label: no brackets, which tables take for markup, nothing unprintable."""
+    letters = [letter for letter in str(words) if letter.isprintable() and letter not in "[]"]
+    return "".join(letters)[:_MOST_LETTERS].strip() or "?"
 
 
 def end_with_parent() -> None:
@@ -119,7 +129,7 @@ def _try(troupe: Troupe, message: str, seat: int, content: Any) -> tuple[bool, A
     """The answer to a message, or what went wrong."""
     try:
         if message == "act":
-            return True, int(troupe.act(seat, content))
+            return True, _number(troupe.act(seat, content))
         if message == "begin":
             troupe.begin(seat, content)
         else:
@@ -127,6 +137,16 @@ def _try(troupe: Troupe, message: str, seat: int, content: Any) -> tuple[bool, A
         return True, None
     except Exception as error:
         return False, _told(error)
+
+
+def _number(answer: Any) -> int:
+    """An answer as an action, legal or not; TypeError and ValueError for what can be none."""
+    if isinstance(answer, bool) or not hasattr(answer, "__index__"):
+        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
+    number = operator.index(answer)
+    if number.bit_length() > _MOST_BITS:
+        raise ValueError(f"act returned a number of {number.bit_length()} bits")
+    return number
 
 
 def _told(error: Exception) -> str:
@@ -160,17 +180,17 @@ class Troupe:
         game = Game.from_record(self.rules, self.board, record)
         return self._agent(seat).act(View(game, seat, self._chance[seat]))
 
-    def introduce(self) -> tuple[str, str]:
-        """Name and version of the agent."""
+    def introduce(self) -> tuple[str, str, bool]:
+        """Name and version of the agent, and whether it is a compiled bot."""
         agent = self._agent(0)
-        return str(agent.name), str(agent.version)
+        return printable(agent.name), printable(agent.version), isinstance(agent, agents.base.CompiledAgent)
 
     def rehearse(self) -> None:
         """Play the first turn of another game."""
         rules = _quick_start(self.rules)
         game = Game(rules, self.board, seed=0)
         seat, now = game.seat, (game.round, game.turn)
-        self._agent(seat).reset(seat, rules, self.board, int(bot_seed(int(game_seed(0)), seat)))
+        self._agent(seat).reset(seat, rules, self.board, veiled(int(bot_seed(int(game_seed(0)), seat))))
         while not game.is_over and (game.round, game.turn) == now and game.seat == seat:
             game.step(int(self._agent(seat).act(View(game, seat))))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.base import POLICY_FILES, load
 from agents.external import ExternalAgent, ProgramFault, is_program
-from agents.tournament.host import Host
+from agents.tournament.host import Host, printable
 from agents.tournament.results import Forfeit
 from agents.tournament.setting import TIME_LIMIT, Entrant, Setting
 from risk_env import opponents
@@ -21,6 +21,7 @@ from risk_env.opponents import CompiledBot
 from risk_env.rules import Rules, check_rules
 from risk_env.tables import tables
 
+_COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
 _LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
 
 
@@ -73,22 +74,27 @@ def entrants(
     labels = [entrant.label for entrant in found]
     for label in labels:
         if labels.count(label) > 1:
-            raise ValueError(f"--agents: two agents are called {label!r}; name one of them, as other={label}")
+            spec = found[labels.index(label)].spec
+            raise ValueError(f"--agents: two agents are called {label!r}; name one of them, as other={spec}")
     return found
 
 
 def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Entrant:
     labelled = _LABELLED.fullmatch(text) if not is_program(text) else None
     label, spec = labelled.groups() if labelled else (None, text)
-    bot = compiled_bot(spec)
-    if bot is not None:
-        _compile(bot, spec, rules, map_source)
-        return Entrant(label or bot.name, spec, bot.version, compiled=True)
     try:
-        name, version = _asked(spec, rules, map_source, time_limit)
+        if is_in_file(spec) and spec not in _COMPILED_IN_FILES:
+            name, version = _asked(spec, rules, map_source, time_limit)
+            if spec not in _COMPILED_IN_FILES:
+                return Entrant(label or name, spec, version, compiled=False)
+        bot = compiled_bot(spec)
+        if bot is None:
+            name, version = _asked(spec, rules, map_source, time_limit)
+            return Entrant(label or name, spec, version, compiled=False)
     except (Forfeit, ProgramFault) as fault:
         raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
-    return Entrant(label or name, spec, version, compiled=False)
+    _compile(bot, spec, rules, map_source)
+    return Entrant(label or bot.name, spec, bot.version, compiled=True)
 
 
 def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
@@ -105,12 +111,15 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
 
 
 def _asked(spec: str, rules: Rules, map_source: str, time_limit: float) -> tuple[str, str]:
-    """Name and version of an agent that is not compiled, as it says itself."""
+    """Name and version of an agent as it says itself, in a process of its own; compiled ones are noted."""
     if is_program(spec):
         program = ExternalAgent(spec, time_limit=time_limit)
         program.close()
-        return program.name, program.version
+        return printable(program.name), printable(program.version)
     host = Host(spec, rules, map_source, time_limit)
-    host.rehearse()
+    if host.is_compiled:
+        _COMPILED_IN_FILES.add(spec)
+    else:
+        host.rehearse()
     host.close()
     return host.name, host.version

@@ -99,11 +99,21 @@ def _ask(game: Game, players: list[Player], tally: Tally) -> None:
     """One decision: asked, counted, played."""
     with _blamed(game.seat):
         with tally.counting(game):
-            action = players[game.seat].choose(game)
+            action = _answer(players[game.seat], game)
         try:
             game.step(action)
         except IllegalAction as error:
             raise Forfeit("illegal", str(error)) from error
+
+
+def _answer(player: Player, game: Game) -> int:
+    """What a player answers; whatever goes wrong with it costs its game and no other."""
+    try:
+        return player.choose(game)
+    except Forfeit:
+        raise
+    except Exception as error:
+        raise Forfeit("crash", f"{type(error).__name__}: {error}") from error
 
 
 def _result(setting: Setting, pairing: Pairing, game: Game, tally: Tally, forfeit: Forfeit | None) -> GameResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from agents.tournament.setting import Setting
 from risk_env.core.types import MAX_SEATS
 from risk_env.game import Game
 from risk_env.opponents import CompiledBot
-from risk_env.seeds import word
+from risk_env.seeds import veiled, word
 
 
 class Player(Protocol):
@@ -63,16 +64,16 @@ class CompiledPlayer:
 class HostedPlayer:
     """An agent in a host process, which is started anew after it died."""
 
-    def __init__(self, cast: Cast, spec: str) -> None:
-        self._cast, self._spec = cast, spec
+    def __init__(self, cast: Cast, agent: int) -> None:
+        self._host = partial(cast.host, agent)
 
     def begin(self, seat: int, seed: int) -> None:
         """A game begins."""
-        self._cast.host(self._spec).begin(seat, seed)
+        self._host().begin(seat, veiled(seed))
 
     def choose(self, game: Game) -> int:
         """What the agent answers."""
-        return self._cast.host(self._spec).choose(game)
+        return self._host().choose(game)
 
     def end(self, outcome: dict[str, Any]) -> None:
         """Nothing to do."""
@@ -90,7 +91,7 @@ class ProgramPlayer:
         try:
             if self._agent is None:
                 self._agent = ExternalAgent(self._spec, time_limit=self._setting.time_limit)
-            self._agent.reset(seat, self._setting.rules, self._setting.board, seed)
+            self._agent.reset(seat, self._setting.rules, self._setting.board, veiled(seed))
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
@@ -126,26 +127,29 @@ class Cast:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[int, Host] = {}  # of each agent: two made of one file share nothing
         self._players: dict[tuple[int, int], Player] = {}
 
     def player(self, agent: int, seat: int) -> Player:
         """The player for a seat of agent number `agent`."""
         if (agent, seat) not in self._players:
-            self._players[agent, seat] = self._make(self.setting.entrants[agent].spec)
+            self._players[agent, seat] = self._make(agent)
         return self._players[agent, seat]
 
-    def _make(self, spec: str) -> Player:
-        bot = compiled_bot(spec)
+    def _make(self, agent: int) -> Player:
+        entrant = self.setting.entrants[agent]
+        bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return CompiledPlayer(bot)
-        return ProgramPlayer(spec, self.setting) if is_program(spec) else HostedPlayer(self, spec)
+        return ProgramPlayer(entrant.spec, self.setting) if is_program(entrant.spec) else HostedPlayer(self, agent)
 
-    def host(self, spec: str) -> Host:
-        """The living host of a spec."""
-        if spec not in self._hosts or not self._hosts[spec].is_alive:
-            self._hosts[spec] = Host(spec, self.setting.rules, self.setting.map_source, self.setting.time_limit)
-        return self._hosts[spec]
+    def host(self, agent: int) -> Host:
+        """The living host of an agent."""
+        if agent not in self._hosts or not self._hosts[agent].is_alive:
+            setting = self.setting
+            spec = setting.entrants[agent].spec
+            self._hosts[agent] = Host(spec, setting.rules, setting.map_source, setting.time_limit)
+        return self._hosts[agent]
 
     def close(self) -> None:
         """End all processes."""

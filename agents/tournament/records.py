@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.tournament.results import FORFEIT, GameResult
+from agents.tournament.results import FORFEIT, TRUNCATED, WON, GameResult
 from agents.tournament.setting import Setting
 from agents.tournament.store import Store
 from risk_env.game import Game
@@ -71,8 +71,9 @@ class Record:
 
     def _compare(self, game: Game) -> None:
         forfeit = self.facts["ending"] == FORFEIT
-        found = {"over": game.is_over, "rounds": game.round, "winner": game.winner}
-        recorded = {"over": not forfeit, "rounds": self.facts["rounds"], "winner": self.facts["winner"]}
+        ending = TRUNCATED if game.truncated else WON
+        found = {"over": game.is_over, "rounds": game.round, "winner": game.winner, "ending": ending}
+        recorded = {"over": not forfeit, **{name: self.facts[name] for name in ("rounds", "winner", "ending")}}
         for name in ("over", "rounds") if forfeit else found:
             if found[name] != recorded[name]:
                 raise RecordError(f"line {self.line}: {name} is {found[name]}, recorded {recorded[name]}")
