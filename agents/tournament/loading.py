@@ -82,17 +82,15 @@ def entrants(
 def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Entrant:
     labelled = _LABELLED.fullmatch(text) if not is_program(text) else None
     label, spec = labelled.groups() if labelled else (None, text)
-    try:
-        if is_in_file(spec) and spec not in _COMPILED_IN_FILES:
+    bot = None if is_in_file(spec) and spec not in _COMPILED_IN_FILES else compiled_bot(spec)
+    if bot is None:
+        try:
             name, version = _asked(spec, rules, map_source, time_limit)
-            if spec not in _COMPILED_IN_FILES:
-                return Entrant(label or name, spec, version, compiled=False)
-        bot = compiled_bot(spec)
-        if bot is None:
-            name, version = _asked(spec, rules, map_source, time_limit)
-            return Entrant(label or name, spec, version, compiled=False)
-    except (Forfeit, ProgramFault) as fault:
-        raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
+        except (Forfeit, ProgramFault) as fault:
+            raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
+        if spec in _COMPILED_IN_FILES:  # as is known now
+            return _entrant(text, rules, map_source, time_limit)
+        return Entrant(label or name, spec, version, compiled=False)
     _compile(bot, spec, rules, map_source)
     return Entrant(label or bot.name, spec, bot.version, compiled=True)
 
