@@ -156,7 +156,7 @@ class Agent:
     version: str = "1"  # changes when its play does
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins; `seed` is the agent's own chance: `risk_env.seeds.bot_seed` of game and seat."""
+        """A game begins; `seed` is that of the agent's own chance: `seeds.bot_seed`, in tournaments `seeds.veiled`."""
         self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
 
     def act(self, view: View) -> int:
