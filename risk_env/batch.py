@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from risk_env import notation
 from risk_env.core import loop
+from risk_env.core.fetching import LINE
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.crew import Crew
 from risk_env.game import Game, observation_size
@@ -74,10 +75,10 @@ class GameBatch:
         self._games = self.tables.new_games(N)
         self.episodes = np.full(N, -1, np.int64)  # (N,) number of each lane's game
         self.seeds = np.zeros(N, np.uint64)  # (N,) seed of each lane's game
-        self._view = np.zeros((N, D), np.int8)
+        self._view = _on_lines((N, D), np.int8)
         self._final_view = np.zeros((N, P, D), np.int8)
         words = {loop.NO_MASK: 0, loop.BIT_MASK: 1, loop.BYTE_MASK: 8}[self._mask_kind]  # for 64 actions
-        self._mask = np.zeros((N, words * -(-self.num_actions // 64)), np.uint64)
+        self._mask = _on_lines((N, words * -(-self.num_actions // 64)), np.uint64)
         self.seat = np.zeros(N, np.int64)
         self.reward = np.zeros((N, P), np.float32)
         self.terminated = np.zeros((N, P), np.bool_)
@@ -245,6 +246,14 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: list[A
     for read, values in zip(_STATE, state, strict=True):
         read(batch)[...] = values
     return batch
+
+
+def _on_lines(shape: tuple[int, int], dtype: Any) -> Array:
+    """Zeros that begin where a line of the processor's caches does: vectors of rows of whole lines never span two."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE, np.int8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -1,19 +1,40 @@
 """Vectors: they do what the plain functions beside them say, whatever stands around what they touch."""
 
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
 
 from risk_env.core import vectors
-from risk_env.core.bits import turned
 
 pytestmark = pytest.mark.modes
 CASES = 50
 
 
 @numba.njit
-def differing(numbers, others, first):
-    return vectors.differing(numbers, others, first)
+def differing_owners(numbers, others, first):
+    return vectors.differing_owners(numbers, others, first)
+
+
+@numba.njit
+def differing_troops(numbers, others, first):
+    return vectors.differing_troops(numbers, others, first)
+
+
+@numba.njit
+def differing_marks(numbers, others, first):
+    return vectors.differing_marks(numbers, others, first)
+
+
+@numba.njit
+def differing_armies(numbers, others, first):
+    return vectors.differing_armies(numbers, others, first)
+
+
+@numba.njit
+def seats_marked(marks):
+    return vectors.seats_marked(marks)
 
 
 @numba.njit
@@ -22,8 +43,8 @@ def write_flags(word, flags, first):
 
 
 @numba.njit
-def turn_block(numbers, first, turning, down, up):
-    vectors.put_word(numbers, first, turned(vectors.word_at(numbers, first), turning, down, up))
+def turn_blocks(numbers, first, turning, down, up):
+    vectors.turn_blocks(numbers, first, turning, down, up)
 
 
 @numba.njit
@@ -39,16 +60,33 @@ def a_turn(chance: np.random.Generator) -> tuple[int, int, tuple[np.uint64, np.u
     return players, places, (np.uint64(bits[0]), np.uint64(bits[1]), np.uint64(bits[2]))
 
 
+COMPARISONS = [
+    (differing_owners, np.int8, 64),
+    (differing_troops, np.int32, 64),
+    (differing_marks, np.int8, 6),
+    (differing_armies, np.int32, 7),
+]
+
+
 @pytest.mark.parametrize("seed", range(CASES))
-def test_differing_tells_each_of_64_numbers(seed: int) -> None:
+@pytest.mark.parametrize(("differing", "dtype", "size"), COMPARISONS)
+def test_differing_tells_each_number(differing: Any, dtype: Any, size: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
-    numbers = chance.integers(-(2**31), 2**31, 200).astype(np.int32)
+    bits = np.iinfo(dtype).bits
+    numbers = chance.integers(0, 256, (200, bits // 8)).astype(np.uint8).view(dtype).ravel()
     others = numbers.copy()
     changed = chance.random(200) < chance.random()
-    others[changed] ^= np.int32(1) << chance.integers(0, 31, changed.sum()).astype(np.int32)
-    first = int(chance.integers(0, 137))
+    others[changed] ^= np.left_shift(dtype(1), chance.integers(0, bits - 1, changed.sum()).astype(dtype))
+    first = int(chance.integers(0, 200 - size))
     word = int(differing(numbers, others, first))
-    assert [bool(word >> k & 1) for k in range(64)] == changed[first : first + 64].tolist()
+    assert [bool(word >> k & 1) for k in range(64)] == [*changed[first : first + size], *[False] * (64 - size)]
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_marked_seats_are_those_not_zero(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    marks = (chance.integers(-128, 128, 6) * (chance.random(6) < 0.5)).astype(np.int8)
+    assert int(seats_marked(marks)) == sum(1 << seat for seat in range(6) if marks[seat])
 
 
 @pytest.mark.parametrize("seed", range(CASES))
@@ -64,14 +102,15 @@ def test_flags_are_the_bits_of_the_word_and_nothing_else_is_written(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_a_block_turns_where_it_stands(seed: int) -> None:
+def test_eight_blocks_turn_and_nothing_else_is_written(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    numbers = chance.integers(0, 128, 40).astype(np.int8)
+    numbers = chance.integers(0, 128, 100).astype(np.int8)
     players, places, turn = a_turn(chance)
-    first = int(chance.integers(0, 33))
+    first = int(chance.integers(0, 53))
     expected = numbers.copy()
-    expected[first : first + players] = np.roll(numbers[first : first + players], -places)
-    turn_block(numbers, first, *turn)
+    for block in range(first, first + 48, 6):
+        expected[block : block + players] = np.roll(numbers[block : block + players], -places)
+    turn_blocks(numbers, first, *turn)
     assert np.array_equal(numbers, expected)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
@@ -54,6 +55,38 @@ class _VectorizedLibrary(_EntryLibrary):
     """The same with its loops as vectors: for entry points that do the like for a whole view or mask."""
 
     vectorized = 1
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _PlainIndices(AnalysisPass):
+    """Before any function of the core is lowered: no index of an array is negative there, so none is looked at.
+
+    To count negative ones from the end, as Python does, takes three instructions an index, a tenth of a step's time.
+    With bounds checks a negative index is an error.
+    """
+
+    _name = "risk_env_plain_indices"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        if not _is_core(state.func_id.modname):
+            return False
+        for access, signature in list(state.calltypes.items()):
+            is_item = isinstance(access, ir.SetItem) or getattr(access, "op", None) == "getitem"
+            if is_item and isinstance(signature.args[0], types.Array):
+                array, index, *value = signature.args
+                del state.calltypes[access]  # it takes no other value for what it has
+                state.calltypes[access] = signature.replace(args=(array, _without_sign(index), *value))
+        return True
+
+
+def _without_sign(index: Any) -> Any:
+    """The type of an index, or of a tuple of them, as it is without a sign."""
+    if isinstance(index, types.BaseTuple):
+        return types.Tuple([_without_sign(part) for part in index.types])  # type: ignore[attr-defined]
+    return types.uintp if isinstance(index, types.Integer) else index
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -116,6 +149,7 @@ class _HelperCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_PlainIndices, AnnotateTypes)
         passes.add_pass_after(_HelperCode, AnnotateTypes)
         passes.add_pass_after(_HelperKnown, NativeLowering)
         passes.finalize()
@@ -129,6 +163,7 @@ class _EntryCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_PlainIndices, AnnotateTypes)
         passes.add_pass_after(self.code, AnnotateTypes)
         passes.finalize()
         return [passes]
@@ -149,8 +184,12 @@ def _options(function: Callable[..., Any]) -> dict[str, Any]:
 
     A count is a locked instruction, and every row of an array that is handed on is counted twice.
     """
-    is_core = function.__module__.startswith(f"{__package__}.")
-    return {**_OPTIONS, "_nrt": not is_core}
+    return {**_OPTIONS, "_nrt": not _is_core(function.__module__)}
+
+
+def _is_core(module: str) -> bool:
+    """Whether a module is one of this package."""
+    return module.startswith(f"{__package__}.")
 
 
 def kernel(function: Callable[..., Any]) -> Any:

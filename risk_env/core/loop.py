@@ -5,7 +5,7 @@ All outputs are buffers of the caller. A *lane* is a row of the batch: one game 
 
 import numpy as np
 
-from risk_env.core.bits import has
+from risk_env.core.bits import ONE, ZERO, has
 from risk_env.core.chance import mix
 from risk_env.core.fetching import NEAR_ROWS, fetch
 from risk_env.core.goals import place_of
@@ -15,7 +15,7 @@ from risk_env.core.position import is_alive
 from risk_env.core.refresh import refresh
 from risk_env.core.step import act, start
 from risk_env.core.types import NOBODY, Phase
-from risk_env.core.vectors import write_flags
+from risk_env.core.vectors import seats_marked, write_flags
 
 NO_MASK = 0
 BIT_MASK = 1
@@ -108,7 +108,7 @@ def fetch_lane(lane, goes_on, games, masks, shown, words):
 def step_game(game, board, rules, action, reward_kind, rewards, terminated, truncated):
     """Play a legal action, none in a game that is over; write what each seat gets. Whether the game is over."""
     was_over = game.phase == Phase.OVER
-    dead = dead_seats(game, rules)
+    dead = seats_marked(game.death)
     if not was_over:
         game.decisions += 1
         act(game, board, rules, action)
@@ -117,18 +117,9 @@ def step_game(game, board, rules, action, reward_kind, rewards, terminated, trun
         rewards[seat] = 0.0
         terminated[seat] = False
         truncated[seat] = False
-    if over != was_over or dead_seats(game, rules) != dead:
+    if over != was_over or seats_marked(game.death) != dead:
         pay(game, board, rules, dead, reward_kind, rewards, terminated, truncated)
     return over
-
-
-@inlined
-def dead_seats(game, rules):
-    """The eliminated seats, as bits."""
-    dead = 0
-    for seat in range(rules.num_players):
-        dead |= int(not is_alive(game, seat)) << seat
-    return dead
 
 
 @kernel
@@ -138,7 +129,7 @@ def pay(game, board, rules, dead_before, kind, rewards, terminated, truncated):
     for seat in range(rules.num_players):
         dies = not is_alive(game, seat)
         ends = dies or over
-        if (dead_before >> seat) & 1 == 0 and ends:
+        if (dead_before >> np.uint64(seat)) & ONE == ZERO and ends:
             truncated[seat] = bool(game.truncated) and not dies
             terminated[seat] = not truncated[seat]
             if terminated[seat]:

@@ -298,16 +298,22 @@ def observe_seats(game, rules, seat, view):
 
 @kernel
 def observe_holdings(game, board, rules, seat, view):
-    """What follows from who holds which territory: how many each has, what they bring, and the continents."""
-    for other in range(rules.num_players):
-        k = seen_from(rules, seat, other)
-        if is_alive(game, other):
-            view[TERRITORIES + k] = encode_count(num_territories(game, other))
-            view[INCOME + k] = encode_count(troops_due(game, board, rules, other))
-    if rules.neutral:
-        view[NEUTRAL] = encode_count(num_territories(game, int(rules.num_players)))
+    """What follows from who holds which territory: what each army has, what it brings, and the continents."""
+    for army in range(rules.num_armies):
+        observe_lands(game, board, rules, seat, army, view)
     for continent in range(board.num_continents):
         observe_continent(game, board, rules, seat, view, continent)
+
+
+@kernel
+def observe_lands(game, board, rules, seat, army, view):
+    """How many territories an army has, and what they bring."""
+    if army == rules.num_players:
+        view[NEUTRAL] = encode_count(num_territories(game, army))
+    elif is_alive(game, army):
+        k = seen_from(rules, seat, army)
+        view[TERRITORIES + k] = encode_count(num_territories(game, army))
+        view[INCOME + k] = encode_count(troops_due(game, board, rules, army))
 
 
 @inlined
@@ -336,23 +342,20 @@ def observe_continent(game, board, rules, seat, view, continent):
 
 @kernel
 def observe_turn(game, board, rules, seat, view):
-    """The question at hand and what is pending."""
+    """Whose turn it is, the question at hand, and what is pending."""
+    view[TURN + seen_from(rules, seat, int(game.turn))] = 1
+    observe_question(game, rules, view)
+    observe_course(game, rules, view)
+    observe_rounds(game, rules, view)
+    observe_own_cards(game, board, seat, view)
+    observe_piles(game, rules, view)
+
+
+@inlined
+def observe_question(game, rules, view):
+    """What is asked, and the numbers that only such a question has."""
     if game.phase < Phase.OVER:
         view[PHASE + int(game.phase)] = 1
-    view[TURN + seen_from(rules, seat, int(game.turn))] = 1
-    observe_cards(game, board, rules, seat, view)
-    view[DRAFT_LEFT] = encode_count(int(game.draft_left))
-    view[MOVES_LEFT] = encode_count(int(game.moves_left))
-    view[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
-    view[ROUND] = encode_count(int(game.round_number))
-    view[ROUNDS_LEFT] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
-    view[CAPTURED] = int(game.captured)
-    view[BONUS_PAID] = int(game.bonus_paid)
-    view[COMMANDER_USED] = int(game.commander_used)
-    view[OBJECTIVE_TAKEN] = int(game.objective_taken)
-    view[ATTACKS_OVER] = int(game.attacks_over)
-    view[MOVE_BEGUN] = int(game.move_begun)
-    view[MUST_TRADE] = int(game.trade != 0)
     if game.phase == Phase.DRAFT_AMOUNT:
         view[MOVABLE] = encode_count(draftable(game, rules, int(game.target)))
     elif game.phase == Phase.OCCUPY or game.phase == Phase.FORTIFY_AMOUNT:
@@ -366,12 +369,39 @@ def observe_turn(game, board, rules, seat, view):
             view[OTHER_FACES + d] = int(game.settled[DEFENDER, d])
 
 
-@kernel
-def observe_cards(game, board, rules, seat, view):
-    """The own hand and what all know of the cards."""
+@inlined
+def observe_course(game, rules, view):
+    """How far the turn has come."""
+    view[DRAFT_LEFT] = encode_count(int(game.draft_left))
+    view[MOVES_LEFT] = encode_count(int(game.moves_left))
+    view[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
+    view[CAPTURED] = int(game.captured)
+    view[BONUS_PAID] = int(game.bonus_paid)
+    view[COMMANDER_USED] = int(game.commander_used)
+    view[OBJECTIVE_TAKEN] = int(game.objective_taken)
+    view[ATTACKS_OVER] = int(game.attacks_over)
+    view[MOVE_BEGUN] = int(game.move_begun)
+    view[MUST_TRADE] = int(game.trade != 0)
+
+
+@inlined
+def observe_rounds(game, rules, view):
+    """The round, and how many are left."""
+    view[ROUND] = encode_count(int(game.round_number))
+    view[ROUNDS_LEFT] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
+
+
+@inlined
+def observe_own_cards(game, board, seat, view):
+    """The own hand."""
     for symbol in range(3):
         view[OWN_SYMBOLS + symbol] = count_symbol(game.hand[seat], board, symbol)
     view[OWN_WILDS] = int(game.wilds[seat])
+
+
+@inlined
+def observe_piles(game, rules, view):
+    """What all know of the cards."""
     view[PICKED] = num_picked(game)
     view[NEXT_SET] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
     view[DECK] = encode_count(size(game.deck) + int(game.deck_wilds))

@@ -11,44 +11,55 @@ from numpy import int64
 from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove, turned
 from risk_env.core.jit import inlined, kernel
 from risk_env.core.observe import (
-    CARDS,
+    ATTACK_DICE,
+    CAPTURED,
     CITY_COLUMN,
     CONTINENT_WIDTH,
     DISCARDED_COLUMN,
     GLOBAL_WIDTH,
-    INCOME,
     KNOWN_CARD_COLUMN,
     MISSION_TARGET,
     MOVABLE,
     OBJECTIVE,
     OBJECTIVES_HELD,
-    OTHER_FACES,
     OWN_CARD_COLUMN,
+    OWN_FACES,
     PHASE,
     REWARD,
     SOURCE_COLUMN,
     TARGET_COLUMN,
-    TERRITORIES,
     TERRITORY_WIDTH,
-    TO_PLACE,
-    TROOPS,
+    TURN,
     WORDS_A_TERRITORY,
     column_of,
     encode_count,
     mark,
     observe_all_but_armies,
     observe_army,
+    observe_continent,
+    observe_course,
     observe_holdings,
+    observe_lands,
     observe_mission,
     observe_objectives,
+    observe_own_cards,
+    observe_piles,
     observe_places,
+    observe_question,
+    observe_rounds,
     observe_seats,
-    observe_turn,
     seen_from,
 )
 from risk_env.core.position import owner_of, troops_on
-from risk_env.core.types import FREE, MAX_SEATS, NOBODY, NOWHERE, Deck, Victory
-from risk_env.core.vectors import differing, put_word, turn_every_other, word_at
+from risk_env.core.types import FREE, MAX_SEATS, NOBODY, NOWHERE, Deck, Phase, Victory
+from risk_env.core.vectors import (
+    differing_armies,
+    differing_marks,
+    differing_owners,
+    differing_troops,
+    turn_blocks,
+    turn_every_other,
+)
 
 _WORD = 8  # columns
 _BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a territory's second word
@@ -57,16 +68,22 @@ _BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a ter
 @kernel
 def refresh(game, board, rules, seat, shown, words, view):
     """Write what `seat` may see, as `observe` does, over the view that `shown` tells of; `shown` tells of it then."""
-    again = looks_again(game, rules, seat, shown)
+    again = looks_again(game, seat, shown)
     first = TERRITORY_WIDTH * int64(board.num_territories)
     if again and shown.seat != seat:
         turn_view(game, board, rules, seat, shown, words, view)
+    if again:
+        refresh_cards(game, board, rules, seat, shown, view, view[first:])
+        refresh_turn(game, rules, seat, shown, view[first:])
     refresh_territories(game, board, rules, seat, shown, words)
     if again:
-        refresh_cards(game, seat, shown, view)
         refresh_move(game, shown, view)
         refresh_places(game, board, rules, seat, words, view)
-        refresh_globals(game, board, rules, seat, shown, words[first // _WORD :], view[first:])
+        if rules.deck == Deck.STAR:
+            observe_holdings(game, board, rules, seat, view[first:])
+            refresh_objectives(game, rules, seat, view[first:])
+        elif shown.changed_continents != ZERO:
+            refresh_holdings(game, board, rules, seat, shown, view[first:])
     else:
         observe_all_but_armies(game, board, rules, seat, words, view)
         remember(game, rules, seat, shown)
@@ -76,12 +93,10 @@ def refresh(game, board, rules, seat, shown, words, view):
 
 
 @inlined
-def looks_again(game, rules, seat, shown):
+def looks_again(game, seat, shown):
     """Whether the same players are looked at."""
     same = shown.seat != NOBODY and (shown.seat != seat or game.mission[seat] == shown.mission)
-    for other in range(rules.num_players):
-        same &= game.death[other] == shown.death[other]
-    return same
+    return same and differing_marks(game.death, shown.death, 0) == ZERO
 
 
 @kernel
@@ -91,18 +106,38 @@ def remember(game, rules, seat, shown):
     shown.mission = game.mission[seat]
     shown.source = game.source
     shown.target = game.target
-    for other in range(rules.num_players):
+    shown.phase = game.phase
+    shown.turn = game.turn
+    shown.round_number = game.round_number
+    for other in range(len(game.death)):
         shown.death[other] = game.death[other]
     for w in range(len(game.strong)):
-        remember_cards(game, seat, shown, w)
+        remember_marked_cards(game, seat, shown, w)
+    remember_counted_cards(game, shown)
 
 
 @inlined
-def remember_cards(game, seat, shown, w):
-    shown.hand[w] = game.hand[seat, w]
+def remember_marked_cards(game, seat, shown, w):
+    shown.own_hand[w] = game.hand[seat, w]
     shown.discard[w] = game.discard[w]
     shown.picked[w] = game.picked[w]
     shown.rerolled_cards[w] = game.shown[w]
+
+
+@inlined
+def remember_counted_cards(game, shown):
+    """What `observe_seats` and `observe_cards` count, but for what is marked as well."""
+    for w in range(len(game.strong)):
+        shown.deck[w] = game.deck[w]
+        for other in range(len(game.hand)):
+            shown.hand[other, w] = game.hand[other, w]
+    for other in range(len(game.wilds)):
+        shown.wilds[other] = game.wilds[other]
+    for army in range(len(game.to_place)):
+        shown.to_place[army] = game.to_place[army]
+    shown.deck_wilds = game.deck_wilds
+    shown.picked_wilds = game.picked_wilds
+    shown.sets_traded = game.sets_traded
 
 
 @kernel
@@ -113,6 +148,7 @@ def turn_view(game, board, rules, seat, shown, words, view):
     turn_territories(board, rules, places, words)
     turn_players(rules, places, view[first:])
     turn_continents(board, rules, seat, places, shown, view[first:])
+    observe_own_cards(game, board, seat, view[first:])
     if rules.victory == Victory.MISSION:
         forget_mission(board, view[first:])
         observe_mission(game, board, rules, seat, view[first:])
@@ -134,10 +170,9 @@ def turn_territories(board, rules, places, words):
 
 @inlined
 def turn_players(rules, places, view):
-    """The globals of each player that are not emptied before every look; the dead have none."""
+    """The globals with a column for each player, eight blocks from TURN on; the dead have none."""
     turning, down, up = bits_to_turn(rules, places)
-    for block in (TERRITORIES, TROOPS, INCOME, CARDS, TO_PLACE):
-        put_word(view, block, turned(word_at(view, block), turning, down, up))
+    turn_blocks(view, TURN, turning, down, up)
 
 
 @inlined
@@ -155,7 +190,7 @@ def turn_continents(board, rules, seat, places, shown, view):
         holder, own = int64(view[first]), 0
         if 0 < holder <= MAX_SEATS:
             view[first] = holder - places if holder > places else holder - places + int64(rules.num_players)
-        for w in range(len(shown.hand)):
+        for w in range(len(shown.discard)):
             own += popcount(board.continent_members[continent, w] & shown.owned[seat, w])
         view[first + 1] = encode_count(own)
 
@@ -171,18 +206,30 @@ def forget_mission(board, view):
 
 @kernel
 def refresh_territories(game, board, rules, seat, shown, words):
-    """The troops where they or their holder have changed, in the columns of `seat`; note whether any have."""
+    """The troops where they or their holder have changed, in the columns of `seat`; note what that changes."""
     shown.moved = False
-    shown.taken = False
+    shown.changed_armies = ZERO
+    shown.changed_continents = ZERO
     for w in range(len(game.strong)):
-        changed = ZERO
-        for army in range(rules.num_armies):
-            changed |= game.owned[army, w] ^ shown.owned[army, w]
-        shown.taken |= changed != ZERO
-        changed |= differing(game.troops, shown.troops, w << 6)
+        taken = differing_owners(game.owner, shown.owner, w << 6) & board.everywhere[w]
+        changed = taken | differing_troops(game.troops, shown.troops, w << 6)
+        while taken != ZERO:
+            note_taken(game, board, shown, (w << 6) + lowest(taken))
+            taken &= taken - ONE
         while changed != ZERO:
             refresh_territory(game, rules, seat, shown, words, (w << 6) + lowest(changed))
             changed &= changed - ONE
+
+
+@inlined
+def note_taken(game, board, shown, territory):
+    """The armies that lose and get a territory, and its continent."""
+    before, owner = owner_of(shown, territory), owner_of(game, territory)
+    if before != FREE:
+        shown.changed_armies |= ONE << np.uint64(before)
+    if owner != FREE:
+        shown.changed_armies |= ONE << np.uint64(owner)
+    shown.changed_continents |= ONE << np.uint64(board.continent_of[territory])
 
 
 @kernel
@@ -202,23 +249,42 @@ def refresh_territory(game, rules, seat, shown, words, territory):
     words[WORDS_A_TERRITORY * territory] = code << np.uint64(8 * column_of(rules, seat, owner))
 
 
-@kernel
-def refresh_cards(game, seat, shown, view):
-    """The columns of the cards of which something has changed."""
+@inlined
+def refresh_cards(game, board, rules, seat, shown, view, others):
+    """The columns of the cards and what is counted of them, where something has changed; `others` are the globals."""
+    counted = counts_have_changed(game, shown)
     for w in range(len(game.strong)):
-        changed = (game.hand[seat, w] ^ shown.hand[w]) | (game.discard[w] ^ shown.discard[w])
+        changed = (game.hand[seat, w] ^ shown.own_hand[w]) | (game.discard[w] ^ shown.discard[w])
         changed |= (game.picked[w] ^ shown.picked[w]) | (game.shown[w] ^ shown.rerolled_cards[w])
         if changed != ZERO:
-            remember_cards(game, seat, shown, w)
+            counted = True
+            remember_marked_cards(game, seat, shown, w)
         while changed != ZERO:
             refresh_card(shown, view, (w << 6) + lowest(changed))
             changed &= changed - ONE
+    if counted:
+        remember_counted_cards(game, shown)
+        observe_seats(game, rules, seat, others)
+        observe_own_cards(game, board, seat, others)
+        observe_piles(game, rules, others)
+
+
+@inlined
+def counts_have_changed(game, shown):
+    """Whether what is counted of cards, and of troops to place, has changed, but for what is marked as well."""
+    changed = differing_marks(game.wilds, shown.wilds, 0) | differing_armies(game.to_place, shown.to_place, 0)
+    for w in range(len(game.strong)):
+        changed |= game.deck[w] ^ shown.deck[w]
+        for other in range(len(game.hand)):
+            changed |= game.hand[other, w] ^ shown.hand[other, w]
+    same = game.deck_wilds == shown.deck_wilds and game.picked_wilds == shown.picked_wilds
+    return changed != ZERO or not same or game.sets_traded != shown.sets_traded
 
 
 @inlined
 def refresh_card(shown, view, card):
     """The columns of one territory's card."""
-    own, picked, discarded = has(shown.hand, card), has(shown.picked, card), has(shown.discard, card)
+    own, picked, discarded = has(shown.own_hand, card), has(shown.picked, card), has(shown.discard, card)
     known = (picked or has(shown.rerolled_cards, card)) and not own and not discarded
     mark(view, card, OWN_CARD_COLUMN, (2 if picked else 1) if own else 0)
     mark(view, card, KNOWN_CARD_COLUMN, 1 if known else 0)
@@ -240,6 +306,18 @@ def refresh_move(game, shown, view):
     shown.target = game.target
 
 
+@kernel
+def refresh_holdings(game, board, rules, seat, shown, view):
+    """What has changed of `observe_holdings`, where only territories count."""
+    for army in range(rules.num_armies):
+        if (shown.changed_armies >> np.uint64(army)) & ONE != ZERO:
+            observe_lands(game, board, rules, seat, army, view)
+    continents = shown.changed_continents
+    while continents != ZERO:
+        observe_continent(game, board, rules, seat, view, lowest(continents))
+        continents &= continents - ONE
+
+
 @inlined
 def refresh_places(game, board, rules, seat, words, view):
     """What variants add to places: few, so they are marked anew."""
@@ -249,22 +327,31 @@ def refresh_places(game, board, rules, seat, words, view):
         observe_places(game, rules, seat, view)
 
 
-@kernel
-def refresh_globals(game, board, rules, seat, shown, words, view):
-    """The globals but for the armies' troops: holdings where they have changed, the players and the turn in any case.
+@inlined
+def refresh_turn(game, rules, seat, shown, view):
+    """Whose turn it is, the question at hand and what is pending."""
+    forget_question(shown, view)
+    shown.phase = game.phase
+    observe_question(game, rules, view)
+    observe_course(game, rules, view)
+    if shown.turn != game.turn:
+        view[TURN + seen_from(rules, seat, int64(shown.turn))] = 0
+        view[TURN + seen_from(rules, seat, int64(game.turn))] = 1
+        shown.turn = game.turn
+    if shown.round_number != game.round_number:
+        shown.round_number = game.round_number
+        observe_rounds(game, rules, view)
 
-    Emptied are the words of the columns up to the living seats, and those with what only some phases tell.
-    """
-    for w in range(PHASE // _WORD, TERRITORIES // _WORD):
-        words[w] = ZERO
-    for w in range(MOVABLE // _WORD, OTHER_FACES // _WORD + 1):
-        words[w] = ZERO
-    if shown.taken or rules.deck == Deck.STAR:
-        observe_holdings(game, board, rules, seat, view)
-    observe_seats(game, rules, seat, view)
-    observe_turn(game, board, rules, seat, view)
-    if rules.deck == Deck.STAR:
-        refresh_objectives(game, rules, seat, view)
+
+@inlined
+def forget_question(shown, view):
+    """Empty the columns that `observe_question` wrote."""
+    view[PHASE + int64(shown.phase)] = 0
+    view[MOVABLE] = 0
+    view[ATTACK_DICE] = 0
+    if shown.phase == Phase.REROLL or shown.phase == Phase.COMMANDER:
+        for face in range(OWN_FACES, CAPTURED):
+            view[face] = 0
 
 
 @inlined

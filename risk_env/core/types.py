@@ -319,20 +319,31 @@ def shown_dtype(sizes: SizeClass) -> np.dtype[Any]:
     return _packed(
         [
             ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW)
-            ("hand", np.uint64, (TW,)),  # (TW,) of the seat that looks
+            ("own_hand", np.uint64, (TW,)),  # (TW,) of the seat that looks
+            ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW)
+            ("deck", np.uint64, (TW,)),  # (TW,)
             ("discard", np.uint64, (TW,)),  # (TW,)
             ("picked", np.uint64, (TW,)),  # (TW,)
             ("rerolled_cards", np.uint64, (TW,)),  # (TW,) the game's `shown`
             ("army_troops", np.int64, (MAX_OWNERS,)),  # (7,) troops of each owner on the whole board
+            ("changed_armies", np.uint64),  # whose territories are others than in the view before, as bits
+            ("changed_continents", np.uint64),  # in which they lie, as bits
+            ("to_place", np.int32, (MAX_OWNERS,)),  # (7,)
             ("troops", np.int32, (T,)),  # (T,)
+            ("sets_traded", np.int32),
+            ("round_number", np.int32),
             ("source", np.int16),
             ("target", np.int16),
             ("owner", np.int8, (T,)),  # (T,)
             ("death", np.int8, (MAX_SEATS,)),  # (6,)
+            ("wilds", np.int8, (MAX_SEATS,)),  # (6,)
+            ("deck_wilds", np.int8),
+            ("picked_wilds", np.int8),
+            ("phase", np.uint8),
+            ("turn", np.int8),
             ("mission", np.int8),  # of the seat that looks
             ("seat", np.int8),  # that looks; NOBODY: the view is not written yet
             ("moved", np.bool_),  # troops or holders are others than those of the view before
-            ("taken", np.bool_),  # holders are
         ]
     )
 
