@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -13,7 +14,7 @@ from risk_env import notation
 from risk_env.core import loop
 from risk_env.core.fetching import LINE
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.crew import Crew
+from risk_env.crew import NO_OTHERS, Crew
 from risk_env.game import Game, observation_size
 from risk_env.maps import Board, load_map
 from risk_env.rules import Rules
@@ -24,6 +25,7 @@ Array = npt.NDArray[Any]
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
 OBSERVATIONS = ("flat", "structured", None)
 MASKS = {"bytes": loop.BYTE_MASK, "bits": loop.BIT_MASK, None: loop.NO_MASK}
+_INT64 = np.dtype(np.int64)
 LEAST_LANES = 64  # of a thread; with fewer it takes longer to hand them out
 REWARDS = {"win": loop.WIN_REWARD, "placement": loop.PLACEMENT_REWARD}
 
@@ -67,6 +69,7 @@ class GameBatch:
         self._threads = threads
         self._shares = self._parts(self._all)
         self._crew = Crew(len(self._shares)) if len(self._shares) > 1 else None
+        self._repeated: tuple[Any, Any] = (None, None)
         self._make_buffers()
 
     def _make_buffers(self) -> None:
@@ -80,6 +83,7 @@ class GameBatch:
         words = {loop.NO_MASK: 0, loop.BIT_MASK: 1, loop.BYTE_MASK: 8}[self._mask_kind]  # for 64 actions
         self._mask = _on_lines((N, words * -(-self.num_actions // 64)), np.uint64)
         self.seat = np.zeros(N, np.int64)
+        self._actions = np.zeros(N, np.int64)  # as threads find them
         self.reward = np.zeros((N, P), np.float32)
         self.terminated = np.zeros((N, P), np.bool_)
         self.truncated = np.zeros((N, P), np.bool_)
@@ -146,11 +150,17 @@ class GameBatch:
         """
         actions = self.as_actions(actions)
         self.check_legal(actions, self._all)
-        self._share(self._all, self._step_share, actions, True)
+        if self._crew is None:
+            self._step_share(self._all, actions, True)
+        else:
+            self._actions[:] = actions
+            self._crew.repeat(self._step_of_all(), self.num_games)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def as_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         """Whole numbers of shape (N,) as int64; ValueError for anything else."""
+        if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == self._all.shape:
+            return actions
         actions = np.asarray(actions)
         if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
             raise ValueError(
@@ -199,9 +209,21 @@ class GameBatch:
         self._share(lanes, self._ask_share)
 
     def _step_share(self, lanes: Array, actions: Array, goes_on: bool) -> None:
-        played = (self._games, self.tables.board, self.tables.rules, lanes, actions)
+        loop.step_lanes(*self._step_arguments(lanes, actions, goes_on), *NO_OTHERS)
+
+    def _step_arguments(self, lanes: Array, actions: Array, goes_on: bool) -> tuple[Any, ...]:
+        """What `loop.step_lanes` takes before it comes to threads."""
+        played = (self._games, self.tables.board, self.tables.rules, lanes, actions, *self._pay)
         begins = (self.autoreset, self.seed_word, self.episodes, self.seeds)
-        loop.step_lanes(*played, *self._pay, goes_on, *self._ends, *begins, *self._questions)
+        return (*played, goes_on, *self._ends, *begins, *self._questions)
+
+    def _step_of_all(self) -> Callable[..., None]:
+        """A step as threads repeat it: the same function until what it is done with changes."""
+        orders = (self.autoreset, self.seed_word)
+        if self._repeated[0] != orders:
+            arguments = self._step_arguments(self._all, self._actions, True)
+            self._repeated = (orders, partial(loop.step_lanes, *arguments))
+        return self._repeated[1]
 
     def _ask_share(self, lanes: Array) -> None:
         loop.write_questions(self._games, self.tables.board, self.tables.rules, lanes, *self._questions)

@@ -13,6 +13,7 @@ from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.observe import observe
 from risk_env.core.position import is_alive
 from risk_env.core.refresh import refresh
+from risk_env.core.signals import ALONE, claim, is_called, report
 from risk_env.core.step import act, start
 from risk_env.core.types import NOBODY, Phase
 from risk_env.core.vectors import seats_marked, write_flags
@@ -23,6 +24,7 @@ BYTE_MASK = 2
 WIN_REWARD = 0
 PLACEMENT_REWARD = 1
 NO_LANE = -1
+CLAIMED = 32  # lanes that a thread takes at a time
 
 
 @entry_point
@@ -61,17 +63,46 @@ def start_lanes(games, boards, rules, lanes, seeds):
 def step_lanes(
     games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
     goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds,
-    mask_kind, masks, shown, words, views, seats,
+    mask_kind, masks, shown, words, views, seats, signals, bounds, thread, patience,
 ):  # fmt: skip
     """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
     bool (N, P), and whether the game is over, bool (N,).
 
     With `goes_on` also what follows, while the game is at hand: its end is kept (`write_final`), with `begins` the
     lane's next game begun, and the next question written (`write_questions`).
+
+    Unless `thread` is ALONE, others do the same and all share the lanes (`core.signals`); a helper does so again at
+    every call.
     """
-    for k in range(len(lanes)):
+    played = (games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over)
+    ends = (goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds)
+    questions = (mask_kind, masks, shown, words, views, seats)
+    if thread == ALONE:
+        step_some(0, len(lanes), *played, *ends, *questions)
+        return
+    threads = len(signals)
+    while thread == threads - 1 or is_called(signals, thread, patience):
+        for after in range(threads):
+            part = (thread + after) % threads
+            first = claim(signals, part, CLAIMED)
+            while first < bounds[part + 1]:
+                step_some(first, min(first + CLAIMED, bounds[part + 1]), *played, *ends, *questions)
+                first = claim(signals, part, CLAIMED)
+        if thread == threads - 1:
+            return
+        report(signals, thread)
+
+
+@kernel
+def step_some(
+    first, last, games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
+    goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds,
+    mask_kind, masks, shown, words, views, seats,
+):  # fmt: skip
+    """`step_lanes` from lane number `first` to before `last`."""
+    for k in range(first, last):
         lane = lanes[k]
-        if len(games) > NEAR_ROWS and k + 1 < len(lanes):
+        if len(games) > NEAR_ROWS and k + 1 < last:
             fetch_lane(lanes[k + 1], goes_on, games, masks, shown, words)
         game = games[lane]
         gets = (rewards[lane], terminated[lane], truncated[lane])

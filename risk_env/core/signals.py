@@ -1,0 +1,161 @@
+"""Threads that share a kernel's work, and hear of one another without sleeping.
+
+A thread that sleeps takes tens of microseconds to wake, as long as half a step of a thousand games takes. So a batch's
+helpers (`crew`) stay awake for a while after a step, inside the kernel, and hear of the next one by a word of memory.
+`signals` int64 (threads, 8) has a row for each, a cache line: its state, the next element of its part of the work, and
+whether it was asleep when it was called. The last row is the caller's. `bounds` int64 (threads + 1,) are the parts.
+
+Who is done with his own part takes on with the others', so nobody waits for one who is slow to come.
+"""
+
+import platform
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from risk_env.core.jit import entry_point, inlined
+
+STATE, NEXT, SLEPT = range(3)  # of a row
+
+ASLEEP = 0  # not in the kernel, or about to leave it
+READY = 1  # awake for the next call, or soon
+CALLED = 2
+WORKING = 3
+LEAVE = 4  # told to sleep
+
+ALONE = -1  # instead of a thread's number: there are no others
+
+_PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))  # and the number of the hint
+_RESTS: dict[str, tuple[str, tuple[int, ...]]] = {"x86_64": _PAUSE, "amd64": _PAUSE, "aarch64": _YIELD, "arm64": _YIELD}
+_REST = _RESTS.get(platform.machine().lower())  # the processor's word for a loop that only waits
+_INT64 = ir.IntType(64)
+
+
+@entry_point
+def call_all(signals, bounds):
+    """Call every helper to work on the parts; whether any slept, which has to be sent into the kernel to hear it."""
+    threads = len(signals)
+    for thread in range(threads):
+        signals[thread, NEXT] = bounds[thread]
+    slept = False
+    for helper in range(threads - 1):
+        signals[helper, SLEPT] = exchange(signals, helper, STATE, CALLED) == ASLEEP
+        slept |= signals[helper, SLEPT] != 0
+    return slept
+
+
+@entry_point
+def wait_for_all(signals, patience):
+    """When all of the work is taken: wait until nobody is at it any more, or for so many looks; whether nobody is.
+
+    Helpers that have not come yet are called no longer.
+    """
+    for helper in range(len(signals) - 1):
+        if not replace(signals, helper, STATE, CALLED, READY):
+            while look(signals, helper, STATE) == WORKING:
+                if patience == 0:
+                    return False
+                patience -= 1
+                rest()
+    return True
+
+
+@entry_point
+def send_away(signals, helper):
+    """Tell a helper that is not at work to sleep."""
+    exchange(signals, helper, STATE, LEAVE)
+
+
+@inlined
+def is_called(signals, helper, patience):
+    """A helper waits for a call: whether one comes within so many looks."""
+    while True:
+        for _ in range(patience):
+            if look(signals, helper, STATE) != READY:
+                break
+            rest()
+        if replace(signals, helper, STATE, CALLED, WORKING):
+            return True
+        if replace(signals, helper, STATE, READY, ASLEEP) or look(signals, helper, STATE) == LEAVE:
+            return False
+
+
+@inlined
+def report(signals, helper):
+    """A helper has found all of the work taken, and is done with its own."""
+    exchange(signals, helper, STATE, READY)
+
+
+@inlined
+def claim(signals, part, size):
+    """Take the next so many elements of a part: the first of them, beyond the part when nothing is left."""
+    return increase(signals, part, NEXT, size)
+
+
+@intrinsic
+def exchange(_, signals, row, column, value):
+    """Write a number of `signals`; what it was."""
+
+    def code(context, builder, signature, arguments):
+        place = _place(context, builder, signature, arguments)
+        return builder.atomic_rmw("xchg", place, arguments[3], "seq_cst")
+
+    return types.int64(signals, types.int64, types.int64, types.int64), code
+
+
+@intrinsic
+def increase(_, signals, row, column, by):
+    """Add to a number of `signals`; what it was."""
+
+    def code(context, builder, signature, arguments):
+        place = _place(context, builder, signature, arguments)
+        return builder.atomic_rmw("add", place, arguments[3], "seq_cst")
+
+    return types.int64(signals, types.int64, types.int64, types.int64), code
+
+
+@intrinsic
+def replace(_, signals, row, column, value, other):
+    """Write `other` into `signals` where `value` stands; whether it stood there."""
+
+    def code(context, builder, signature, arguments):
+        place = _place(context, builder, signature, arguments)
+        found = builder.cmpxchg(place, arguments[3], arguments[4], "seq_cst", "seq_cst")
+        return builder.extract_value(found, 1)
+
+    return types.boolean(signals, *[types.int64] * 4), code
+
+
+@intrinsic
+def look(_, signals, row, column):
+    """A number of `signals` as it stands, and all that was written before it."""
+
+    def code(context, builder, signature, arguments):
+        return builder.load_atomic(_place(context, builder, signature, arguments), "acquire", 8)
+
+    return types.int64(signals, types.int64, types.int64), code
+
+
+@intrinsic
+def rest(_):
+    """Let what shares the processor go on for a moment."""
+
+    def code(context, builder, signature, arguments):
+        if _REST is not None:
+            name, numbers = _REST
+            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)] * len(numbers))
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            builder.call(function, [ir.IntType(32)(number) for number in numbers])
+        return context.get_dummy_value()
+
+    return types.void(), code
+
+
+def _place(context, builder, signature, arguments):
+    """Where a number of `signals` lies."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    row = builder.mul(builder.extract_value(array.strides, 0), arguments[1])
+    data = builder.bitcast(array.data, ir.IntType(8).as_pointer())
+    return builder.gep(builder.bitcast(builder.gep(data, [row]), _INT64.as_pointer()), [arguments[2]])
