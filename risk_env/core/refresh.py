@@ -69,27 +69,27 @@ _BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a ter
 def refresh(game, board, rules, seat, shown, words, view):
     """Write what `seat` may see, as `observe` does, over the view that `shown` tells of; `shown` tells of it then."""
     again = looks_again(game, seat, shown)
-    first = TERRITORY_WIDTH * int64(board.num_territories)
+    others = view[TERRITORY_WIDTH * int64(board.num_territories) :]  # the globals
     if again and shown.seat != seat:
         turn_view(game, board, rules, seat, shown, words, view)
     if again:
-        refresh_cards(game, board, rules, seat, shown, view, view[first:])
-        refresh_turn(game, rules, seat, shown, view[first:])
+        refresh_cards(game, board, rules, seat, shown, view, others)
+        refresh_turn(game, rules, seat, shown, others)
     refresh_territories(game, board, rules, seat, shown, words)
     if again:
         refresh_move(game, shown, view)
         refresh_places(game, board, rules, seat, words, view)
         if rules.deck == Deck.STAR:
-            observe_holdings(game, board, rules, seat, view[first:])
-            refresh_objectives(game, rules, seat, view[first:])
+            observe_holdings(game, board, rules, seat, others)
+            refresh_objectives(game, rules, seat, others)
         elif shown.changed_continents != ZERO:
-            refresh_holdings(game, board, rules, seat, shown, view[first:])
+            refresh_holdings(game, board, rules, seat, shown, others)
     else:
         observe_all_but_armies(game, board, rules, seat, words, view)
         remember(game, rules, seat, shown)
     if shown.moved or not again:
         for army in range(rules.num_armies):
-            observe_army(game, rules, seat, army, int64(shown.army_troops[army]), view[first:])
+            observe_army(game, rules, seat, army, int64(shown.army_troops[army]), others)
 
 
 @inlined
@@ -126,7 +126,7 @@ def remember_marked_cards(game, seat, shown, w):
 
 @inlined
 def remember_counted_cards(game, shown):
-    """What `observe_seats` and `observe_cards` count, but for what is marked as well."""
+    """What `observe_seats`, `observe_own_cards` and `observe_piles` count, but for what is marked as well."""
     for w in range(len(game.strong)):
         shown.deck[w] = game.deck[w]
         for other in range(len(game.hand)):
