@@ -28,6 +28,7 @@ from risk_env.rules import Rules
 from risk_env.seeds import bot_seed, game_seed, word
 
 PROGRAM = "cmd:"
+HUMAN = "human"  # a person at the terminal
 # What `make` takes besides names
 SPECS = "file.py:Class, best.zip, policy.npz, value.npz, search:policy.npz, 'cmd:program'"
 POLICY_FILES = (".npz", ".zip")
@@ -187,9 +188,13 @@ class CompiledAgent(Agent):
 
 
 def make(spec: str | CompiledBot | Agent) -> Agent:
-    """A new agent: of what `load` takes or `cmd:command line`, or of a compiled bot."""
+    """A new agent: of what `load` takes, `cmd:command line` or `human`, or of a compiled bot."""
     if isinstance(spec, Agent):
         return spec
+    if spec == HUMAN:
+        from agents.play.human import Human
+
+        return Human()
     if isinstance(spec, str) and spec.startswith(PROGRAM):
         from agents.external import ExternalAgent
 
@@ -203,6 +208,8 @@ def load(spec: str) -> Any:
 
     That is a `CompiledBot`, or what makes an agent.
     """
+    if spec == HUMAN:
+        raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
     if spec.endswith(".npz"):
         return _trained_bot(spec)
     if spec.endswith(".zip"):

@@ -33,6 +33,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "demo": Command("training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
+    "play": Command("agents.play.cli", "main", "play against bots, or against each other, in the terminal"),
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
     "tournament": Command("agents.tournament.cli", "main", "play agents against each other and rate them"),
     "agents": Command("agents.tournament.cli", "show_agents", "the agents that can play, by name"),

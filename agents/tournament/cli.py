@@ -21,12 +21,13 @@ from agents.tournament.exports import remarks, rich_tables, setting_lines, write
 from agents.tournament.loading import compiled_bot, entrants, make_setting, split_agents
 from agents.tournament.records import read_records, write_records
 from agents.tournament.report import KINDS, write_report
+from agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from agents.tournament.running import conduct
 from agents.tournament.setting import TIME_LIMIT, Setting
 from agents.tournament.store import Store
 from risk_env import opponents
 from risk_env.cli import command_parser
-from risk_env.rules import Rules, preset_players
+from risk_env.rules import Rules
 
 GAMES, DUEL_GAMES = 1000, 30_000
 DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
@@ -41,6 +42,12 @@ DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says
     "max_rounds": 100,
     "seed": 0,
     "time_limit": TIME_LIMIT,
+}
+HELP = {  # the same in words, for the rules
+    "players": "as many as agents, where the preset has that number",
+    "attack": "blitz; with --expert max",
+    "defender_dice": "max",
+    "max_rounds": "100",
 }
 
 # ------------------------------------------------------------------------------------------------ tournament
@@ -69,14 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
     add("--against", metavar="B", help="test the one agent of --agents against B until the question is answered (SPRT)")
-    add("--preset", help="the rules (default: classic; `risk-env presets` lists them)")
-    add("--players", type=int, metavar="N", help="seats (default: as many as agents, where the preset has that number)")
-    add("--map", help="name or file of the map (default: classic)")
-    add("--expert", action="store_true", default=None, help="with the variations for experts (RULES 10)")
-    add("--attack", choices=("choice", "max", "blitz"), help="RULES 3.2.4 (default: blitz; with --expert max)")
-    add("--defender-dice", choices=("choice", "max"), help="RULES 3.2.2 (default: max)")
-    add("--max-rounds", type=int, metavar="N", help="rounds after which a game is truncated (default: 100)")
-    add("--option", action="append", metavar="NAME=VALUE", help="any other option of the rules (RULES 13)")
+    add_rules_arguments(parser, HELP)
     add("--games", type=int, metavar="N", help=f"at least so many games, in whole deals (default: {GAMES})")
     add("--seed", type=int, help="decides every deal (default: 0)")
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
@@ -136,23 +136,8 @@ def _setting(wanted: dict[str, Any]) -> Setting:
 
 def _rules(wanted: dict[str, Any], num_agents: int) -> Rules:
     """The rules; by default as many seats as agents, where the preset is for so many."""
-    players = wanted["players"]
-    if players is None and num_agents in preset_players(wanted["preset"]):
-        players = num_agents
-    options = dict(_option(text) for text in wanted["option"])
-    options.setdefault("attack", wanted["attack"] or ("max" if wanted["expert"] else "blitz"))
-    options.setdefault("defender_dice", wanted["defender_dice"])
-    options.setdefault("max_rounds", wanted["max_rounds"])
-    return Rules.preset(wanted["preset"], num_players=players, expert=wanted["expert"], **options)
-
-
-def _option(text: str) -> tuple[str, Any]:
-    """`name=value` with the value as Python would have it: a number, True, False, None or a word."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--option {text}: must be NAME=VALUE")
-    words: dict[str, Any] = {"None": None, "True": True, "False": False}
-    return name.strip().replace("-", "_"), words.get(value, int(value) if value.isdecimal() else value)
+    attack = wanted["attack"] or ("max" if wanted["expert"] else "blitz")
+    return rules_of({**wanted, "attack": attack}, num_agents)
 
 
 def _resumed(arguments: argparse.Namespace) -> Store:

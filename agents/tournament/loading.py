@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from agents.base import POLICY_FILES, load
+from agents.base import HUMAN, POLICY_FILES, load
 from agents.external import ExternalAgent, ProgramFault, is_program
 from agents.tournament.host import Host, printable
 from agents.tournament.results import Forfeit
@@ -82,6 +82,8 @@ def entrants(
 def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Entrant:
     labelled = _LABELLED.fullmatch(text) if not is_program(text) else None
     label, spec = labelled.groups() if labelled else (None, text)
+    if spec == HUMAN:
+        load(spec)  # says that people play elsewhere
     bot = None if is_in_file(spec) and spec not in _COMPILED_IN_FILES else compiled_bot(spec)
     if bot is None:
         try:
