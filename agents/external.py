@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import shlex
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer
@@ -32,6 +34,7 @@ START_LIMIT = 60.0  # seconds for the program to start and say hello
 FAREWELL = 2.0  # seconds for the program to end after `bye`
 LONGEST_LINE = 1 << 20  # bytes of an answer
 _SAFE_INTEGER = (1 << 53) - 1  # JSON numbers that every language reads exactly
+_AT_ONCE = 1 << 16  # bytes that are read
 _LAST_WORDS = 300  # characters of its standard error that a fault quotes
 
 
@@ -130,20 +133,40 @@ class Program:
         except OSError as error:
             self._errors.close()
             raise ProgramFault("died", f"{shlex.join(command)}: {error}") from error
+        self._unread = b""
+        self._readable = selectors.DefaultSelector()
+        self._readable.register(self._stdout, selectors.EVENT_READ)
 
     def exchange(self, message: dict[str, Any], limit: float, listen: bool) -> bytes:
         """Send a message and, if `listen`, wait for the line that answers it; ProgramFault after `limit` seconds."""
+        until = time.monotonic() + limit
         with self._deadline(limit) as late:
             try:
                 self._stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
                 self._stdin.flush()
-                line = self._stdout.readline(LONGEST_LINE) if listen else b"\n"
+                line = self._line(until) if listen else b"\n"
             except (OSError, ValueError):
                 line = b""
-        if late:
+        if late or time.monotonic() >= until:
+            self.kill()
             raise ProgramFault("time", f"{self.name}: no answer within {limit:g} s")
         if not line.endswith(b"\n"):
             raise self._end(line)
+        return line
+
+    def _line(self, until: float) -> bytes:
+        """The next line; what there is of it if it does not end by that time, or before the program does.
+
+        Others may hold the program's output open when it has been killed: reading must not wait for its end.
+        """
+        while not (end := self._unread.find(b"\n") + 1) and len(self._unread) < LONGEST_LINE:
+            is_there = self._readable.select(max(0.0, until - time.monotonic()))
+            more = os.read(self._stdout.fileno(), _AT_ONCE) if is_there else b""
+            if not more:
+                break
+            self._unread += more
+        end = min(end or len(self._unread), LONGEST_LINE)
+        line, self._unread = self._unread[:end], self._unread[end:]
         return line
 
     @property
@@ -156,7 +179,7 @@ class Program:
 
     @contextmanager
     def _deadline(self, limit: float) -> Iterator[list[bool]]:
-        """Kill the program after `limit` seconds: then neither writing nor reading blocks any longer."""
+        """Kill the program after `limit` seconds: then writing blocks no longer."""
         late: list[bool] = []
 
         def strike() -> None:
@@ -206,6 +229,7 @@ class Program:
             self._process.wait()
         self.kill()
         self._process.wait()
+        self._readable.close()
         self._stdout.close()
         self._errors.close()
 

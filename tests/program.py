@@ -1,6 +1,7 @@
 """External programs for the tests: `program.py HABIT`. Standard library only."""
 
 import json
+import subprocess
 import sys
 import time
 
@@ -24,6 +25,9 @@ def answer(question):
     if HABIT == "endless":
         return "x" * (1 << 21)
     if HABIT == "hangs":
+        time.sleep(60)
+    if HABIT == "leaves":  # a child with its output that outlives it
+        subprocess.Popen(["sleep", "8"], start_new_session=True)
         time.sleep(60)
     if HABIT == "dies":
         sys.exit("I have had enough")

@@ -178,6 +178,9 @@ def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nothing to resume"):
         Trainer.resume(tmp_path)
     assert Config.from_dict({"league": {"bots": ["grower"]}}).league.bots == ("grower",)
+    assert Config.from_dict({"gamma": "1e-1", "decisions": "2e6"}).decisions == 2_000_000  # as YAML reads them
+    with pytest.raises(ValueError, match=r"config\.decisions='many' must be a number"):
+        Config.from_dict({"decisions": "many"})
 
 
 def test_intervals_of_win_rates() -> None:

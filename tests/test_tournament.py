@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -618,6 +619,39 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
     with pytest.raises(SystemExit) as stop:
         tournament(arguments)
     assert stop.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--games", "0"], "--games 0: must be at least 1"),
+        (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
+        (["--json", "."], "--json .: must be a file"),
+        (["--option", "num_players=3"], "--option num_players: is said by --players"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_played(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=re.escape(told)):
+        tournament(["--agents", f"{FIRST},{BOLD}", *arguments])
+    with pytest.raises(ValueError, match="--out b: --resume goes on in its own file, a"):
+        tournament(["--resume", "a", "--out", "b"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_few_deals_are_said_to_be_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "few").mkdir()
+    run(tmp_path / "few", "--agents", f"{FIRST},{BOLD}", "--games", "18")
+    assert "fewer than 10 deals" in capsys.readouterr().out
+    run(tmp_path, "--agents", f"{FIRST},{BOLD}", "--games", "20")
+    assert "fewer than" not in capsys.readouterr().out
+
+
+def test_agents_tries_who_plays_no_game_of_three_in_one_of_two(capsys: pytest.CaptureFixture[str]) -> None:
+    show_agents(["marshal"])
+    assert capsys.readouterr().out.split("\n")[1].split()[::2] == ["marshal", "compiled"]
 
 
 def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,12 +126,10 @@ class GameSettings:
 
 
 def known_settings(kind: type[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says of an own trainer's settings, lists as tuples; ValueError names what is unknown."""
-    known = {entry.name for entry in dataclasses.fields(kind)}
-    unknown = sorted(set(facts) - known - {"trainer"})
-    if unknown:
-        raise ValueError(f"config: {unknown[0]!r} is unknown; known are {', '.join(sorted(known))}")
-    return {name: tuple(facts[name]) if isinstance(facts[name], list) else facts[name] for name in known & set(facts)}
+    """What a file says of an own trainer's settings, lists as tuples; ValueError names what is unknown or no number."""
+    given = {name: value for name, value in facts.items() if name != "trainer"}
+    checked = _of_known_types(kind, given, "config")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in checked.items()}
 
 
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:

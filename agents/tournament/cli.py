@@ -23,13 +23,14 @@ from agents.tournament.records import read_records, write_records
 from agents.tournament.report import KINDS, write_report
 from agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from agents.tournament.running import conduct
-from agents.tournament.setting import TIME_LIMIT, Setting
+from agents.tournament.setting import TIME_LIMIT, Entrant, Setting
 from agents.tournament.store import Store
 from risk_env import opponents
 from risk_env.cli import command_parser
 from risk_env.rules import Rules
 
 GAMES, DUEL_GAMES = 1000, 30_000
+TRIALS = (("classic", 3), ("classic", 2), ("two_player", 2))  # games in which `agents` tries those that are named
 DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
     "against": None,
     "preset": "classic",
@@ -63,12 +64,25 @@ def main(argv: Sequence[str]) -> None:
         parser.error(f"--jobs {arguments.jobs}: must be at least 1")
     if arguments.report and Path(arguments.report).suffix not in KINDS:
         parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
+    _check_outputs(arguments)
     console = Console(stderr=True, quiet=arguments.quiet)
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
         console.print(f"{store.path}: {', '.join(store.setting.labels)}", *setting_lines(store.setting), sep="\n")
         _play(store, _games(arguments, store), arguments.jobs, console)
         _tell(store, arguments)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """ValueError before anything is played for a number of games or a file that could not be."""
+    if arguments.games is not None and arguments.games < 1:
+        raise ValueError(f"--games {arguments.games}: must be at least 1")
+    if arguments.resume and arguments.out:
+        raise ValueError(f"--out {arguments.out}: --resume goes on in its own file, {arguments.resume}")
+    for name in ("out", "record", "csv", "json", "report"):
+        path = getattr(arguments, name)
+        if path and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
+            raise ValueError(f"--{name} {path}: must be a file in a folder that exists")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -177,10 +191,7 @@ def _check_versions(store: Store) -> None:
 
 
 def _games(arguments: argparse.Namespace, store: Store) -> int:
-    games = store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
-    if games < 1:
-        raise ValueError(f"--games {games}: must be at least 1")
-    return games
+    return store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
 
 
 def _play(store: Store, games: int, jobs: int, console: Console) -> None:
@@ -268,9 +279,22 @@ def _described(name: str) -> tuple[str, str, str, str]:
 
 
 def _tried(spec: str) -> tuple[str, str, str, str]:
-    rules = Rules.preset("classic", attack="blitz", defender_dice="max", max_rounds=100)
-    (entrant,) = entrants([spec], rules, "classic")
+    entrant = _entrant_of_any(spec)
     return entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
+
+
+def _entrant_of_any(spec: str) -> Entrant:
+    """The agent in the first of TRIALS that it plays; what it says of the first if it plays none."""
+    refusals = []
+    for preset, players in TRIALS:
+        rules = Rules.preset(preset, players, attack="blitz", defender_dice="max", max_rounds=100)
+        try:
+            (entrant,) = entrants([spec], rules, "classic")
+        except ValueError as error:
+            refusals.append(error)
+        else:
+            return entrant
+    raise refusals[0]
 
 
 # ------------------------------------------------------------------------------------------------ replay

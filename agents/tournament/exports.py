@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from agents.tournament.analysis import AgentSummary, Estimate, Summary
+from agents.tournament.ratings import FEW_DEALS
 from agents.tournament.setting import Setting
 from agents.tournament.store import COLUMNS, LISTS, Store
 
@@ -132,6 +133,7 @@ def remarks(setting: Setting, summary: Summary) -> list[str]:
         f"{setting.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
         *_bounds(summary),
+        *_doubts(summary),
         *summary.forfeits,
     ]
 
@@ -143,6 +145,12 @@ def _bounds(summary: Summary) -> Iterator[str]:
         if shares in ({1.0}, {0.0}):
             side, bound = ("ahead of", "at least") if shares == {1.0} else ("behind", "at most")
             yield f"{agent.label} finished {side} everybody in every game: its rating is {bound} what is shown"
+
+
+def _doubts(summary: Summary) -> Iterator[str]:
+    """Too few deals to draw from."""
+    if summary.deals < FEW_DEALS:
+        yield f"fewer than {FEW_DEALS} deals: the intervals of the ratings are narrower than what is known of them"
 
 
 def setting_lines(setting: Setting) -> list[str]:

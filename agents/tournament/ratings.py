@@ -21,6 +21,7 @@ MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
 PRIOR = 0.5  # games that everybody has won and lost against an average player: keeps ratings finite
 LEVEL = 0.95
+FEW_DEALS = 10  # with fewer, what is drawn from them differs less than the deals that were not played
 SAMPLES = 1000  # bootstrap samples of rates
 RATING_SAMPLES = 300  # and of ratings
 _STEPS = 100

@@ -9,6 +9,7 @@ from typing import Any
 from risk_env.rules import Rules, preset_players
 
 PRESET = "classic"
+_OWN = {"num_players": "--players", "expert": "--expert", "preset": "--preset"}  # what is no option of a preset
 
 
 def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, str]) -> None:
@@ -39,6 +40,8 @@ def rules_of(wanted: Mapping[str, Any], named: int | None) -> Rules:
     if players is None and named in preset_players(preset):
         players = named
     options = dict(_option(text) for text in wanted["option"] or ())
+    for name in options.keys() & _OWN:
+        raise ValueError(f"--option {name}: is said by {_OWN[name]}")
     for name in ("attack", "defender_dice", "max_rounds"):
         if wanted[name] is not None:
             options.setdefault(name, wanted[name])
