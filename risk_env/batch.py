@@ -35,7 +35,8 @@ class GameBatch:
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... whatever the batch's size or threads. All that
     `reset` and `step` return are buffers of the batch, lent until the next step: copy what you keep. Observations
-    are read-only, since a step writes only what it changes.
+    are read-only, since a step writes only what it changes. `threads` share the lanes of a step; those that help stay
+    awake for 0.2 ms after one.
     """
 
     def __init__(
