@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from risk_env import opponents, risk_v0
-from risk_env.batch import GameBatch
+from risk_env.batch import LEAST_LANES, GameBatch
 from risk_env.game import Game
 
 
@@ -31,10 +31,10 @@ def compile_games() -> None:
 
 
 def compile_batches() -> None:
-    """Compile what a batch of games needs."""
-    batch = GameBatch(num_games=1)
-    batch.reset()
-    batch.step(np.array([batch.game(0).legal_actions()[0]]))
+    """Compile what a batch of games needs, one that threads share too."""
+    batch = GameBatch(num_games=2 * LEAST_LANES, threads=2)
+    _observation, mask, _seat = batch.reset()
+    batch.step(np.asarray(mask).argmax(axis=1))
     batch.finish(batch.seat[:0])
 
 
