@@ -94,26 +94,22 @@ def claim(signals, part, size):
     return increase(signals, part, NEXT, size)
 
 
-@intrinsic
-def exchange(_, signals, row, column, value):
-    """Write a number of `signals`; what it was."""
+def _changing(operation):
+    """An intrinsic (signals, row, column, value) that changes a number of `signals` at once; what that was before."""
 
-    def code(context, builder, signature, arguments):
-        place = _place(context, builder, signature, arguments)
-        return builder.atomic_rmw("xchg", place, arguments[3], "seq_cst")
+    @intrinsic
+    def change(_, signals, row, column, value):
+        def code(context, builder, signature, arguments):
+            place = _place(context, builder, signature, arguments)
+            return builder.atomic_rmw(operation, place, arguments[3], "seq_cst")
 
-    return types.int64(signals, types.int64, types.int64, types.int64), code
+        return types.int64(signals, types.int64, types.int64, types.int64), code
+
+    return change
 
 
-@intrinsic
-def increase(_, signals, row, column, by):
-    """Add to a number of `signals`; what it was."""
-
-    def code(context, builder, signature, arguments):
-        place = _place(context, builder, signature, arguments)
-        return builder.atomic_rmw("add", place, arguments[3], "seq_cst")
-
-    return types.int64(signals, types.int64, types.int64, types.int64), code
+exchange = _changing("xchg")  # writes the value
+increase = _changing("add")  # adds it
 
 
 @intrinsic
