@@ -11,6 +11,7 @@ from agents.base import View
 from agents.play.answers import argument_of, movable, question_of
 from agents.play.telling import REWARDS, Words
 from agents.play.terminal import wrapped
+from risk_env.core.cards import MAX_STARS, MIN_STARS, set_troops_due, star_troops
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import NO_REWARD, Held, Phase, Reward
 from risk_env.maps import Board, Mission
@@ -18,8 +19,9 @@ from risk_env.notation import DONE, WILD
 from risk_env.render.ansi import draw_ansi
 from risk_env.story import members
 
-SET_TROOPS = (4, 6, 8, 10, 12, 15)  # then 5 more for each (RULES 5.2)
-STAR_TROOPS = "2 to 10 stars give 2, 4, 7, 10, 13, 17, 21, 25, 30 troops."  # RULES 9.4
+# The rules' own functions, called as Python: a question is asked of a person
+_set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
+_star_troops = getattr(star_troops, "py_func", star_troops)
 
 # ------------------------------------------------------------------------------------------------ the question
 
@@ -47,16 +49,19 @@ def _trade(view: View, words: Words) -> str:
         return f"Which card goes with {', '.join(picked)}?" + " `done` trades them." * (DONE in view.texts)
     must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
     if view.rules.deck == "star":
-        return f"Which cards do you turn in? Name one at a time. {STAR_TROOPS} {must}"
+        return f"Which cards do you turn in? Name one at a time. {_stars_worth()} {must}"
     return f"Which cards do you trade? The set is worth {set_worth(view)} troops. Name one at a time. {must}"
 
 
 def set_worth(view: View) -> int:
     """Troops for the next set (RULES 5.2)."""
-    traded = view.position.sets_traded
-    if view.rules.set_values == "by_one":
-        return 4 + traded
-    return SET_TROOPS[traded] if traded < len(SET_TROOPS) else SET_TROOPS[-1] + 5 * (traded + 1 - len(SET_TROOPS))
+    return int(_set_troops_due(view._game.tables.rules[0], view.position.sets_traded + 1))
+
+
+def _stars_worth() -> str:
+    """Troops for each number of stars (RULES 9.4)."""
+    troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
+    return f"{MIN_STARS} to {MAX_STARS} stars give {troops} troops."
 
 
 def _draft(view: View, words: Words) -> str:
