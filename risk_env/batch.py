@@ -13,6 +13,7 @@ import numpy.typing as npt
 from risk_env import notation
 from risk_env.core import loop
 from risk_env.core.fetching import LINE
+from risk_env.core.jit import direct
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.crew import NO_OTHERS, Crew
 from risk_env.game import Game, observation_size
@@ -84,7 +85,7 @@ class GameBatch:
         words = {loop.NO_MASK: 0, loop.BIT_MASK: 1, loop.BYTE_MASK: 8}[self._mask_kind]  # for 64 actions
         self._mask = _on_lines((N, words * -(-self.num_actions // 64)), np.uint64)
         self.seat = np.zeros(N, np.int64)
-        self._actions = np.zeros(N, np.int64)  # as threads find them
+        self._actions = np.zeros(N, np.int64)  # of a step under way
         self.reward = np.zeros((N, P), np.float32)
         self.terminated = np.zeros((N, P), np.bool_)
         self.truncated = np.zeros((N, P), np.bool_)
@@ -149,13 +150,10 @@ class GameBatch:
         it a game that is over stays over: its mask is empty, its seat -1, its action ignored. One illegal action raises
         IllegalAction and no lane is stepped.
         """
-        actions = self.as_actions(actions)
-        self.check_legal(actions, self._all)
-        if self._crew is None:
-            self._step_share(self._all, actions, True)
-        else:
-            self._actions[:] = actions
-            self._crew.repeat(self._step_of_all(), self.num_games)
+        self._actions[:] = self.as_actions(actions)
+        step = self._step_of_all()
+        if not (step(*NO_OTHERS) if self._crew is None else self._crew.repeat(step, self.num_games)):
+            self.check_legal(self._actions, self._all)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def as_actions(self, actions: Any) -> npt.NDArray[np.int64]:
@@ -197,7 +195,7 @@ class GameBatch:
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
         """Play a legal action (actions int64, N) in these lanes; write reward, terminated, truncated, game_over."""
-        self._share(lanes, self._step_share, actions, False)
+        self._share(lanes, self._step_share, actions)
 
     def finish(self, lanes: Array) -> None:
         """Keep the end of these lanes' games and, with `autoreset`, begin their next."""
@@ -209,8 +207,8 @@ class GameBatch:
         """Write observation, mask and seat of these lanes."""
         self._share(lanes, self._ask_share)
 
-    def _step_share(self, lanes: Array, actions: Array, goes_on: bool) -> None:
-        loop.step_lanes(*self._step_arguments(lanes, actions, goes_on), *NO_OTHERS)
+    def _step_share(self, lanes: Array, actions: Array) -> None:
+        loop.step_lanes(*self._step_arguments(lanes, actions, False), *NO_OTHERS)
 
     def _step_arguments(self, lanes: Array, actions: Array, goes_on: bool) -> tuple[Any, ...]:
         """What `loop.step_lanes` takes before it comes to threads."""
@@ -218,12 +216,12 @@ class GameBatch:
         begins = (self.autoreset, self.seed_word, self.episodes, self.seeds)
         return (*played, goes_on, *self._ends, *begins, *self._questions)
 
-    def _step_of_all(self) -> Callable[..., None]:
-        """A step as threads repeat it: the same function until what it is done with changes."""
+    def _step_of_all(self) -> Callable[..., bool]:
+        """A step as it is repeated, but for the threads: the same function until what it is done with changes."""
         orders = (self.autoreset, self.seed_word)
         if self._repeated[0] != orders:
             arguments = self._step_arguments(self._all, self._actions, True)
-            self._repeated = (orders, partial(loop.step_lanes, *arguments))
+            self._repeated = (orders, partial(direct(loop.step_lanes, *arguments, *NO_OTHERS), *arguments))
         return self._repeated[1]
 
     def _ask_share(self, lanes: Array) -> None:

@@ -69,11 +69,12 @@ class Crew:
             errors = [helper.finish() for helper, _ in busy]
         _raise_first(errors)
 
-    def repeat(self, work: Callable[..., None], size: int) -> None:
+    def repeat(self, work: Callable[..., Any], size: int) -> Any:
         """Do a kernel's work on elements 0 ... `size` - 1, that is called again and again (`core.signals`).
 
-        `work(signals, bounds, thread, patience)` calls the kernel. Helpers stay awake in it for a while, and go on as
-        they were called first until `work` is another object or `size` another number.
+        `work(signals, bounds, thread, patience)` calls the kernel; what it returns to the caller is returned. Helpers
+        stay awake in it for a while, and go on as they were called first until `work` is another object or `size`
+        another number.
         """
         if JIT_DISABLED:  # Python's threads take turns anyway
             return work(*NO_OTHERS)
@@ -84,10 +85,11 @@ class Crew:
                 if self._signals[number, SLEPT]:
                     helper.begin(partial(_serve, work, self._signals, self._bounds, number))
         try:
-            work(self._signals, self._bounds, len(self._helpers), 0)
+            result = work(self._signals, self._bounds, len(self._helpers), looks_while_awake())
         finally:
             errors = self._errors_at_end()
         _raise_first(errors)
+        return result
 
     def _make_ready(self, repeated: tuple[Any, int]) -> None:
         """See to it that helpers are there, not at work, and wait for nothing else to be repeated."""
@@ -168,7 +170,7 @@ def _dismiss(helpers: list[_Helper]) -> None:
         helper.dismiss()
 
 
-def _serve(work: Callable[..., None], signals: Array, bounds: Array, number: int) -> None:
+def _serve(work: Callable[..., Any], signals: Array, bounds: Array, number: int) -> None:
     """A helper's part of what is repeated, until no call comes for a while; what it raises leaves it asleep."""
     try:
         work(signals, bounds, number, looks_while_awake())

@@ -12,7 +12,10 @@ import pytest
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
 from risk_env.core.fetching import NEAR_ROWS
 from risk_env.core.jit import JIT_DISABLED, entry_point
+from risk_env.core.signals import FIRST as CHECK
+from risk_env.core.signals import NEXT, call_all
 from risk_env.core.types import Phase
+from risk_env.crew import new_signals
 from risk_env.opponents import CompiledBot, play
 
 TINY = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
@@ -31,6 +34,11 @@ def choose_first(games, boards, rules, lanes, randoms, memory, actions):
 
 
 FIRST = CompiledBot("first", "1", choose_first)
+
+
+def state_of(batch: GameBatch) -> list[bytes]:
+    """The games and all that a step writes."""
+    return [part.tobytes() for part in batch.__reduce__()[1][2]]
 
 
 def legal_choice(mask: np.ndarray, step: int) -> np.ndarray:
@@ -182,6 +190,46 @@ def test_an_illegal_action_steps_no_lane() -> None:
             batch.step(wrong)
     with pytest.raises(ValueError, match="reset"):
         GameBatch(TINY, "tiny", 4).step(np.zeros(4, int))
+
+
+@pytest.mark.modes
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_first_illegal_action_is_named_and_no_buffer_is_written(threads: int) -> None:
+    batch = GameBatch(TINY, "tiny", 200, threads=threads)
+    _, mask, _ = batch.reset()
+    for step in range(60):
+        batch.step(legal_choice(mask, step))
+    actions = legal_choice(mask, 60)
+    wrong = actions.copy()
+    wrong[[17, 90, 199]] = mask.argmin(axis=1)[[17, 90, 199]]
+    before = state_of(batch)
+    for _ in range(20):
+        with pytest.raises(IllegalAction, match=r"^lane 17: "):
+            batch.step(wrong)
+    assert state_of(batch) == before
+    batch.step(actions)
+
+
+@pytest.mark.modes
+@pytest.mark.skipif(JIT_DISABLED, reason="threads share a step only when it is compiled")
+def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
+    batch, alone = (GameBatch(TINY, "tiny", 8, seed=3) for _ in range(2))
+    _, mask, _ = batch.reset()
+    alone.reset()
+    signals, bounds = new_signals(2), np.array([0, 4, 8])
+    for step in range(40):
+        legal = legal_choice(mask, step)
+        for illegal in (-1, batch.num_actions, None):
+            call_all(signals, bounds)
+            signals[0, NEXT + CHECK] = 4  # it has taken its part, and does not come back
+            before = state_of(batch)
+            batch._actions[:] = legal
+            if illegal is not None:
+                batch._actions[2] = illegal
+            assert batch._step_of_all()(signals, bounds, 1, 0) == (illegal is None)
+            assert (state_of(batch) == before) == (illegal is not None)
+        alone.step(legal)
+        assert state_of(batch) == state_of(alone)
 
 
 @pytest.mark.parametrize(

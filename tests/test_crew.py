@@ -1,5 +1,7 @@
 """A crew of threads: all parts are done, errors come back, and the threads end with the crew."""
 
+from __future__ import annotations
+
 import gc
 import os
 import signal
@@ -7,12 +9,13 @@ import threading
 import time
 import weakref
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from risk_env.core.jit import entry_point
-from risk_env.core.signals import ALONE, CALLED, STATE, claim, is_called, report
+from risk_env.core.signals import ALONE, CALLED, FIRST, SECOND, STATE, hand_in, is_accepted, is_called, report, take
 from risk_env.crew import Crew
 
 
@@ -84,37 +87,60 @@ def test_an_interrupt_while_it_waits_leaves_the_crew_in_order() -> None:
 
 
 @entry_point
-def note(counts, by, fails, signals, bounds, thread, patience):
-    """A work to be repeated: count each element, and note who did it; a helper raises where it is told to."""
+def note(counts, by, fails, refused, signals, bounds, thread, patience):
+    """A work to be repeated: unless one is refused, count each element and note who did it; helpers raise if told to.
+
+    Whether none was refused, as far as this thread knows.
+    """
+    if thread == ALONE:
+        if not refused.any():
+            counts += 1
+        return not refused.any()
     threads = len(signals)
-    while thread == ALONE or thread == threads - 1 or is_called(signals, thread, patience):
-        for part in range(threads):
-            while True:
-                first = 0 if thread == ALONE else claim(signals, part, 8)
-                last = len(counts) if thread == ALONE else min(first + 8, bounds[part + 1])
+    while thread == threads - 1 or is_called(signals, thread, patience):
+        first, last = take(signals, bounds, FIRST, thread, 8)
+        while first < last:
+            hand_in(signals, last - first, refused[first:last].any())
+            first, last = take(signals, bounds, FIRST, thread, 8)
+        accepted = is_accepted(signals, len(counts), 1_000_000_000)
+        if accepted:
+            first, last = take(signals, bounds, SECOND, thread, 8)
+            while first < last:
                 for k in range(first, last):
                     counts[k] += 1
                     by[k] = thread
                     if fails[0] and thread != threads - 1:
                         raise ValueError("told to")
-                if thread == ALONE:
-                    return
-                if first >= last:
-                    break
+                first, last = take(signals, bounds, SECOND, thread, 8)
         if thread == threads - 1:
-            return
+            return accepted
         report(signals, thread)
+    return True
+
+
+class Noted(NamedTuple):
+    """What `note` works on."""
+
+    counts: np.ndarray
+    by: np.ndarray
+    fails: np.ndarray
+    refused: np.ndarray
+
+    @classmethod
+    def of(cls, size: int) -> Noted:
+        flags = np.zeros(1, np.bool_), np.zeros(size, np.bool_)
+        return cls(np.zeros(size, np.int64), np.zeros(size, np.int64), *flags)
 
 
 @pytest.mark.modes
 @pytest.mark.parametrize("threads", [2, 3, 5])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_every_element_is_worked_on_once_a_repetition(threads: int, size: int) -> None:
-    crew, counts, by, fails = Crew(threads), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(1, np.bool_)
-    work = partial(note, counts, by, fails)
+    crew, noted = Crew(threads), Noted.of(size)
+    work = partial(note, *noted)
     for times in range(1, 301):
-        crew.repeat(work, size)
-        assert (counts == times).all()
+        assert crew.repeat(work, size)
+        assert (noted.counts == times).all()
         if times % 50 == 0:
             time.sleep(0.005)  # helpers fall asleep
         if times % 70 == 0:
@@ -125,47 +151,62 @@ def test_every_element_is_worked_on_once_a_repetition(threads: int, size: int) -
 
 @pytest.mark.modes
 def test_other_work_and_another_size_are_seen_by_all() -> None:
-    crew, fails = Crew(2), np.zeros(1, np.bool_)
+    crew = Crew(2)
     for size in (500, 400, 500):
-        counts, by = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        work = partial(note, counts, by, fails)
+        noted = Noted.of(size)
+        work = partial(note, *noted)
         for times in range(1, 51):
             crew.repeat(work, size)
-            assert (counts == times).all()
+            assert (noted.counts == times).all()
+
+
+@pytest.mark.modes
+@pytest.mark.parametrize("threads", [2, 5])
+def test_where_one_element_is_refused_nothing_is_done(threads: int) -> None:
+    crew, noted = Crew(threads), Noted.of(100)
+    work = partial(note, *noted)
+    assert crew.repeat(work, 100)
+    for k in range(100):
+        noted.refused[k] = True
+        assert not crew.repeat(work, 100)
+        noted.refused[k] = False
+        assert (noted.counts == 1).all()
+    assert crew.repeat(work, 100)
+    assert (noted.counts == 2).all()
 
 
 def test_helpers_do_their_part(kernel_mode: str) -> None:
-    counts, by, crew = np.zeros(200_000, np.int64), np.zeros(200_000, np.int64), Crew(2)
-    work = partial(note, counts, by, np.zeros(1, np.bool_))
+    crew, noted = Crew(2), Noted.of(200_000)
+    work = partial(note, *noted)
     seen: set[int] = set()
     for _ in range(200):
-        crew.repeat(work, len(counts))
-        seen |= set(by.tolist())
+        crew.repeat(work, len(noted.counts))
+        seen |= set(noted.by.tolist())
     assert seen == {0, 1}
 
 
 def test_what_a_helper_raises_is_raised_and_the_next_repetition_is_whole() -> None:
-    counts, by, fails, crew = np.zeros(200_000, np.int64), np.zeros(200_000, np.int64), np.zeros(1, np.bool_), Crew(2)
-    work = partial(note, counts, by, fails)
-    crew.repeat(work, len(counts))
-    fails[0] = True
+    crew, noted = Crew(2), Noted.of(200_000)
+    work = partial(note, *noted)
+    crew.repeat(work, len(noted.counts))
+    noted.fails[0] = True
     with pytest.raises(ValueError, match="told to"):
         for _ in range(1000):
-            crew.repeat(work, len(counts))
-    fails[0] = False
-    counts[:] = 0
-    crew.repeat(work, len(counts))
-    assert (counts == 1).all()
+            crew.repeat(work, len(noted.counts))
+    noted.fails[0] = False
+    noted.counts[:] = 0
+    crew.repeat(work, len(noted.counts))
+    assert (noted.counts == 1).all()
 
 
 def test_an_interrupt_amid_a_repetition_leaves_the_crew_in_order() -> None:
-    counts, by, crew = np.zeros(1000, np.int64), np.zeros(1000, np.int64), Crew(2)
-    work = partial(note, counts, by, np.zeros(1, np.bool_))
+    crew, noted = Crew(2), Noted.of(1000)
+    work, counts = partial(note, *noted), noted.counts
 
     def interrupted(signals: np.ndarray, bounds: np.ndarray, thread: int, patience: int) -> None:
         if thread == 1:
             raise KeyboardInterrupt
-        note(counts, by, np.zeros(1, np.bool_), signals, bounds, thread, patience)
+        note(*noted, signals, bounds, thread, patience)
 
     for _ in range(50):
         with pytest.raises(KeyboardInterrupt):

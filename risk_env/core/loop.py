@@ -13,7 +13,7 @@ from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.observe import observe
 from risk_env.core.position import is_alive
 from risk_env.core.refresh import refresh
-from risk_env.core.signals import ALONE, claim, is_called, report
+from risk_env.core.signals import ALONE, FIRST, SECOND, hand_in, is_accepted, is_called, report, take
 from risk_env.core.step import act, start
 from risk_env.core.types import NOBODY, Phase
 from risk_env.core.vectors import seats_marked, write_flags
@@ -24,14 +24,21 @@ BYTE_MASK = 2
 WIN_REWARD = 0
 PLACEMENT_REWARD = 1
 NO_LANE = -1
-CLAIMED = 32  # lanes that a thread takes at a time
+CHECKED_AT_ONCE = 256  # lanes that a thread takes at a time
+PLAYED_AT_ONCE = 32
 
 
 @entry_point
 def first_illegal(games, rules, lanes, actions):
     """The first lane whose action (int64, N) is not legal, NO_LANE if there is none; finished games need no action."""
+    return illegal_among(0, len(lanes), games, rules, lanes, actions)
+
+
+@kernel
+def illegal_among(first, last, games, rules, lanes, actions):
+    """`first_illegal` from lane number `first` to before `last`."""
     most = int(rules[0].num_actions)
-    for k in range(len(lanes)):
+    for k in range(first, last):
         lane = lanes[k]
         action = actions[lane]
         legal = 0 <= action < most and has(games[lane].legal, action)
@@ -68,29 +75,49 @@ def step_lanes(
     """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
     bool (N, P), and whether the game is over, bool (N,).
 
-    With `goes_on` also what follows, while the game is at hand: its end is kept (`write_final`), with `begins` the
-    lane's next game begun, and the next question written (`write_questions`).
+    With `goes_on` a whole step of all lanes, in their order. First all actions are checked: False, and nothing done, if
+    one is illegal. And while a game is at hand, what follows: its end is kept (`write_final`), with `begins` the lane's
+    next game begun, and the next question written (`write_questions`).
 
-    Unless `thread` is ALONE, others do the same and all share the lanes (`core.signals`); a helper does so again at
-    every call.
+    Unless `thread` is ALONE, others do the same and all share the lanes of a whole step (`core.signals`); a helper does
+    so again at every call.
     """
     played = (games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over)
     ends = (goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds)
     questions = (mask_kind, masks, shown, words, views, seats)
+    asked = (games, rules, lanes, actions)
     if thread == ALONE:
+        if goes_on and illegal_among(0, len(lanes), *asked) != NO_LANE:
+            return False
         step_some(0, len(lanes), *played, *ends, *questions)
-        return
-    threads = len(signals)
-    while thread == threads - 1 or is_called(signals, thread, patience):
-        for after in range(threads):
-            part = (thread + after) % threads
-            first = claim(signals, part, CLAIMED)
-            while first < bounds[part + 1]:
-                step_some(first, min(first + CLAIMED, bounds[part + 1]), *played, *ends, *questions)
-                first = claim(signals, part, CLAIMED)
-        if thread == threads - 1:
-            return
+        return True
+    is_caller = thread == len(signals) - 1
+    while is_caller or is_called(signals, thread, patience):
+        legal = check_shared(signals, bounds, thread, patience, *asked)
+        if legal:
+            first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
+            while first < last:
+                step_some(first, last, *played, *ends, *questions)
+                first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
+        if is_caller:
+            return legal
         report(signals, thread)
+    return True
+
+
+@kernel
+def check_shared(signals, bounds, thread, patience, games, rules, lanes, actions):
+    """Check the actions together with other threads; whether all are known to be legal.
+
+    Where another takes long over its own, the caller checks all of them and a helper leaves it to that.
+    """
+    first, last = take(signals, bounds, FIRST, thread, CHECKED_AT_ONCE)
+    while first < last:
+        hand_in(signals, last - first, illegal_among(first, last, games, rules, lanes, actions) != NO_LANE)
+        first, last = take(signals, bounds, FIRST, thread, CHECKED_AT_ONCE)
+    if is_accepted(signals, len(lanes), patience):
+        return True
+    return thread == len(signals) - 1 and illegal_among(0, len(lanes), games, rules, lanes, actions) == NO_LANE
 
 
 @kernel
@@ -100,13 +127,14 @@ def step_some(
     mask_kind, masks, shown, words, views, seats,
 ):  # fmt: skip
     """`step_lanes` from lane number `first` to before `last`."""
+    forget_pay(first, last, lanes, goes_on, rewards, terminated, truncated)
     for k in range(first, last):
         lane = lanes[k]
         if len(games) > NEAR_ROWS and k + 1 < last:
             fetch_lane(lanes[k + 1], goes_on, games, masks, shown, words)
         game = games[lane]
         gets = (rewards[lane], terminated[lane], truncated[lane])
-        over[lane] = step_game(game, boards[0], rules[0], int(actions[lane]), reward_kind, *gets)
+        over[lane] = step_game(game, boards[0], rules[0], actions[lane], reward_kind, *gets)
         if goes_on:
             if over[lane]:
                 rounds[lane] = game.round_number
@@ -115,6 +143,20 @@ def step_some(
                     begin_next(game, boards[0], rules[0], seed, lane, episodes, seeds)
             buffers = (masks[lane], shown[lane], words[lane], views[lane])
             seats[lane] = write_question(game, boards[0], rules[0], mask_kind, *buffers)
+
+
+@inlined
+def forget_pay(first, last, lanes, are_all, rewards, terminated, truncated):
+    """Nobody gets anything; if these are all lanes in their order, their rows are one piece, which is faster."""
+    if are_all:
+        rewards[first:last] = 0.0
+        terminated[first:last] = False
+        truncated[first:last] = False
+    else:
+        for k in range(first, last):
+            rewards[lanes[k]] = 0.0
+            terminated[lanes[k]] = False
+            truncated[lanes[k]] = False
 
 
 @inlined
@@ -137,17 +179,13 @@ def fetch_lane(lane, goes_on, games, masks, shown, words):
 
 @inlined
 def step_game(game, board, rules, action, reward_kind, rewards, terminated, truncated):
-    """Play a legal action, none in a game that is over; write what each seat gets. Whether the game is over."""
+    """Play a legal action, none in a game that is over; write what seats get that end. Whether the game is over."""
     was_over = game.phase == Phase.OVER
     dead = seats_marked(game.death)
     if not was_over:
         game.decisions += 1
         act(game, board, rules, action)
     over = game.phase == Phase.OVER
-    for seat in range(rules.num_players):
-        rewards[seat] = 0.0
-        terminated[seat] = False
-        truncated[seat] = False
     if over != was_over or seats_marked(game.death) != dead:
         pay(game, board, rules, dead, reward_kind, rewards, terminated, truncated)
     return over

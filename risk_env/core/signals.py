@@ -2,8 +2,9 @@
 
 A thread that sleeps takes tens of microseconds to wake, as long as half a step of a thousand games takes. So a batch's
 helpers (`crew`) stay awake for a while after a step, inside the kernel, and hear of the next one by a word of memory.
-`signals` int64 (threads, 8) has a row for each, a cache line: its state, the next element of its part of the work, and
-whether it was asleep when it was called. The last row is the caller's. `bounds` int64 (threads + 1,) are the parts.
+`signals` int64 (threads, 8) has a row for each, a cache line: its state, whether it was asleep when it was called, and
+the next element of its part in either stage of the work. The last row is the caller's, and says of the first stage how
+many elements are done and whether one was refused. `bounds` int64 (threads + 1,) are the parts.
 
 Who is done with his own part takes on with the others', so nobody waits for one who is slow to come.
 """
@@ -17,7 +18,8 @@ from numba.extending import intrinsic
 
 from risk_env.core.jit import entry_point, inlined
 
-STATE, NEXT, SLEPT = range(3)  # of a row
+STATE, SLEPT, DONE, REFUSED, NEXT = range(5)  # of a row; NEXT of the first stage, and after it of the second
+FIRST, SECOND = range(2)  # stages
 
 ASLEEP = 0  # not in the kernel, or about to leave it
 READY = 1  # awake for the next call, or soon
@@ -38,7 +40,10 @@ def call_all(signals, bounds):
     """Call every helper to work on the parts; whether any slept, which has to be sent into the kernel to hear it."""
     threads = len(signals)
     for thread in range(threads):
-        signals[thread, NEXT] = bounds[thread]
+        signals[thread, NEXT + FIRST] = bounds[thread]
+        signals[thread, NEXT + SECOND] = bounds[thread]
+    signals[threads - 1, DONE] = 0
+    signals[threads - 1, REFUSED] = 0
     slept = False
     for helper in range(threads - 1):
         signals[helper, SLEPT] = exchange(signals, helper, STATE, CALLED) == ASLEEP
@@ -89,9 +94,35 @@ def report(signals, helper):
 
 
 @inlined
-def claim(signals, part, size):
-    """Take the next so many elements of a part: the first of them, beyond the part when nothing is left."""
-    return increase(signals, part, NEXT, size)
+def take(signals, bounds, stage, thread, size):
+    """The next so many elements of a stage: of the own part, else of another's; their bounds, equal if none is left."""
+    threads = len(signals)
+    for after in range(threads):
+        part = (thread + after) % threads
+        if look(signals, part, NEXT + stage) < bounds[part + 1]:
+            first = increase(signals, part, NEXT + stage, size)
+            if first < bounds[part + 1]:
+                return first, min(first + size, bounds[part + 1])
+    return bounds[0], bounds[0]
+
+
+@inlined
+def hand_in(signals, size, refused):
+    """So many elements of the first stage are done; whether one of them was refused."""
+    if refused:
+        exchange(signals, len(signals) - 1, REFUSED, 1)
+    increase(signals, len(signals) - 1, DONE, size)
+
+
+@inlined
+def is_accepted(signals, size, patience):
+    """Whether within so many looks all elements of the first stage are done, and none was refused."""
+    while look(signals, len(signals) - 1, DONE) < size:
+        if patience == 0:
+            return False
+        patience -= 1
+        rest()
+    return look(signals, len(signals) - 1, REFUSED) == 0
 
 
 def _changing(operation):
