@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from risk_env import notation
 from risk_env.core import loop
 from risk_env.core.fetching import LINE
-from risk_env.core.jit import direct
+from risk_env.core.jit import Prepared
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.crew import NO_OTHERS, Crew
 from risk_env.game import Game, observation_size
@@ -71,8 +70,8 @@ class GameBatch:
         self._threads = threads
         self._shares = self._parts(self._all)
         self._crew = Crew(len(self._shares)) if len(self._shares) > 1 else None
-        self._repeated: tuple[Any, Any] = (None, None)
         self._make_buffers()
+        self._prepare()
 
     def _make_buffers(self) -> None:
         N, P = self.num_games, self.num_players
@@ -102,6 +101,14 @@ class GameBatch:
         self._pay = (self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
         self._ends = (self.final_placement, self.final_rounds, self._final_view.view(np.uint64), self._final_view)
         self._questions = (self._mask_kind, self._mask, *views, self.seat)
+
+    def _prepare(self) -> None:
+        """The calls by which play goes on; that of a whole step is made anew when what it is done with changes."""
+        records = (self._games, self.tables.board, self.tables.rules)
+        self._first_illegal = Prepared(loop.first_illegal, self._games, self.tables.rules)
+        self._play = Prepared(loop.step_lanes, *self._step_arguments(goes_on=False))
+        self._ask = Prepared(loop.write_questions, *records, *self._questions)
+        self._whole_step: tuple[Any, Any] = (None, None)
 
     @property
     def games(self) -> np.recarray[Any, Any]:
@@ -169,7 +176,7 @@ class GameBatch:
 
     def check_legal(self, actions: npt.NDArray[np.int64], lanes: Array) -> None:
         """IllegalAction if that of one of these lanes is not legal."""
-        lane = loop.first_illegal(self._games, self.tables.rules, lanes, actions)
+        lane = self._first_illegal(lanes, actions)
         if lane != loop.NO_LANE:
             self._refuse(lane, int(actions[lane]))
 
@@ -194,8 +201,8 @@ class GameBatch:
         loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
-        """Play a legal action (actions int64, N) in these lanes; write reward, terminated, truncated, game_over."""
-        self._share(lanes, self._step_share, actions)
+        """Play a legal action (actions int, N) in these lanes; write reward, terminated, truncated, game_over."""
+        self._share(_plain(lanes), self._step_share, _plain(actions))
 
     def finish(self, lanes: Array) -> None:
         """Keep the end of these lanes' games and, with `autoreset`, begin their next."""
@@ -205,27 +212,24 @@ class GameBatch:
 
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
-        self._share(lanes, self._ask_share)
+        self._share(_plain(lanes), self._ask)
 
     def _step_share(self, lanes: Array, actions: Array) -> None:
-        loop.step_lanes(*self._step_arguments(lanes, actions, False), *NO_OTHERS)
+        self._play(lanes, actions, *NO_OTHERS)
 
-    def _step_arguments(self, lanes: Array, actions: Array, goes_on: bool) -> tuple[Any, ...]:
-        """What `loop.step_lanes` takes before it comes to threads."""
-        played = (self._games, self.tables.board, self.tables.rules, lanes, actions, *self._pay)
+    def _step_arguments(self, goes_on: bool) -> tuple[Any, ...]:
+        """What `loop.step_lanes` takes before it comes to lanes."""
+        played = (self._games, self.tables.board, self.tables.rules, *self._pay)
         begins = (self.autoreset, self.seed_word, self.episodes, self.seeds)
         return (*played, goes_on, *self._ends, *begins, *self._questions)
 
     def _step_of_all(self) -> Callable[..., bool]:
-        """A step as it is repeated, but for the threads: the same function until what it is done with changes."""
+        """A whole step as it is repeated, but for the threads: the same object until what it is done with changes."""
         orders = (self.autoreset, self.seed_word)
-        if self._repeated[0] != orders:
-            arguments = self._step_arguments(self._all, self._actions, True)
-            self._repeated = (orders, partial(direct(loop.step_lanes, *arguments, *NO_OTHERS), *arguments))
-        return self._repeated[1]
-
-    def _ask_share(self, lanes: Array) -> None:
-        loop.write_questions(self._games, self.tables.board, self.tables.rules, lanes, *self._questions)
+        if self._whole_step[0] != orders:
+            arguments = self._step_arguments(goes_on=True)
+            self._whole_step = (orders, Prepared(loop.step_lanes, *arguments, self._all, self._actions))
+        return self._whole_step[1]
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
         """Do some work for these lanes, each thread a part of them if they are many."""
@@ -275,6 +279,16 @@ def _on_lines(shape: tuple[int, int], dtype: Any) -> Array:
     room = np.zeros(size + LINE, np.int8)
     first = -room.ctypes.data % LINE
     return room[first : first + size].view(dtype).reshape(shape)
+
+
+def _plain(numbers: Array) -> npt.NDArray[np.int64]:
+    """Whole numbers as prepared calls take them: int64, in one piece."""
+    if type(numbers) is np.ndarray and numbers.dtype is _INT64 and numbers.flags.c_contiguous:
+        return numbers
+    numbers = np.asarray(numbers)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise ValueError(f"lanes and actions must be whole numbers, not {numbers.dtype}")
+    return np.ascontiguousarray(numbers, np.int64)
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from risk_env.batch import GameBatch
 from risk_env.core import loop
+from risk_env.core.jit import Prepared
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.doors.waiting import sort_lanes
@@ -127,6 +128,7 @@ class SeatLanes:
         self._has_decided = np.zeros(N, np.bool_)  # (N,) whether the learner has had anything to decide in this game
         self._words = np.zeros((N, MAX_SEATS), np.uint64)
         self.seat = np.zeros(N, np.int64)  # (N,) the learner's seat
+        self._sort = Prepared(sort_lanes, self.batch.records, self.seat, self.seating.numbers, self._group_starts)
         self.reward = np.zeros(N, np.float32)  # (N,) what the last step brought the learner
         self.terminated = np.zeros(N, np.bool_)
         self.truncated = np.zeros(N, np.bool_)
@@ -314,7 +316,7 @@ class SeatLanes:
     def _sorted(self, lanes: Array) -> Array:
         """The lanes in which not the learner is to decide; `_starts` says where each group begins (`sort_lanes`)."""
         self._groups, self._spare = self._spare, self._groups
-        sort_lanes(self.batch.records, lanes, self.seat, self.seating.numbers, self._groups, self._group_starts)
+        self._sort(lanes, self._groups)
         self._starts = self._group_starts.tolist()
         return self._groups[: self._starts[-1]]
 
@@ -359,11 +361,10 @@ class SeatLanes:
         self.batch.step_lanes(lanes, self._actions)
 
     def _bots_choose(self, lanes: Array) -> None:
-        games, tables, seating = self.batch.records, self.batch.tables, self.seating
-        for number, bot in enumerate(seating.bots, start=1):
-            theirs = lanes[self._starts[number] : self._starts[number + 1]]
+        for number in range(len(self.seating.bots)):
+            theirs = lanes[self._starts[1 + number] : self._starts[2 + number]]
             if len(theirs):
-                bot.choose(games, tables.board, tables.rules, theirs, seating.randoms, seating.memory, self._actions)
+                self.seating.choose(number, theirs, self._actions)
 
     def _policies_choose(self, lanes: Array) -> None:
         """Every policy answers for all lanes that wait for it, in one inference."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from risk_env.batch import GameBatch
 from risk_env.core import loop
+from risk_env.core.jit import Prepared
 from risk_env.core.types import MAX_SEATS
 from risk_env.maps import Board
 from risk_env.rules import Rules
@@ -99,6 +100,8 @@ class Seating:
         self.numbers = np.full((N, MAX_SEATS), LEARNER, np.int64)  # (N, 6) number of the bot, or LEARNER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in self.bots), default=1)), np.int32)
+        records = (batch.records, batch.tables.board, batch.tables.rules)
+        self._choosers = [Prepared(bot.choose, *records) for bot in self.bots]
 
     def sit_down(self, lanes: Array) -> None:
         """The games of these lanes have begun: every bot's chance and memory with them."""
@@ -110,14 +113,17 @@ class Seating:
         seats = self.batch.records["seat"][lanes]
         return np.where(seats >= 0, self.numbers[lanes, seats], LEARNER)
 
+    def choose(self, number: int, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+        """Let a bot choose in these lanes, into `actions` (N,)."""
+        self._choosers[number](lanes, self.randoms, self.memory, actions)
+
     def answer(self, lanes: Array, actions: Array) -> Array:
         """Let the bots choose in these lanes (into actions int64, N); the lanes in which one did."""
         asked = self.asked(lanes)
-        for number, bot in enumerate(self.bots):
+        for number in range(len(self.bots)):
             theirs = lanes[asked == number]
             if len(theirs):
-                T = self.batch.tables
-                bot.choose(self.batch.records, T.board, T.rules, theirs, self.randoms, self.memory, actions)
+                self.choose(number, theirs, actions)
         return lanes[asked != LEARNER]
 
 

@@ -192,6 +192,27 @@ def test_an_illegal_action_steps_no_lane() -> None:
         GameBatch(TINY, "tiny", 4).step(np.zeros(4, int))
 
 
+def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
+    plain, other = (GameBatch(TINY, "tiny", 8, seed=4) for _ in range(2))
+    lanes = np.array([1, 4, 6])
+    mask = plain.reset()[1]
+    other.reset()
+    for step in range(30):
+        actions = legal_choice(mask, step)
+        plain.step_lanes(lanes, actions)
+        plain.ask(lanes)
+        spread = np.repeat(actions, 2)[::2], np.repeat(lanes, 3)[::3]
+        forms = (spread, (actions.astype(np.int16), lanes.astype(np.uint8)), (actions.tolist(), lanes.tolist()))
+        taken, of = forms[step % 3]
+        other.step_lanes(of, taken)
+        other.ask(of)
+        assert state_of(plain) == state_of(other)
+    with pytest.raises(ValueError, match="whole numbers, not bool"):
+        plain.step_lanes(plain.seat == 0, actions)
+    with pytest.raises(ValueError, match="whole numbers, not float64"):
+        plain.step_lanes(lanes, actions / 2)
+
+
 @pytest.mark.modes
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_first_illegal_action_is_named_and_no_buffer_is_written(threads: int) -> None:

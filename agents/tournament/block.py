@@ -53,8 +53,8 @@ class Block:
         self._turns = np.zeros((lanes, P), np.int64)
         self._last_round = np.zeros((lanes, P), np.int64)  # (N, P) round in which each seat was last asked
         self._seconds = np.zeros((lanes, P))
-        for bot in self.seating.bots:
-            self._choose(bot, self._game_of[:0])  # compiled now, it is not the bot's time
+        for number in range(len(self.seating.bots)):
+            self._choose(number, self._game_of[:0])  # compiled now, it is not the bot's time
 
     def play(self) -> Iterator[GameResult]:
         """Play all the games; yields each when it has ended."""
@@ -96,10 +96,10 @@ class Block:
         self._actions[running] = NO_ACTION
         self._count(running)
         asked = self.seating.asked(running)
-        for number, bot in enumerate(self.seating.bots):
+        for number in range(len(self.seating.bots)):
             theirs = running[asked == number]
             if len(theirs):
-                self._choose(bot, theirs)
+                self._choose(number, theirs)
         faulty = np.zeros(0, np.int64)
         while (lane := self._first_illegal(running)) != loop.NO_LANE:
             yield self._forfeited(lane)
@@ -110,19 +110,10 @@ class Block:
     def _first_illegal(self, lanes: Array) -> int:
         return int(loop.first_illegal(self.batch.records, self.batch.tables.rules, lanes, self._actions))
 
-    def _choose(self, bot: CompiledBot, lanes: Array) -> None:
-        tables = self.batch.tables
+    def _choose(self, number: int, lanes: Array) -> None:
         seats = self._seat[lanes]
         start = perf_counter()
-        bot.choose(
-            self.batch.records,
-            tables.board,
-            tables.rules,
-            lanes,
-            self.seating.randoms,
-            self.seating.memory,
-            self._actions,
-        )
+        self.seating.choose(number, lanes, self._actions)
         self._seconds[lanes, seats] += (perf_counter() - start) / max(len(lanes), 1)
 
     def _count(self, lanes: Array) -> None:

@@ -11,7 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
@@ -229,9 +230,28 @@ def _kept(function: Callable[..., Any], compiler: type[CompilerBase], **options:
 def direct(entry: Any, *arguments: Any) -> Callable[..., Any]:
     """An entry point's machine code for arguments of these types, and only for such: called without a look at types.
 
-    That look takes longer than a step of a game. With the JIT off it is the entry point itself.
+    That look takes longer than a step of a game. A function that is not compiled, as all are with the JIT off, is
+    itself.
     """
-    return entry if JIT_DISABLED else entry.compile(tuple(map(numba.typeof, arguments)))
+    return entry.compile(tuple(map(numba.typeof, arguments))) if isinstance(entry, Dispatcher) else entry
+
+
+class Prepared:
+    """An entry point called again and again with the same first arguments, `given`, and others of the same types.
+
+    From the second call on it is called `direct`ly. Arrays that differ in type, or are no longer one piece, are then
+    read as if they did not: who prepares a call answers for that.
+    """
+
+    def __init__(self, entry: Any, *given: Any) -> None:
+        self._entry, self._given = entry, given
+        self._call: Callable[..., Any] | None = None
+
+    def __call__(self, *others: Any) -> Any:
+        """The entry point's result for the given and these arguments."""
+        if self._call is None:
+            self._call = partial(direct(self._entry, *self._given, *others), *self._given)
+        return self._call(*others)
 
 
 @cache

@@ -68,9 +68,9 @@ def start_lanes(games, boards, rules, lanes, seeds):
 
 @entry_point
 def step_lanes(
-    games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
+    games, boards, rules, reward_kind, rewards, terminated, truncated, over,
     goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds,
-    mask_kind, masks, shown, words, views, seats, signals, bounds, thread, patience,
+    mask_kind, masks, shown, words, views, seats, lanes, actions, signals, bounds, thread, patience,
 ):  # fmt: skip
     """Play a legal action in each of the lanes; write what each seat gets: rewards float32, terminated and truncated
     bool (N, P), and whether the game is over, bool (N,).
@@ -82,14 +82,14 @@ def step_lanes(
     Unless `thread` is ALONE, others do the same and all share the lanes of a whole step (`core.signals`); a helper does
     so again at every call.
     """
-    played = (games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over)
+    played = (games, boards, rules, reward_kind, rewards, terminated, truncated, over)
     ends = (goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds)
     questions = (mask_kind, masks, shown, words, views, seats)
     asked = (games, rules, lanes, actions)
     if thread == ALONE:
         if goes_on and illegal_among(0, len(lanes), *asked) != NO_LANE:
             return False
-        step_some(0, len(lanes), *played, *ends, *questions)
+        step_some(0, len(lanes), lanes, actions, *played, *ends, *questions)
         return True
     is_caller = thread == len(signals) - 1
     while is_caller or is_called(signals, thread, patience):
@@ -97,7 +97,7 @@ def step_lanes(
         if legal:
             first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
             while first < last:
-                step_some(first, last, *played, *ends, *questions)
+                step_some(first, last, lanes, actions, *played, *ends, *questions)
                 first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
         if is_caller:
             return legal
@@ -122,7 +122,7 @@ def check_shared(signals, bounds, thread, patience, games, rules, lanes, actions
 
 @kernel
 def step_some(
-    first, last, games, boards, rules, lanes, actions, reward_kind, rewards, terminated, truncated, over,
+    first, last, lanes, actions, games, boards, rules, reward_kind, rewards, terminated, truncated, over,
     goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds,
     mask_kind, masks, shown, words, views, seats,
 ):  # fmt: skip
@@ -233,7 +233,7 @@ def keep_end(game, board, rules, placements, words, views):
 
 
 @entry_point
-def write_questions(games, boards, rules, lanes, mask_kind, masks, shown, words, views, seats):
+def write_questions(games, boards, rules, mask_kind, masks, shown, words, views, seats, lanes):
     """For the seat to decide in each lane: its number (int64), its mask (uint64 words) and its view (int8).
 
     `shown` tells of the views as they stand (`core.refresh`).

@@ -5,7 +5,7 @@ from risk_env.core.types import NOBODY
 
 
 @entry_point
-def sort_lanes(games, lanes, learners, numbers, groups, starts):
+def sort_lanes(games, learners, numbers, starts, lanes, groups):
     """Sort lanes by who is next, into `groups` (int64, N): group 0 those that are over or whose learner is dead, group
     1 + p those in which player p is to decide; group g begins at `starts[g]`. Where the learner is to decide: in none.
     """
