@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-BATCHES = (1, 64, 1024, 16384)
+BATCHES = (1, 64, 256, 1024, 16384)
 THREADED_BATCHES = (1024, 16384)
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
