@@ -62,6 +62,8 @@ from risk_env.core.vectors import (
 )
 
 _WORD = 8  # columns
+_BYTE = np.uint64(0xFF)
+_HOLDERS = np.uint64(0x0706050403020100)  # byte k is k: nobody, six seats, the neutral army
 _BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a territory's second word
 
 
@@ -185,14 +187,21 @@ def bits_to_turn(rules, places):
 @inlined
 def turn_continents(board, rules, seat, places, shown, view):
     """Who holds each continent, and how much of it is one's own."""
+    holders = turned_holders(rules, places)
     for continent in range(board.num_continents):
         first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
-        holder, own = int64(view[first]), 0
-        if 0 < holder <= MAX_SEATS:
-            view[first] = holder - places if holder > places else holder - places + int64(rules.num_players)
+        view[first] = (holders >> (np.uint64(8) * np.uint64(view[first]))) & _BYTE
+        own = 0
         for w in range(len(shown.discard)):
             own += popcount(board.continent_members[continent, w] & shown.owned[seat, w])
         view[first + 1] = encode_count(own)
+
+
+@inlined
+def turned_holders(rules, places):
+    """Byte k of a word: how a continent's holder that was k is told now; a look costs less than the cases."""
+    turning, down, up = bits_to_turn(rules, places)
+    return turned(_HOLDERS >> np.uint64(8), turning, up, down) << np.uint64(8)
 
 
 @inlined
@@ -254,10 +263,11 @@ def refresh_cards(game, board, rules, seat, shown, view, others):
     """The columns of the cards and what is counted of them, where something has changed; `others` are the globals."""
     counted = counts_have_changed(game, shown)
     for w in range(len(game.strong)):
-        changed = (game.hand[seat, w] ^ shown.own_hand[w]) | (game.discard[w] ^ shown.discard[w])
+        changed = game.discard[w] ^ shown.discard[w]
         changed |= (game.picked[w] ^ shown.picked[w]) | (game.shown[w] ^ shown.rerolled_cards[w])
+        counted |= changed != ZERO
+        changed |= game.hand[seat, w] ^ shown.own_hand[w]  # mostly another seat's
         if changed != ZERO:
-            counted = True
             remember_marked_cards(game, seat, shown, w)
         while changed != ZERO:
             refresh_card(shown, view, (w << 6) + lowest(changed))
