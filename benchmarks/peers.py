@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -121,10 +122,10 @@ def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]
 
 
 def better(row: Row, other: Row) -> Row:
-    """The faster of two rows; of threads the faster ones of both."""
-    if "ratio" in row:
+    """The faster of two rows; of threads the faster ones of both, and all of their ratios."""
+    if "ratios" in row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))
-        return {**row, "one": one, "two": two, "ratio": two / one}
+        return {**row, "one": one, "two": two, "ratios": row["ratios"] + other["ratios"]}
     if "ns" in row:
         return min(row, other, key=lambda found: sum(found["ns"].values()))
     return max(row, other, key=lambda found: found["steps_per_second"])
@@ -219,8 +220,8 @@ def inside(row: Row) -> dict[str, float]:
 def threads_lines(measures: dict[str, Any]) -> list[str]:
     """What a second thread brings."""
     return [
-        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s, two {amount(row['two'])}, "
-        f"{row['ratio']:.2f} times as many."
+        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, two {amount(row['two'])}; "
+        f"in {len(row['ratios'])} neighbouring windows {statistics.median(row['ratios']):.2f} times as many (median)."
         for row in rows_of(measures, "threads")
     ]
 
@@ -257,7 +258,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
     batch = best(measures, "batch", observation="flat")
     backgammon, chess = best(measures, "pgx-backgammon"), best(measures, "pettingzoo-chess")
     raw, wrapped = (best(measures, "aec", door=f"risk_v0.{name}()") for name in ("raw_env", "env"))
-    threads = max((row["ratio"] for row in rows_of(measures, "threads")), default=None)
+    threads = max((statistics.median(row["ratios"]) for row in rows_of(measures, "threads")), default=None)
     return [
         Aim("GameBatch, byte mask and int8 observation, decisions/s a core", over(batch, 1e6), 8, " M"),
         Aim("the same against Pgx's backgammon at its best batch size", over(batch, backgammon), 100, " ×"),

@@ -243,7 +243,8 @@ def test_of_several_rounds_each_row_is_the_best_one() -> None:
     assert peers.better_rows({"rows": rates}, {"rows": others})["rows"] == [{"steps_per_second": 3}, others[1]]
     slow, fast = ({"ns": {"rules": rules, "ends": 30}} for rules in (120, 90))
     assert peers.better(slow, fast) is peers.better(fast, slow) is fast
-    assert peers.better({"one": 4, "two": 5, "ratio": 1.25}, {"one": 2, "two": 6, "ratio": 3})["ratio"] == 1.5
+    both = peers.better({"one": 4, "two": 5, "ratios": [1.25]}, {"one": 2, "two": 6, "ratios": [3, 2]})
+    assert both == {"one": 4, "two": 6, "ratios": [1.25, 3, 2]}
     assert peers.better_rows({}, {"missing": "it"}) == {"missing": "it"}
     assert peers.better_rows({"rows": rates}, {"failed": "once"}) == {"rows": rates}
 
@@ -252,7 +253,7 @@ def test_aims_are_judged() -> None:
     found = {
         "batch": {"rows": [batch_row(1, 50e3), batch_row(1024, 9e6)]},
         "pgx-backgammon": {"rows": [{"steps_per_second": 100e3}, {"steps_per_second": 50e3}]},
-        "threads": {"rows": [{"ratio": 1.5}, {"ratio": 1.95}]},
+        "threads": {"rows": [{"ratios": [1.5, 1.4, 7]}, {"ratios": [1.95]}]},
     }
     reached = [(aim.found, aim.reached) for aim in peers.aims(found)]
     share = 100 * (1 / 50e3) / (1024 / 9e6)

@@ -17,11 +17,10 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import ir, types
+from numba.core import dispatcher, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
@@ -233,7 +232,7 @@ def direct(entry: Any, *arguments: Any) -> Callable[..., Any]:
     That look takes longer than a step of a game. A function that is not compiled, as all are with the JIT off, is
     itself.
     """
-    return entry.compile(tuple(map(numba.typeof, arguments))) if isinstance(entry, Dispatcher) else entry
+    return entry.compile(tuple(map(numba.typeof, arguments))) if isinstance(entry, dispatcher.Dispatcher) else entry
 
 
 class Prepared:
