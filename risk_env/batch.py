@@ -30,6 +30,16 @@ LEAST_LANES = 64  # of a thread; with fewer it takes longer to hand them out
 REWARDS = {"win": loop.WIN_REWARD, "placement": loop.PLACEMENT_REWARD}
 
 
+def in_one_piece(numbers: Any) -> npt.NDArray[np.int64]:
+    """Lanes or actions as prepared calls take them: int64, in one piece; ValueError if they are not whole numbers."""
+    if type(numbers) is np.ndarray and numbers.dtype is _INT64 and numbers.flags.c_contiguous:
+        return numbers
+    numbers = np.asarray(numbers)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise ValueError(f"lanes and actions must be whole numbers, not {numbers.dtype}")
+    return np.ascontiguousarray(numbers, np.int64)
+
+
 class GameBatch:
     """`num_games` games (lanes) in step.
 
@@ -174,9 +184,9 @@ class GameBatch:
             )
         return actions.astype(np.int64, copy=False)
 
-    def check_legal(self, actions: npt.NDArray[np.int64], lanes: Array) -> None:
-        """IllegalAction if that of one of these lanes is not legal."""
-        lane = self._first_illegal(lanes, actions)
+    def check_legal(self, actions: Array, lanes: Array) -> None:
+        """IllegalAction if that of one of these lanes is not legal (int, N and k)."""
+        lane = self._first_illegal(in_one_piece(lanes), in_one_piece(actions))
         if lane != loop.NO_LANE:
             self._refuse(lane, int(actions[lane]))
 
@@ -202,7 +212,7 @@ class GameBatch:
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
         """Play a legal action (actions int, N) in these lanes; write reward, terminated, truncated, game_over."""
-        self._share(_plain(lanes), self._step_share, _plain(actions))
+        self._share(in_one_piece(lanes), self._step_share, in_one_piece(actions))
 
     def finish(self, lanes: Array) -> None:
         """Keep the end of these lanes' games and, with `autoreset`, begin their next."""
@@ -212,7 +222,7 @@ class GameBatch:
 
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
-        self._share(_plain(lanes), self._ask)
+        self._share(in_one_piece(lanes), self._ask)
 
     def _step_share(self, lanes: Array, actions: Array) -> None:
         self._play(lanes, actions, *NO_OTHERS)
@@ -279,16 +289,6 @@ def _on_lines(shape: tuple[int, int], dtype: Any) -> Array:
     room = np.zeros(size + LINE, np.int8)
     first = -room.ctypes.data % LINE
     return room[first : first + size].view(dtype).reshape(shape)
-
-
-def _plain(numbers: Array) -> npt.NDArray[np.int64]:
-    """Whole numbers as prepared calls take them: int64, in one piece."""
-    if type(numbers) is np.ndarray and numbers.dtype is _INT64 and numbers.flags.c_contiguous:
-        return numbers
-    numbers = np.asarray(numbers)
-    if numbers.dtype.kind not in "iu" and numbers.size:
-        raise ValueError(f"lanes and actions must be whole numbers, not {numbers.dtype}")
-    return np.ascontiguousarray(numbers, np.int64)
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.batch import GameBatch
+from risk_env.batch import GameBatch, in_one_piece
 from risk_env.core import loop
 from risk_env.core.jit import Prepared
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
@@ -146,7 +146,7 @@ class SeatLanes:
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
         """Begin the next game of every lane, or of these; with `seed` their first."""
-        lanes = self._all if lanes is None else lanes
+        lanes = self._all if lanes is None else in_one_piece(lanes)
         others_amid = self._is_amid and len(lanes) < self.num_lanes
         self._is_amid = True
         if seed is not None:
@@ -172,7 +172,7 @@ class SeatLanes:
         actions = self.batch.as_actions(actions)
         if self.illegal == "random":
             actions = self._made_legal(actions)
-        lanes = self._all if lanes is None else lanes
+        lanes = self._all if lanes is None else in_one_piece(lanes)
         self.batch.check_legal(actions, lanes)
         self._is_amid = True
         self._forget_step()

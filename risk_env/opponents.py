@@ -114,7 +114,7 @@ class Seating:
         return np.where(seats >= 0, self.numbers[lanes, seats], LEARNER)
 
     def choose(self, number: int, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """Let a bot choose in these lanes, into `actions` (N,)."""
+        """Let a bot choose in these lanes (k) into `actions` (N,), both in one piece."""
         self._choosers[number](lanes, self.randoms, self.memory, actions)
 
     def answer(self, lanes: Array, actions: Array) -> Array:

@@ -535,6 +535,23 @@ def test_what_is_no_action_is_refused_even_where_illegal_ones_are_replaced(actio
     assert env.game.to_bytes() == before
 
 
+def test_actions_and_lanes_are_read_as_they_are_whatever_their_layout() -> None:
+    rules = training_rules("classic", 3, setup="random")
+    plain, other = (SeatLanes(rules, "classic", 6, "random") for _ in range(2))
+    plain.reset(seed=1)
+    other.reset(seed=1, lanes=[*range(6)])
+    chance = np.random.default_rng(0)
+    for step in range(60):
+        masks = plain.masks()
+        actions = (masks * chance.random(masks.shape)).argmax(axis=1)
+        lanes = np.arange(step % 2, 6, 2)
+        plain.step(actions, lanes)
+        forms = (lanes.tolist(), np.repeat(lanes, 2)[::2], lanes.astype(np.int8))
+        other.step(np.repeat(actions, 2)[::2], forms[step % 3])
+        assert plain.batch.records.tobytes() == other.batch.records.tobytes()
+        assert (plain.masks() == other.masks()).all()
+
+
 @pytest.mark.parametrize("bot", ["beam", "planner"])
 def test_bots_go_on_from_another_players_choice(bot: str) -> None:
     """A position amid a fortify move: the target that a bot remembers is of no move at all."""

@@ -238,8 +238,8 @@ def direct(entry: Any, *arguments: Any) -> Callable[..., Any]:
 class Prepared:
     """An entry point called again and again with the same first arguments, `given`, and others of the same types.
 
-    From the second call on it is called `direct`ly. Arrays that differ in type, or are no longer one piece, are then
-    read as if they did not: who prepares a call answers for that.
+    The first call says which types; from then on it is called `direct`ly. Arrays of another type, or no longer in one
+    piece, would be read as if they were as before: who prepares a call sees to that.
     """
 
     def __init__(self, entry: Any, *given: Any) -> None:

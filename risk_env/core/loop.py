@@ -85,15 +85,15 @@ def step_lanes(
     played = (games, boards, rules, reward_kind, rewards, terminated, truncated, over)
     ends = (goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds)
     questions = (mask_kind, masks, shown, words, views, seats)
-    asked = (games, rules, lanes, actions)
+    checked = (games, rules, lanes, actions)
     if thread == ALONE:
-        if goes_on and illegal_among(0, len(lanes), *asked) != NO_LANE:
+        if goes_on and illegal_among(0, len(lanes), *checked) != NO_LANE:
             return False
         step_some(0, len(lanes), lanes, actions, *played, *ends, *questions)
         return True
     is_caller = thread == len(signals) - 1
     while is_caller or is_called(signals, thread, patience):
-        legal = check_shared(signals, bounds, thread, patience, *asked)
+        legal = check_shared(signals, bounds, thread, patience, *checked)
         if legal:
             first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
             while first < last:
@@ -130,7 +130,7 @@ def step_some(
     forget_pay(first, last, lanes, goes_on, rewards, terminated, truncated)
     for k in range(first, last):
         lane = lanes[k]
-        if len(games) > NEAR_ROWS and k + 1 < last:
+        if len(games) > NEAR_ROWS and k + 1 < len(lanes):  # mostly this thread takes it next
             fetch_lane(lanes[k + 1], goes_on, games, masks, shown, words)
         game = games[lane]
         gets = (rewards[lane], terminated[lane], truncated[lane])

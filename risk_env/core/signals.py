@@ -2,8 +2,10 @@
 
 A thread that sleeps takes tens of microseconds to wake, as long as half a step of a thousand games takes. So a batch's
 helpers (`crew`) stay awake for a while after a step, inside the kernel, and hear of the next one by a word of memory.
-`signals` int64 (threads, 8) has a row for each, a cache line: its state, whether it was asleep when it was called, and
-the next element of its part in either stage of the work. The last row is the caller's, and says of the first stage how
+Work has two stages. In the first an element may be refused; the second begins when all are done and none was.
+
+`signals` int64 (threads, 8) has a row for each thread, a cache line: its state, whether it was asleep when it was
+called, and the next element of its part in either stage. The last row is the caller's, and says of the first stage how
 many elements are done and whether one was refused. `bounds` int64 (threads + 1,) are the parts.
 
 Who is done with his own part takes on with the others', so nobody waits for one who is slow to come.
