@@ -221,7 +221,7 @@ def threads_lines(measures: dict[str, Any]) -> list[str]:
     """What a second thread brings."""
     return [
         f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, two {amount(row['two'])}; "
-        f"in {len(row['ratios'])} neighbouring windows {statistics.median(row['ratios']):.2f} times as many (median)."
+        f"in {len(row['ratios'])} pairs of brief windows {statistics.median(row['ratios']):.2f} times as many (median)."
         for row in rows_of(measures, "threads")
     ]
 
@@ -263,7 +263,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
         Aim("GameBatch, byte mask and int8 observation, decisions/s a core", over(batch, 1e6), 8, " M"),
         Aim("the same against Pgx's backgammon at its best batch size", over(batch, backgammon), 100, " ×"),
         Aim("the Python call's share of a step of 1,024 games", call_share(measures), 10, " %", less=True),
-        Aim("two threads against one", threads, 1.9, " ×"),
+        Aim("two threads against one, at the better size", threads, 1.9, " ×"),
         Aim("raw_env(), last() and step(), decisions/s", over(raw, 1e6), 0.3, " M"),
         Aim("env() against PettingZoo's chess", over(wrapped, chess), 100, " ×"),
     ]

@@ -31,13 +31,19 @@ REWARDS = {"win": loop.WIN_REWARD, "placement": loop.PLACEMENT_REWARD}
 
 
 def in_one_piece(numbers: Any) -> npt.NDArray[np.int64]:
-    """Lanes or actions as prepared calls take them: int64, in one piece; ValueError if they are not whole numbers."""
-    if type(numbers) is np.ndarray and numbers.dtype is _INT64 and numbers.flags.c_contiguous:
+    """Lanes or actions as prepared calls take them: int64 (k,), in one piece; ValueError for what is no such row."""
+    if is_in_one_piece(numbers):
         return numbers
     numbers = np.asarray(numbers)
-    if numbers.dtype.kind not in "iu" and numbers.size:
-        raise ValueError(f"lanes and actions must be whole numbers, not {numbers.dtype}")
+    if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+        raise ValueError(f"lanes and actions must be whole numbers in a row, not {numbers.dtype} {numbers.shape}")
     return np.ascontiguousarray(numbers, np.int64)
+
+
+def is_in_one_piece(numbers: Any) -> bool:
+    """Whether these are int64 (k,), in one piece."""
+    is_int64 = type(numbers) is np.ndarray and numbers.dtype is _INT64
+    return is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous
 
 
 class GameBatch:
@@ -169,7 +175,8 @@ class GameBatch:
         """
         self._actions[:] = self.as_actions(actions)
         step = self._step_of_all()
-        if not (step(*NO_OTHERS) if self._crew is None else self._crew.repeat(step, self.num_games)):
+        legal = step(*NO_OTHERS) if self._crew is None else self._crew.repeat(step, self.num_games)
+        if not legal:
             self.check_legal(self._actions, self._all)
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 

@@ -24,7 +24,7 @@ from risk_env.core.signals import ALONE, ASLEEP, SLEPT, STATE, WORKING, call_all
 
 Array = npt.NDArray[np.int64]
 
-AWAKE_FOR = 200e-6  # seconds that a helper waits for the next call before it sleeps
+AWAKE_FOR = 200e-6  # seconds that a helper waits for the next call before it sleeps, and all for the first stage's end
 NAP = 20e-6  # seconds between looks at helpers that take longer
 NOTHING: tuple[Any, int] = (None, 0)  # that is repeated
 _TRIED_LOOKS = 1000
@@ -80,11 +80,11 @@ class Crew:
             return work(*NO_OTHERS)
         self._make_ready((work, size))
         self._is_amid = True
-        if call_all(self._signals, self._bounds):
-            for number, helper in enumerate(self._helpers):
-                if self._signals[number, SLEPT]:
-                    helper.begin(partial(_serve, work, self._signals, self._bounds, number))
         try:
+            if call_all(self._signals, self._bounds):
+                for number, helper in enumerate(self._helpers):
+                    if self._signals[number, SLEPT]:
+                        helper.begin(partial(_serve, work, self._signals, self._bounds, number))
             result = work(self._signals, self._bounds, len(self._helpers), looks_while_awake())
         finally:
             errors = self._errors_at_end()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.batch import GameBatch
+from risk_env.batch import GameBatch, is_in_one_piece
 from risk_env.core import loop
 from risk_env.core.jit import Prepared
 from risk_env.core.types import MAX_SEATS
@@ -100,8 +100,7 @@ class Seating:
         self.numbers = np.full((N, MAX_SEATS), LEARNER, np.int64)  # (N, 6) number of the bot, or LEARNER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in self.bots), default=1)), np.int32)
-        records = (batch.records, batch.tables.board, batch.tables.rules)
-        self._choosers = [Prepared(bot.choose, *records) for bot in self.bots]
+        self._choosers = [Prepared(bot.choose) for bot in self.bots]
 
     def sit_down(self, lanes: Array) -> None:
         """The games of these lanes have begun: every bot's chance and memory with them."""
@@ -115,10 +114,13 @@ class Seating:
 
     def choose(self, number: int, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """Let a bot choose in these lanes (k) into `actions` (N,), both in one piece."""
-        self._choosers[number](lanes, self.randoms, self.memory, actions)
+        T = self.batch.tables
+        self._choosers[number](self.batch.records, T.board, T.rules, lanes, self.randoms, self.memory, actions)
 
     def answer(self, lanes: Array, actions: Array) -> Array:
-        """Let the bots choose in these lanes (into actions int64, N); the lanes in which one did."""
+        """Let the bots choose in these lanes (into actions int64, N, in one piece); the lanes in which one did."""
+        if not is_in_one_piece(actions):
+            raise ValueError("actions must be an array of int64 (N,) in one piece: the bots write into it")
         asked = self.asked(lanes)
         for number in range(len(self.bots)):
             theirs = lanes[asked == number]

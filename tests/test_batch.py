@@ -12,11 +12,11 @@ import pytest
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
 from risk_env.core.fetching import NEAR_ROWS
 from risk_env.core.jit import JIT_DISABLED, entry_point
+from risk_env.core.signals import DONE, NEXT, call_all
 from risk_env.core.signals import FIRST as CHECK
-from risk_env.core.signals import NEXT, call_all
 from risk_env.core.types import Phase
 from risk_env.crew import new_signals
-from risk_env.opponents import CompiledBot, play
+from risk_env.opponents import CompiledBot, Seating, play
 
 TINY = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
 
@@ -207,10 +207,9 @@ def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
         other.step_lanes(of, taken)
         other.ask(of)
         assert state_of(plain) == state_of(other)
-    with pytest.raises(ValueError, match="whole numbers, not bool"):
-        plain.step_lanes(plain.seat == 0, actions)
-    with pytest.raises(ValueError, match="whole numbers, not float64"):
-        plain.step_lanes(lanes, actions / 2)
+    for wrong in (plain.seat == 0, lanes / 2, lanes[:, None], np.array(3)):
+        with pytest.raises(ValueError, match="whole numbers in a row, not"):
+            plain.ask(wrong)
 
 
 @pytest.mark.modes
@@ -238,17 +237,23 @@ def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
     _, mask, _ = batch.reset()
     alone.reset()
     signals, bounds = new_signals(2), np.array([0, 4, 8])
+    step_of_all = batch._step_of_all()
     for step in range(40):
         legal = legal_choice(mask, step)
         for illegal in (-1, batch.num_actions, None):
             call_all(signals, bounds)
-            signals[0, NEXT + CHECK] = 4  # it has taken its part, and does not come back
+            signals[0, NEXT + CHECK] = 4  # it has taken its part, and is slow
             before = state_of(batch)
             batch._actions[:] = legal
             if illegal is not None:
                 batch._actions[2] = illegal
-            assert batch._step_of_all()(signals, bounds, 1, 0) == (illegal is None)
-            assert (state_of(batch) == before) == (illegal is not None)
+            assert step_of_all(signals, bounds, 1, 0) == (illegal is None)
+            after = state_of(batch)
+            assert (after == before) == (illegal is not None)
+            signals[1, DONE] += 4  # it is done now, when the caller no longer waits for it
+            signals[0, NEXT + CHECK + 1] = 0  # as if the caller had not played yet
+            step_of_all(signals, bounds, 0, 10)
+            assert state_of(batch) == after
         alone.step(legal)
         assert state_of(batch) == state_of(alone)
 
@@ -270,6 +275,34 @@ def test_whole_games_do_not_depend_on_the_lanes() -> None:
     assert ((few["winner"] >= 0) != few["truncated"]).all()
     through_batch = GameBatch(TINY, "tiny", 16).play(bots, games=60, seed=5)
     assert (through_batch == few).all()
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda seating: pickle.loads(pickle.dumps(seating))])
+def test_a_seating_can_be_copied_and_plays_on_by_itself(duplicate: Callable[[Seating], Seating]) -> None:
+    batch = GameBatch(TINY, "tiny", 8, seed=2)
+    batch.reset()
+    seating, lanes, actions = Seating(batch, ["random"]), np.arange(8), np.zeros(8, np.int64)
+    seating.numbers[:] = 0
+    seating.sit_down(lanes)
+    batch.step_lanes(seating.answer(lanes, actions), actions)
+    other = duplicate(seating)
+    for _ in range(20):
+        batch.step_lanes(seating.answer(lanes, actions), actions)
+    theirs = np.zeros(8, np.int64)
+    for _ in range(20):
+        other.batch.step_lanes(other.answer(lanes, theirs), theirs)
+    assert (theirs == actions).all()
+    assert other.batch.records.tobytes() == batch.records.tobytes()
+
+
+@pytest.mark.parametrize(
+    "actions", [np.zeros(8, np.int32), np.zeros((8, 2), np.int64)[:, 0], np.zeros((8, 1), np.int64)]
+)
+def test_bots_write_only_into_whole_numbers_in_one_piece(actions: np.ndarray) -> None:
+    batch = GameBatch(TINY, "tiny", 8)
+    batch.reset()
+    with pytest.raises(ValueError, match="int64"):
+        Seating(batch, ["random"]).answer(np.arange(8), actions)
 
 
 def test_a_lane_can_be_looked_at() -> None:

@@ -15,7 +15,19 @@ import numpy as np
 import pytest
 
 from risk_env.core.jit import entry_point
-from risk_env.core.signals import ALONE, CALLED, FIRST, SECOND, STATE, hand_in, is_accepted, is_called, report, take
+from risk_env.core.signals import (
+    ALONE,
+    CALLED,
+    FIRST,
+    SECOND,
+    STATE,
+    comes_to_an_end,
+    hand_in,
+    is_called,
+    is_refused,
+    report,
+    take,
+)
 from risk_env.crew import Crew
 
 
@@ -102,7 +114,7 @@ def note(counts, by, fails, refused, signals, bounds, thread, patience):
         while first < last:
             hand_in(signals, last - first, refused[first:last].any())
             first, last = take(signals, bounds, FIRST, thread, 8)
-        accepted = is_accepted(signals, len(counts), 1_000_000_000)
+        accepted = comes_to_an_end(signals, len(counts), 1_000_000_000) and not is_refused(signals)
         if accepted:
             first, last = take(signals, bounds, SECOND, thread, 8)
             while first < last:

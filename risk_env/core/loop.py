@@ -13,7 +13,18 @@ from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.observe import observe
 from risk_env.core.position import is_alive
 from risk_env.core.refresh import refresh
-from risk_env.core.signals import ALONE, FIRST, SECOND, hand_in, is_accepted, is_called, report, take
+from risk_env.core.signals import (
+    ALONE,
+    FIRST,
+    SECOND,
+    close,
+    comes_to_an_end,
+    hand_in,
+    is_called,
+    is_refused,
+    report,
+    take,
+)
 from risk_env.core.step import act, start
 from risk_env.core.types import NOBODY, Phase
 from risk_env.core.vectors import seats_marked, write_flags
@@ -109,15 +120,18 @@ def step_lanes(
 def check_shared(signals, bounds, thread, patience, games, rules, lanes, actions):
     """Check the actions together with other threads; whether all are known to be legal.
 
-    Where another takes long over its own, the caller checks all of them and a helper leaves it to that.
+    Where another takes long over its own, the caller checks all of them by itself, and plays by itself.
     """
     first, last = take(signals, bounds, FIRST, thread, CHECKED_AT_ONCE)
     while first < last:
         hand_in(signals, last - first, illegal_among(first, last, games, rules, lanes, actions) != NO_LANE)
         first, last = take(signals, bounds, FIRST, thread, CHECKED_AT_ONCE)
-    if is_accepted(signals, len(lanes), patience):
-        return True
-    return thread == len(signals) - 1 and illegal_among(0, len(lanes), games, rules, lanes, actions) == NO_LANE
+    is_done = comes_to_an_end(signals, len(lanes), patience)
+    if thread == len(signals) - 1 and not is_done:
+        is_done = close(signals, len(lanes))
+        if not is_done:
+            return illegal_among(0, len(lanes), games, rules, lanes, actions) == NO_LANE
+    return is_done and not is_refused(signals)
 
 
 @kernel

@@ -29,6 +29,8 @@ CALLED = 2
 WORKING = 3
 LEAVE = 4  # told to sleep
 
+CLOSED = -(2**62)  # far below any number of elements done
+
 ALONE = -1  # instead of a thread's number: there are no others
 
 _PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))  # and the number of the hint
@@ -117,14 +119,29 @@ def hand_in(signals, size, refused):
 
 
 @inlined
-def is_accepted(signals, size, patience):
-    """Whether within so many looks all elements of the first stage are done, and none was refused."""
-    while look(signals, len(signals) - 1, DONE) < size:
-        if patience == 0:
+def comes_to_an_end(signals, size, patience):
+    """Whether within so many looks all elements of the first stage are done, before the caller has closed it."""
+    while True:
+        done = look(signals, len(signals) - 1, DONE)
+        if done == size:
+            return True
+        if done < 0 or patience == 0:
             return False
         patience -= 1
         rest()
-    return look(signals, len(signals) - 1, REFUSED) == 0
+
+
+@inlined
+def close(signals, size):
+    """The caller waits no longer for the first stage; whether it is done after all. If not, no helper goes on to the
+    second."""
+    return exchange(signals, len(signals) - 1, DONE, CLOSED) == size
+
+
+@inlined
+def is_refused(signals):
+    """Whether an element of the first stage was refused; known when it is done."""
+    return look(signals, len(signals) - 1, REFUSED) != 0
 
 
 def _changing(operation):
