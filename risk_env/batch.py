@@ -42,7 +42,7 @@ def in_one_piece(numbers: Any) -> npt.NDArray[np.int64]:
 
 def is_in_one_piece(numbers: Any) -> bool:
     """Whether these are int64 (k,), in one piece."""
-    is_int64 = type(numbers) is np.ndarray and numbers.dtype is _INT64
+    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # of a pickled array it is another object
     return is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous
 
 

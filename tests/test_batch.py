@@ -305,6 +305,15 @@ def test_bots_write_only_into_whole_numbers_in_one_piece(actions: np.ndarray) ->
         Seating(batch, ["random"]).answer(np.arange(8), actions)
 
 
+def test_bots_write_into_an_array_that_was_pickled() -> None:
+    batch = GameBatch(TINY, "tiny", 8)
+    batch.reset()
+    seating, actions = Seating(batch, ["random"]), pickle.loads(pickle.dumps(np.full(8, -1)))
+    seating.numbers[:] = 0
+    seating.answer(np.arange(8), actions)
+    assert (actions >= 0).all()
+
+
 def test_a_lane_can_be_looked_at() -> None:
     batch = GameBatch(TINY, "tiny", 2, seed=8)
     batch.reset()
