@@ -52,7 +52,7 @@ class GameBatch:
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... whatever the batch's size or threads. All that
     `reset` and `step` return are buffers of the batch, lent until the next step: copy what you keep. Observations
     are read-only, since a step writes only what it changes. `threads` share the lanes of a step; those that help stay
-    awake for 0.2 ms after one.
+    awake after one, for about as long as it took.
     """
 
     def __init__(

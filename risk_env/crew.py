@@ -25,6 +25,7 @@ from risk_env.core.signals import ALONE, ASLEEP, SLEPT, STATE, WORKING, call_all
 Array = npt.NDArray[np.int64]
 
 AWAKE_FOR = 200e-6  # seconds that a helper waits for the next call before it sleeps, and all for the first stage's end
+AWAKE_FOR_EACH = 50e-9  # and for each element, where that is more: about as long as the work itself took
 NAP = 20e-6  # seconds between looks at helpers that take longer
 NOTHING: tuple[Any, int] = (None, 0)  # that is repeated
 _TRIED_LOOKS = 1000
@@ -51,6 +52,7 @@ class Crew:
         self._signals = new_signals(self._size)
         self._bounds = np.zeros(self._size + 1, np.int64)
         self._repeated = NOTHING  # the work, and its size, that helpers wait for to be called again
+        self._patience = 0  # looks for which one waits for another in it
         self._is_amid = False  # whether a repetition has begun and not been seen to end
         weakref.finalize(self, _dismiss, self._helpers)
 
@@ -84,8 +86,8 @@ class Crew:
             if call_all(self._signals, self._bounds):
                 for number, helper in enumerate(self._helpers):
                     if self._signals[number, SLEPT]:
-                        helper.begin(partial(_serve, work, self._signals, self._bounds, number))
-            result = work(self._signals, self._bounds, len(self._helpers), looks_while_awake())
+                        helper.begin(partial(_serve, work, self._signals, self._bounds, number, self._patience))
+            result = work(self._signals, self._bounds, len(self._helpers), self._patience)
         finally:
             errors = self._errors_at_end()
         _raise_first(errors)
@@ -103,11 +105,12 @@ class Crew:
                 helper.finish()
             self._signals[:, STATE] = ASLEEP
             self._bounds = np.linspace(0, repeated[1], self._size + 1).astype(np.int64)
+            self._patience = looks_while_awake(repeated[1])
             self._repeated = repeated
 
     def _errors_at_end(self) -> list[BaseException | None]:
         """Wait until nobody is at work; what those raised that have left the kernel."""
-        while not wait_for_all(self._signals, looks_while_awake()):
+        while not wait_for_all(self._signals, self._patience):
             time.sleep(NAP)
         errors = []
         for number, helper in enumerate(self._helpers):
@@ -170,18 +173,23 @@ def _dismiss(helpers: list[_Helper]) -> None:
         helper.dismiss()
 
 
-def _serve(work: Callable[..., Any], signals: Array, bounds: Array, number: int) -> None:
+def _serve(work: Callable[..., Any], signals: Array, bounds: Array, number: int, patience: int) -> None:
     """A helper's part of what is repeated, until no call comes for a while; what it raises leaves it asleep."""
     try:
-        work(signals, bounds, number, looks_while_awake())
+        work(signals, bounds, number, patience)
     except BaseException:
         signals[number, STATE] = ASLEEP
         raise
 
 
+def looks_while_awake(size: int) -> int:
+    """How many looks at a signal are taken before one sleeps, or waits no longer, in work on so many elements."""
+    return max(1, round(max(AWAKE_FOR, AWAKE_FOR_EACH * size) * looks_in_a_second()))
+
+
 @cache
-def looks_while_awake() -> int:
-    """How many looks at a signal take AWAKE_FOR."""
+def looks_in_a_second() -> float:
+    """How many looks at a signal one second holds."""
     signals = new_signals(2)
     signals[0, STATE] = WORKING
     took = []
@@ -189,7 +197,7 @@ def looks_while_awake() -> int:
         start = time.perf_counter()
         wait_for_all(signals, _TRIED_LOOKS)
         took.append(time.perf_counter() - start)
-    return max(1, round(AWAKE_FOR / min(took) * _TRIED_LOOKS))
+    return _TRIED_LOOKS / min(took)
 
 
 def _raise_first(errors: Sequence[BaseException | None]) -> None:
