@@ -1,7 +1,8 @@
 """Rows of arrays brought near the processor before they are worked on.
 
 A batch is worked through row by row. One that fits into the processor's caches is found there again at the next step.
-Of a larger one every row comes from memory, and to ask for it while the row before is worked on hides most of the wait.
+Of a larger one every row comes from memory, and of one that threads share a row may come from another processor, whose
+thread looked at it to choose; to ask for it while the row before is worked on hides most of the wait.
 """
 
 from llvmlite import ir

@@ -100,7 +100,7 @@ def step_lanes(
     if thread == ALONE:
         if goes_on and illegal_among(0, len(lanes), *checked) != NO_LANE:
             return False
-        step_some(0, len(lanes), lanes, actions, *played, *ends, *questions)
+        step_some(0, len(lanes), False, lanes, actions, *played, *ends, *questions)
         return True
     is_caller = thread == len(signals) - 1
     while is_caller or is_called(signals, thread, patience):
@@ -108,7 +108,7 @@ def step_lanes(
         if legal:
             first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
             while first < last:
-                step_some(first, last, lanes, actions, *played, *ends, *questions)
+                step_some(first, last, True, lanes, actions, *played, *ends, *questions)
                 first, last = take(signals, bounds, SECOND, thread, PLAYED_AT_ONCE)
         if is_caller:
             return legal
@@ -136,16 +136,19 @@ def check_shared(signals, bounds, thread, patience, games, rules, lanes, actions
 
 @kernel
 def step_some(
-    first, last, lanes, actions, games, boards, rules, reward_kind, rewards, terminated, truncated, over,
+    first, last, is_shared, lanes, actions, games, boards, rules, reward_kind, rewards, terminated, truncated, over,
     goes_on, placements, rounds, final_words, final_views, begins, seed, episodes, seeds,
     mask_kind, masks, shown, words, views, seats,
 ):  # fmt: skip
-    """`step_lanes` from lane number `first` to before `last`."""
+    """`step_lanes` from lane number `first` to before `last`; `is_shared` if other threads have a part of the lanes."""
     forget_pay(first, last, lanes, goes_on, rewards, terminated, truncated)
     for k in range(first, last):
         lane = lanes[k]
-        if len(games) > NEAR_ROWS and k + 1 < len(lanes):  # mostly this thread takes it next
-            fetch_lane(lanes[k + 1], goes_on, games, masks, shown, words)
+        if k + 1 < len(lanes):  # mostly this thread takes it next
+            if len(games) > NEAR_ROWS:
+                fetch_lane(lanes[k + 1], goes_on, games, masks, shown, words)
+            elif is_shared:  # the thread that chose its action may have it
+                fetch(games, lanes[k + 1])
         game = games[lane]
         gets = (rewards[lane], terminated[lane], truncated[lane])
         over[lane] = step_game(game, boards[0], rules[0], actions[lane], reward_kind, *gets)
