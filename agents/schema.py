@@ -62,7 +62,7 @@ def schema_of(rules: Rules, board: Board) -> Schema:
 
 
 def _columns() -> str:
-    """Hash of the columns' names and order."""
+    """Hash of the columns: names, order and what they mean."""
     described = repr((TERRITORY_COLUMNS, GLOBAL_BLOCKS, CONTINENT_COLUMNS))
     return hashlib.sha256(described.encode()).hexdigest()[:16]
 

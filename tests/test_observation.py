@@ -11,6 +11,7 @@ from risk_env.core import entry
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS
 from risk_env.core.types import MAX_SEATS
 from risk_env.game import count_codes
+from tests.positions import position
 
 PAGE = Path(__file__).parents[1] / "docs" / "observation.md"
 GENERATOR = PAGE.with_name("generate.py")
@@ -64,7 +65,7 @@ def test_a_view_says_what_is_the_case(seat: int) -> None:
 
 
 def test_own_cards_are_seen_and_others_are_not() -> None:
-    position = """risk_env game 1
+    text = """risk_env game 1
 rules: preset=classic, num_players=3, setup=random
 map: tiny
 phase: ATTACK
@@ -75,9 +76,20 @@ hand 1: {second}
     game = Game(Rules.preset("classic", 3, setup="random"), "tiny", seed=1)
     names = game.board.territories
     lines = "".join(f"{name}: player {t % 3}, 3 troops\n" for t, name in enumerate(names))
-    game = Game.from_text(position.format(first=names[0], second=names[1]) + lines)
+    game = Game.from_text(text.format(first=names[0], second=names[1]) + lines)
     column = [name for name, _ in TERRITORY_COLUMNS].index("own_card")
     for seat in range(3):
         cards = game.observe(seat, "structured")["territories"][:, column].nonzero()[0].tolist()
         assert cards == ([seat] if seat < 2 else [])
     assert block(game.observe(2, "structured"), "cards")[:3].tolist() == [0, 1, 1]
+
+
+def test_all_see_who_holds_a_card_that_was_shown() -> None:
+    armies = ("Ash 3, Birch 3", "Cedar 3, Dune 3", "Ember 3, Flint 3")
+    rules = "preset=classic, num_players=3, card_reroll=True"
+    cards = {"hand_1": "Ash, Birch", "hand_2": "Dune", "discard": "Ember"}
+    game = position(rules, *armies, map="tiny", shown="Ash, Dune, Ember", **cards)
+    column = [name for name, _ in TERRITORY_COLUMNS].index("known_card")
+    for seat in range(3):
+        codes = game.observe(seat, "structured")["territories"][:, column] * 127
+        assert np.rint(codes).tolist() == [1 + (1 - seat) % 3, 0, 0, 1 + (2 - seat) % 3, 0, 0]

@@ -46,7 +46,7 @@ TERRITORY_COLUMNS = (
     ("source", "1: attacks, or troops leave from here"),
     ("target", "1: attacked, moved to or drafted to"),
     ("own_card", "1: its card is in the own hand; 2: picked for a set"),
-    ("known_card", "1: its card is known to be in another hand (re-roll, or laid out for a set)"),
+    ("known_card", "1 + player in whose hand all know its card to be: shown for a re-roll, or picked by another"),
     ("discarded", "1: its card lies on the discard pile"),
     ("city", "1: a city"),
     ("seat_of", "1 + player whose capital or (public or own) headquarters it is"),
@@ -244,7 +244,7 @@ def observe_marks(game, board, rules, seat, view):
     for w in range(len(game.hand[seat])):
         mark_all(view, w << 6, game.discard[w], DISCARDED_COLUMN, 1)
         mark_all(view, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
-        mark_all(view, w << 6, known_cards(game, seat, w), KNOWN_CARD_COLUMN, 1)
+        mark_known_cards(game, rules, seat, w, view)
         mark_all(view, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
     observe_places(game, rules, seat, view)
 
@@ -261,10 +261,12 @@ def observe_places(game, rules, seat, view):
                 mark(view, int(game.headquarters[other]), SEAT_OF_COLUMN, 1 + seen_from(rules, seat, other))
 
 
-@inlined
-def known_cards(game, seat, w):
-    """Word w of the cards known to be in another hand."""
-    return (game.shown[w] | game.picked[w]) & ~game.hand[seat, w] & ~game.discard[w]
+@kernel
+def mark_known_cards(game, rules, seat, w, view):
+    """Of word w of the cards those of which all know in whose hand they are (RULES 2.4, 10.4)."""
+    for holder in range(rules.num_players):
+        known = game.hand[holder, w] & (game.shown[w] if holder == seat else game.shown[w] | game.picked[w])
+        mark_all(view, w << 6, known, KNOWN_CARD_COLUMN, 1 + seen_from(rules, seat, holder))
 
 
 @kernel

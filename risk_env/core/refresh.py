@@ -34,6 +34,7 @@ from risk_env.core.observe import (
     column_of,
     encode_count,
     mark,
+    mark_known_cards,
     observe_all_but_armies,
     observe_army,
     observe_continent,
@@ -267,10 +268,11 @@ def refresh_cards(game, board, rules, seat, shown, view, others):
         changed |= (game.picked[w] ^ shown.picked[w]) | (game.shown[w] ^ shown.rerolled_cards[w])
         counted |= changed != ZERO
         changed |= game.hand[seat, w] ^ shown.own_hand[w]  # mostly another seat's
+        changed |= game.picked[w] | game.shown[w]  # few, and whose they are may have changed, or who looks
         if changed != ZERO:
             remember_marked_cards(game, seat, shown, w)
         while changed != ZERO:
-            refresh_card(shown, view, (w << 6) + lowest(changed))
+            refresh_card(game, rules, seat, shown, view, (w << 6) + lowest(changed))
             changed &= changed - ONE
     if counted:
         remember_counted_cards(game, shown)
@@ -292,13 +294,14 @@ def counts_have_changed(game, shown):
 
 
 @inlined
-def refresh_card(shown, view, card):
+def refresh_card(game, rules, seat, shown, view, card):
     """The columns of one territory's card."""
     own, picked, discarded = has(shown.own_hand, card), has(shown.picked, card), has(shown.discard, card)
-    known = (picked or has(shown.rerolled_cards, card)) and not own and not discarded
     mark(view, card, OWN_CARD_COLUMN, (2 if picked else 1) if own else 0)
-    mark(view, card, KNOWN_CARD_COLUMN, 1 if known else 0)
+    mark(view, card, KNOWN_CARD_COLUMN, 0)
     mark(view, card, DISCARDED_COLUMN, 1 if discarded else 0)
+    if picked or has(shown.rerolled_cards, card):
+        mark_known_cards(game, rules, seat, card >> 6, view)
 
 
 @inlined
