@@ -25,7 +25,7 @@ from risk_env.game import Game
 from risk_env.maps import Board, Mission
 from risk_env.opponents import CompiledBot
 from risk_env.rules import Rules
-from risk_env.seeds import bot_seed, game_seed, word
+from risk_env.seeds import bot_seed, game_seed, veiled, word
 
 PROGRAM = "cmd:"
 HUMAN = "human"  # a person at the terminal
@@ -139,8 +139,8 @@ class View:
     @cached_property
     def rng(self) -> np.random.Generator:
         """The agent's own chance for this decision: the same in the same game, and never that of the dice."""
-        decisions = int(self._game.record.decisions)
-        return np.random.default_rng([int(word(self._chance)), self.seat, decisions])
+        seen = hashlib.blake2b(self._game.to_record(), digest_size=8).digest()
+        return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
         """A game that could be the one played: what the seat does not know is drawn anew, future chance included."""
@@ -157,7 +157,7 @@ class Agent:
     version: str = "1"  # changes when its play does
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins; `seed` is that of the agent's own chance: `seeds.bot_seed`, in tournaments `seeds.veiled`."""
+        """A game begins; `seed` is that of the agent's own chance (`chance_seeds`)."""
         self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
 
     def act(self, view: View) -> int:
@@ -259,6 +259,12 @@ def _module_of(path: Path) -> ModuleType:
     return sys.modules[name]
 
 
+def chance_seeds(agents: Sequence[Agent], seed: int) -> list[int]:
+    """The seed of each agent's own chance in the game of a seed; only that of a compiled bot tells the game's."""
+    seeds = [int(bot_seed(seed, seat)) for seat in range(len(agents))]
+    return [own if isinstance(agent, CompiledAgent) else veiled(own) for own, agent in zip(seeds, agents, strict=True)]
+
+
 def play_game(
     rules: Rules, board: Board, players: Sequence[str | CompiledBot | Agent], seed: int = 0, lane: int = 0
 ) -> Game:
@@ -270,7 +276,7 @@ def play_game(
         raise ValueError(f"players={list(players)!r}: {len(players)} agents for num_players={rules.num_players}")
     game = Game(rules, board, seed, lane=lane)
     agents = [make(player) for player in players]
-    seeds = [int(bot_seed(int(game_seed(seed, lane)), seat)) for seat in range(rules.num_players)]
+    seeds = chance_seeds(agents, int(game_seed(seed, lane)))
     for seat, agent in enumerate(agents):
         agent.reset(seat, rules, board, seeds[seat])
     while not game.is_over:

@@ -17,7 +17,7 @@ from risk_env.game import Game
 from risk_env.maps import Board, load_map
 from risk_env.opponents import CompiledBot
 from risk_env.rules import PRESETS, Rules
-from risk_env.seeds import bot_seed, game_seed
+from risk_env.seeds import bot_seed, game_seed, veiled
 
 LADDER = {module.BOT.name: module.BOT for module in (random_bot, attacker, grower, hunter, breaker, planner, beam)}
 FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
@@ -152,6 +152,20 @@ def test_a_view_shows_the_seat_what_it_may_see_and_nothing_else() -> None:
     assert view.rng.integers(1000) == base.View(game).rng.integers(1000)
     assert view.sample(1) == view.sample(1)
     assert view.sample(1) != view.sample(2)
+
+
+def test_a_view_does_not_tell_who_was_asked_to_trade() -> None:
+    game = Game(Rules.preset("classic", 3, setup="random"), classic(), seed=2)
+    asked = game.copy()
+    asked.records["decisions"] += 1
+    assert base.View(asked)._game.to_record() == base.View(game)._game.to_record()
+    assert base.View(asked).rng.integers(1 << 60) == base.View(game).rng.integers(1 << 60)
+
+
+def test_only_a_compiled_bot_is_told_a_seed_that_tells_the_games() -> None:
+    bots = [base.make("random"), search.SearchAgent(samples=2), base.make("attacker")]
+    open_seeds = [int(bot_seed(5, seat)) for seat in range(3)]
+    assert base.chance_seeds(bots, 5) == [open_seeds[0], veiled(open_seeds[1]), open_seeds[2]]
 
 
 @pytest.mark.parametrize("preset", ["classic", "capital", "secret_mission", "command_room"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import HUMAN, Agent, CompiledAgent, View, make
+from agents.base import HUMAN, Agent, CompiledAgent, View, chance_seeds, make
 from agents.external import ProgramFault
 from agents.play.human import Desk, Human
 from agents.play.questions import board_lines, mission_in_words
@@ -18,7 +18,7 @@ from agents.play.terminal import Terminal
 from agents.tournament.host import printable
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
-from risk_env.seeds import bot_seed, game_seed, veiled
+from risk_env.seeds import game_seed
 
 YOU = "You"
 LOG_LINES = 20  # that `log` shows where no number is given
@@ -42,7 +42,7 @@ class Table:
         desk.people = sum(spec == HUMAN for spec in players)
         self._agents: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in players]
         self.names = (*_names(self._agents), "neutral")
-        self._chances = _chances(game, self._agents)
+        self._chances = chance_seeds(self._agents, int(game_seed(game.seed)))
         self._chronicle = Chronicle(game.rules, game.board, game.seed)
         self._told = dict.fromkeys(self.people, 0)  # notes that each person has been told
         self._watched_round = NOBODY
@@ -230,11 +230,3 @@ def _names(agents: Sequence[Agent]) -> list[str]:
         if isinstance(agent, Human):
             called[seat] = YOU if alone else f"Player {seat}"
     return called
-
-
-def _chances(game: Game, agents: Sequence[Agent]) -> list[int]:
-    """The seed of each agent's own chance, as in a tournament: the dice follow from that of a compiled bot."""
-    seeds = [int(bot_seed(int(game_seed(game.seed)), seat)) for seat in range(len(agents))]
-    return [
-        seed if isinstance(agent, CompiledAgent) else veiled(seed) for seed, agent in zip(seeds, agents, strict=True)
-    ]

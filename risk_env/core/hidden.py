@@ -16,8 +16,12 @@ COUNT_BITS = 9  # of a number of cards, in a word that holds one for each seat
 
 @kernel
 def determinize(game, board, rules, seat, seed):
-    """Draw all that `seat` does not know anew, as likely as it is to that seat; the generator runs on from `seed`."""
+    """Draw all that `seat` does not know anew, as likely as it is to that seat; the generator runs on from `seed`.
+
+    Decisions are counted from here: how many there were tells who was asked whether to trade, and so had a set.
+    """
     game.random = seed
+    game.decisions = 0
     if rules.victory == Victory.MISSION:
         redraw_missions(game, board, rules, seat)
     if rules.victory == Victory.HEADQUARTERS and not game.headquarters_open:
