@@ -20,7 +20,7 @@ from threading import Timer
 from typing import Any
 
 from agents.base import Agent, View
-from risk_env.core.types import NO_REWARD, NOWHERE, Held, Phase
+from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Held, Phase
 from risk_env.game import Game
 from risk_env.maps import Board
 from risk_env.rules import Rules
@@ -300,6 +300,7 @@ def position_facts(game: Game, seat: int) -> dict[str, Any]:
         "target": int(record.target),
         "dice": {"attacker": _dice(record, 0), "defender": _dice(record, 1), "chosen": int(record.chosen_dice[0])},
         "captured": bool(record.captured),
+        "battles": int(record.battles),
         "moves_left": int(record.moves_left),
         "cities": members(record.city),
         "capitals": record.capital[: game.num_players].tolist() if game.rules.capitals else [],
@@ -311,6 +312,7 @@ def position_facts(game: Game, seat: int) -> dict[str, Any]:
         "discard": members(record.discard),
         "discard_wilds": int(record.discard_wilds),
         "shown": members(record.shown),
+        "shown_hands": [_holder(record, card) for card in members(record.shown)],
         "picked": members(record.picked),
         "picked_wilds": int(record.picked_wilds),
         "hand": list(game.hand(seat)),
@@ -319,9 +321,14 @@ def position_facts(game: Game, seat: int) -> dict[str, Any]:
 
 
 def _dice(record: Any, side: int) -> list[int]:
-    """The dice on the table while a question about them is asked, as rolled."""
+    """The dice on the table while a question about them is asked, highest first: no dropped one, a new one in."""
     shown = record.phase in (Phase.REROLL, Phase.COMMANDER)
-    return [int(face) for face in record.rolled[side] if face] if shown else []
+    return [int(face) for face in record.settled[side] if face] if shown else []
+
+
+def _holder(record: Any, card: int) -> int:
+    """The seat that holds a territory's card, -1 where it lies on the discard pile."""
+    return next((seat for seat, hand in enumerate(record.hand) if card in members(hand)), NOBODY)
 
 
 def _headquarters(game: Game, seat: int) -> list[int]:

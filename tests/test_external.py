@@ -17,6 +17,7 @@ from agents.tournament.players import Cast
 from agents.tournament.results import FORFEIT, NOBODY
 from risk_env.game import Game
 from risk_env.rules import Rules, presets
+from tests.positions import position
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "bot_stdlib.py"
@@ -78,6 +79,19 @@ def test_the_example_plays_whole_games(players: int) -> None:
         cast.close()
     assert [result.ending == FORFEIT for result in results] == [False, False], results
     assert setting.labels == ("first", "stdlib")
+
+
+def test_a_question_about_dice_shows_those_on_the_table() -> None:
+    armies = ("Ash 9, Birch 3", "Cedar 3, Dune 3", "Ember 3, Flint 3")
+    lines = {"phase": "commander", "source": "Ash", "target": "Cedar", "chosen_dice": "3, 1", "rolled": "6 4 3 | 5"}
+    game = position(
+        "preset=classic, num_players=3, commander=True, card_reroll=True", *armies, map="tiny",
+        rerolled="6, 2", shown="Ash", hand_0="Ash", **lines,
+    )  # fmt: skip
+    asked = question_facts(View(game))
+    assert asked["phase"] == "COMMANDER"
+    assert asked["dice"] == {"attacker": [4, 3, 2], "defender": [5], "chosen": 3}
+    assert (asked["shown"], asked["shown_hands"], asked["battles"]) == ([0], [0], 1)
 
 
 def test_the_same_seed_gives_the_same_game() -> None:

@@ -25,7 +25,7 @@ from agents.tournament.cli import main as tournament
 from agents.tournament.cli import replay, show_agents
 from agents.tournament.exports import remarks
 from agents.tournament.host import printable
-from agents.tournament.jobs import chunks, play
+from agents.tournament.jobs import chunks, close_casts, play
 from agents.tournament.loading import compiled_bot, make_setting, split_agents
 from agents.tournament.match import play_single
 from agents.tournament.players import Cast
@@ -228,6 +228,35 @@ def test_an_agents_seed_does_not_tell_the_games(tmp_path: Path) -> None:
     assert seeds_told <= {veiled(seed) for seed in known}
 
 
+PRYING = """
+import os, sys
+from agents.base import Agent
+
+class Prying(Agent):
+    def reset(self, seat, rules, board, seed):
+        open(__file__ + ".told", "a").write(f"{os.getpid()} {sys.argv}\\n")
+
+    def act(self, view):
+        return view.legal_actions[0]
+"""
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_an_agents_process_does_not_get_the_command_line(
+    fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [sys.argv[0], "--seed", "918273645546372819"])
+    (tmp_path / "mine.py").write_text(PRYING)
+    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Prying", players=2, rounds=2, seed=1, fresh=fresh)
+    (tmp_path / "mine.py.told").unlink(missing_ok=True)  # it was tried before
+    played(setting, 2)
+    close_casts()
+    told = (tmp_path / "mine.py.told").read_text()
+    assert "918273645546372819" not in told
+    assert len({line.split()[0] for line in told.splitlines()}) == (2 if fresh else 1)
+    assert sys.argv[1:] == ["--seed", "918273645546372819"]
+
+
 def test_the_example_plays_whole_games() -> None:
     setting = setting_of("random", f"{ROOT / 'examples' / 'bot.py'}:Borderer", players=2, rounds=60)
     assert setting.entrants[1].label == "borderer"
@@ -270,6 +299,14 @@ def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, t
     assert summary.forfeited == 2
     assert summary.agents[-1].forfeits == 2
     assert any(kind in line and told in line for line in summary.forfeits)
+
+
+def test_who_thinks_too_long_in_a_whole_game_forfeits_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(AGENT)
+    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, game_time=1e-6)
+    for result in played(setting, 2):
+        assert (result.ending, result.forfeit_kind) == (FORFEIT, "time")
+        assert result.forfeit_reason == "more than 1e-06 s in one game"
 
 
 def test_a_compiled_bot_without_an_answer_forfeits() -> None:

@@ -23,7 +23,7 @@ from agents.tournament.records import read_records, write_records
 from agents.tournament.report import KINDS, write_report
 from agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from agents.tournament.running import conduct
-from agents.tournament.setting import TIME_LIMIT, Entrant, Setting
+from agents.tournament.setting import GAME_TIME, TIME_LIMIT, Entrant, Setting
 from agents.tournament.store import Store
 from risk_env import opponents
 from risk_env.cli import command_parser
@@ -43,6 +43,8 @@ DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says
     "max_rounds": 100,
     "seed": 0,
     "time_limit": TIME_LIMIT,
+    "fresh": False,
+    "game_time": GAME_TIME,
 }
 HELP = {  # the same in words, for the rules
     "players": "as many as agents, where the preset has that number",
@@ -94,6 +96,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--games", type=int, metavar="N", help=f"at least so many games, in whole deals (default: {GAMES})")
     add("--seed", type=int, help="decides every deal (default: 0)")
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
+    add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
+    add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
     add("--jobs", type=int, default=1, metavar="N", help="processes (default: 1); the games do not depend on it")
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add(
@@ -143,6 +147,8 @@ def _setting(wanted: dict[str, Any]) -> Setting:
         wanted["map"],
         seed=wanted["seed"],
         time_limit=wanted["time_limit"],
+        fresh=wanted["fresh"],
+        game_time=wanted["game_time"],
         record=wanted["record"],
         duel=wanted["against"] is not None,
     )

@@ -157,6 +157,7 @@ def setting_lines(setting: Setting) -> list[str]:
     """What is played: every option that the preset's name does not tell."""
     rules: dict[str, Any] = setting.rules.to_dict()
     return [
-        f"map {setting.map_source}, seed {setting.seed}, {setting.time_limit:g} s a decision",
+        f"map {setting.map_source}, seed {setting.seed}, {setting.time_limit:g} s a decision"
+        + (", new processes for every game" if setting.fresh else ""),
         "rules: " + ", ".join(f"{name}={value}" for name, value in rules.items()),
     ]

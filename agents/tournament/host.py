@@ -11,7 +11,8 @@ import os
 import signal
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -39,7 +40,8 @@ class Host:
         context = get_context("spawn")
         self._near, far = context.Pipe()
         self._process = context.Process(target=serve, args=(far, spec, rules, map_source), daemon=True)
-        self._process.start()
+        with _no_arguments():
+            self._process.start()
         far.close()
         try:
             self.name, self.version, self.is_compiled = self._answer(START_LIMIT)
@@ -89,6 +91,16 @@ class Host:
         self._near.close()
         self._process.kill()
         self._process.join()
+
+
+@contextmanager
+def _no_arguments() -> Iterator[None]:
+    """A process started here does not get the command line, in which `--seed` tells all dice to come."""
+    arguments, sys.argv = sys.argv, sys.argv[:1]
+    try:
+        yield
+    finally:
+        sys.argv = arguments
 
 
 def serve(far: Connection, spec: str, rules: Rules, map_source: str) -> None:

@@ -13,7 +13,7 @@ from agents.base import HUMAN, POLICY_FILES, load
 from agents.external import ExternalAgent, ProgramFault, is_program
 from agents.tournament.host import Host, printable
 from agents.tournament.results import Forfeit
-from agents.tournament.setting import TIME_LIMIT, Entrant, Setting
+from agents.tournament.setting import GAME_TIME, TIME_LIMIT, Entrant, Setting
 from risk_env import opponents
 from risk_env.core.types import MAX_SEATS
 from risk_env.maps import load_map
@@ -54,16 +54,21 @@ def make_setting(
     time_limit: float = TIME_LIMIT,
     record: bool = False,
     duel: bool = False,
+    fresh: bool = False,
+    game_time: float = GAME_TIME,
 ) -> Setting:
     """The setting of a tournament of these agents (`agents.make` specs, or `label=spec`); every agent is tried once."""
     if not agents or (duel and len(agents) != 2):
         raise ValueError(f"agents={list(agents)!r}: {'two are' if duel else 'at least one is'} needed")
-    if not time_limit > 0:
-        raise ValueError(f"time_limit={time_limit!r} must be more than 0 seconds")
+    for name, limit in (("time_limit", time_limit), ("game_time", game_time)):
+        if not limit > 0:
+            raise ValueError(f"{name}={limit!r} must be more than 0 seconds")
     board = load_map(map_source)
     check_rules(rules, board)
     found = entrants(agents, rules, map_source, time_limit)
-    return Setting(found, rules, map_source, board.digest, seed, float(time_limit), record, duel)
+    return Setting(
+        found, rules, map_source, board.digest, seed, float(time_limit), record, duel, fresh, float(game_time)
+    )
 
 
 def entrants(

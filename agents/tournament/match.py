@@ -36,12 +36,14 @@ def play_single(setting: Setting, pairing: Pairing, cast: Cast) -> GameResult:
     try:
         _begin(players, int(game_seed(setting.seed, pairing.deal)))
         while not game.is_over:
-            _ask(game, players, tally)
+            _ask(game, players, tally, setting.game_time)
     except Forfeit as fault:
         forfeit = fault
     result = _result(setting, pairing, game, tally, forfeit)
     for seat, player in enumerate(players):
         player.end(outcome_for(result, seat))
+    if setting.fresh:
+        cast.close()
     return result
 
 
@@ -95,11 +97,13 @@ def _begin(players: list[Player], chance: int) -> None:
             player.begin(seat, int(bot_seed(chance, seat)))
 
 
-def _ask(game: Game, players: list[Player], tally: Tally) -> None:
+def _ask(game: Game, players: list[Player], tally: Tally, game_time: float) -> None:
     """One decision: asked, counted, played."""
     with _blamed(game.seat):
         with tally.counting(game):
             action = _answer(players[game.seat], game)
+        if tally.seconds[game.seat] > game_time:
+            raise Forfeit("time", f"more than {game_time:g} s in one game")
         try:
             game.step(action)
         except IllegalAction as error:

@@ -13,6 +13,7 @@ from risk_env.rules import Rules
 
 SCHEMA = 1
 TIME_LIMIT = 10.0  # seconds a decision
+GAME_TIME = 600.0  # seconds that a seat may think in a whole game: how many decisions it makes has no bound
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Setting:
     time_limit: float = TIME_LIMIT
     record: bool = False  # keep the actions of every game
     duel: bool = False  # a sequential test of the first entrant against the second
+    fresh: bool = False  # a new process for every game of an agent that has one
+    game_time: float = GAME_TIME  # of a seat, where not all agents are compiled
 
     @cached_property
     def board(self) -> Board:
@@ -80,6 +83,8 @@ class Setting:
             "time_limit": self.time_limit,
             "record": self.record,
             "duel": self.duel,
+            "fresh": self.fresh,
+            "game_time": self.game_time,
         }
         return json.dumps(facts)
 
@@ -98,4 +103,6 @@ class Setting:
             facts["time_limit"],
             facts["record"],
             facts["duel"],
+            facts.get("fresh", False),  # older files do not say
+            facts.get("game_time", GAME_TIME),
         )
