@@ -9,12 +9,14 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from risk_env.game import Game
 from risk_env.maps import SHIPPED, load_map
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
 from risk_env.render.geometry import geometry_of
 from risk_env.render.layout import HEIGHT, MARGIN, WIDTH, automatic_drawing, drawing_of, nearest_distance
 from risk_env.render.picture import NEUTRAL, SEATS, continent_colour, name_lines, pips, seat_colour, short_number
 from risk_env.render.window import Window
+from risk_env.rules import Rules
 
 
 def scene_of(board, players=6, **facts) -> Scene:
@@ -37,6 +39,8 @@ def full_scene(board) -> Scene:
         "capitals": (0, 1, 2, 3, 4, 5),
         "headquarters": (5, 4, 3, -1, 1, 0),
         "airfields": (2, -1),
+        "objectives": (("Europe", -1, "Airfield"), ("8 cities", 1, "")),
+        "rewards": (("Defense Die", 1),),
         "attack": board.borders[0],
         "dice": ((6, 5, 1), (7, 2)),
     }
@@ -89,6 +93,8 @@ def test_another_position_is_another_picture(board):
         {"cities": (0, 1)},
         {"headquarters": (5, 4, 3, -1, 1, -1)},
         {"airfields": (2, 3)},
+        {"objectives": (("Europe", 0, ""), ("8 cities", 1, ""))},
+        {"rewards": (("Defense Die", 2),)},
         {"attack": board.borders[1]},
         {"dice": ((6, 5, 2), (7, 2))},
         {"winner": 3},
@@ -283,7 +289,7 @@ def test_no_display_is_needed():
 
 def test_missing_pygame_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(ImportError, match=r"pip install 'risk-env\[render\]'"):
+    with pytest.raises(ImportError, match="pip install pygame-ce"):
         rgb.draw_rgb(load_map("tiny"), Scene((0,) * 6, (1,) * 6, 2))
 
 
@@ -304,3 +310,17 @@ def test_window(monkeypatch):
     window.show(board, scene_of(board, players=3))
     window.close()
     assert not pygame.display.get_init()
+
+
+def test_everybody_sees_objectives_and_rewards():
+    """Those face up with what lies with them, those taken, and whose Rewards are (RULES 9.5, 9.8)."""
+    scene = full_scene(load_map("classic"))
+    assert scene.goals() == [
+        ("Objectives face up", "Europe [Airfield]"),
+        ("Objectives of <Bob> & co", "8 cities"),
+        ("Rewards of <Bob> & co", "Defense Die"),
+    ]
+    assert "Objectives face up: Europe [Airfield]\n" in draw_ansi(load_map("classic"), scene)
+    game = Game(Rules.preset("command_room", 3), seed=1)
+    laid = [goal for goal in game.scene().objectives if goal[1] == -1 and goal[2]]
+    assert len(laid) == len(game.scene().objectives) == 8

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from agents.base import View
 from agents.play.answers import argument_of, movable, question_of
-from agents.play.telling import REWARDS, Words
+from agents.play.telling import Words
 from agents.play.terminal import wrapped
 from risk_env.core.cards import MAX_STARS, MIN_STARS, set_troops_due, star_troops
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.types import NO_REWARD, Held, Phase, Reward
+from risk_env.core.types import NO_REWARD, Phase, Reward
 from risk_env.maps import Board, Mission
-from risk_env.notation import DONE, WILD
+from risk_env.notation import DONE, REWARDS, WILD
 from risk_env.render.ansi import draw_ansi
 from risk_env.story import members
 
@@ -87,9 +85,9 @@ def _defend(view: View, words: Words) -> str:
 
 
 def _dice_on_table(view: View) -> str:
-    rolled = view._game.record.rolled
-    mine, theirs = (" ".join(str(int(face)) for face in rolled[side] if face) for side in (ATTACKER, DEFENDER))
-    return f"You rolled {mine} against {theirs}."
+    dice = view._game.record.settled
+    mine, theirs = (" ".join(str(int(face)) for face in dice[side] if face) for side in (ATTACKER, DEFENDER))
+    return f"Your dice are {mine} against {theirs}."
 
 
 def _reroll(view: View, words: Words) -> str:
@@ -232,21 +230,7 @@ def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]
     ).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and not view._game.is_over
     sets = [f"The next set of cards is worth {set_worth(view)} troops."] if is_played_for_sets else []
-    return [*drawn, *sets, *_objectives(view, words, width)]
-
-
-def _objectives(view: View, words: Words, width: int) -> list[str]:
-    """The Objectives face up, and those of each seat (RULES 9.5)."""
-    if view.rules.objectives is None:
-        return []
-    record, lines = view._game.record, []
-    for holder in (Held.FACE_UP, *range(view._game.num_players)):
-        here = np.flatnonzero(record.objective == int(holder)).tolist()
-        told = [f"{view.board.objectives[o].name}{_reward(int(record.objective_reward[o]))}" for o in here]
-        who = "Objectives face up" if holder == Held.FACE_UP else f"Objectives of {words.names[int(holder)]}"
-        if told:
-            lines.append(wrapped(", ".join(told), width, f"{who}: ", "  "))
-    return lines
+    return [*drawn, *sets]
 
 
 def own_lines(view: View, words: Words, width: int) -> list[str]:

@@ -16,10 +16,10 @@ from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Phase, Reward
 from risk_env.game import Game
 from risk_env.maps import Board
+from risk_env.notation import REWARDS
 from risk_env.rules import Rules
 from risk_env.story import members
 
-REWARDS = {reward: reward.name.replace("MAJOR_", "").replace("_", " ").title() for reward in Reward}
 _BATTLE_GOES_ON = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER)
 
 

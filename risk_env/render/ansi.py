@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from risk_env.maps import Board
 from risk_env.render.scene import Scene, check_scene
 
@@ -20,6 +22,7 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
     if any((scene.cities, scene.capitals, scene.headquarters, scene.airfields)):
         lines += [MARKS, ""]
     lines += [_player(scene, seat, colour) for seat in scene.armies()]
+    lines += [fill(names, width, initial_indent=f"{whose}: ", subsequent_indent="  ") for whose, names in scene.goals()]
     return "\n".join(lines) + "\n"
 
 

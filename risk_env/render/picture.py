@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, pi, sin
+from textwrap import wrap
 
 from risk_env.maps import Board, Drawing, Point, Ring
 from risk_env.render.geometry import Path, dashes, geometry_of, way
@@ -20,7 +21,8 @@ WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff
 CONTINENTS = ("#c9a227", "#b5533c", "#3f6fa3", "#8a6d3b", "#4f8a5b", "#7d5ba6", "#3aa0a0", "#7a9a3a", "#a34f74")
 
 UNIT = 1200  # the width of a map at which a panel's letters have the size written here
-HEADER, ROW, LEGEND = 44, 48, 26
+HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
+LETTERS = 170  # of a line below the map
 LABEL = 12.0
 DISC = 10.0
 
@@ -100,8 +102,14 @@ def compose(board: Board, scene: Scene) -> Picture:
     drawing = drawing_of(board)
     unit = drawing.width / UNIT
     top = HEADER * unit
-    below = [*_players(scene, unit, drawing.width), *_legend(board, scene, unit, drawing.width)]
-    height = top + drawing.height + (ROW + LEGEND) * unit
+    goals = _goal_lines(scene)
+    below = [
+        *_players(scene, unit, drawing.width),
+        *_legend(board, scene, unit, drawing.width),
+        *_signs(scene, unit),
+        *_goals(scene, goals, unit),
+    ]
+    height = top + drawing.height + (ROW + LEGEND + LEGEND * has_signs(scene) + GOAL * len(goals)) * unit
     shapes = [
         Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
         Box(drawing.width / 2, top + drawing.height / 2, drawing.width, drawing.height, 0, WATER),
@@ -356,3 +364,48 @@ def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
         yield Text(x + 12 * unit, y, text, 12 * unit, PAPER, "start")
         if holder >= 0:
             yield Box(x, y, 9 * unit, 9 * unit, 4.5 * unit, seat_colour(scene, holder), INK, unit)
+
+
+def has_signs(scene: Scene) -> bool:
+    """Whether territories carry signs beside their troops."""
+    return any((scene.cities, scene.capitals, scene.headquarters, scene.airfields))
+
+
+def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
+    """What the signs on the map mean, those that this game has."""
+    x, y, grey = 20.0, ROW + 1.5 * LEGEND - 2, seat_colour(scene, scene.num_players)
+    signs = (
+        (scene.cities, "city", (Area((star(0, 0, 7.5),), GOLD),)),
+        (scene.capitals, "capital", tuple(_crown(0, 0, grey))),
+        (scene.headquarters, "headquarters", tuple(_flag(4, 3, grey))),
+        (scene.airfields, "airfield", tuple(_airfield(0, 0))),
+    )
+    for places, word, shapes in signs:
+        if places:
+            yield from (moved(scaled(shape, unit), x * unit, y * unit) for shape in shapes)
+            yield Text((x + 14) * unit, y * unit, word, 12 * unit, PAPER, "start")
+            x += 44 + 7.0 * len(word)
+
+
+def scaled(shape: Shape, factor: float) -> Shape:
+    """The same areas or lines so many times as large, about the origin."""
+    if isinstance(shape, Area):
+        return replace(shape, rings=tuple(tuple((x * factor, y * factor) for x, y in ring) for ring in shape.rings))
+    if isinstance(shape, Lines):
+        paths = tuple(tuple((x * factor, y * factor) for x, y in path) for path in shape.paths)
+        return replace(shape, paths=paths, width=shape.width * factor)
+    return replace(shape, x=shape.x * factor, y=shape.y * factor)
+
+
+def _goal_lines(scene: Scene) -> list[str]:
+    """Objectives and Rewards in lines that fit the width."""
+    told = (wrap(f"{whose}: {names}", LETTERS, subsequent_indent="    ") for whose, names in scene.goals())
+    return [line for lines in told for line in lines]
+
+
+def _goals(scene: Scene, lines: list[str], unit: float) -> Iterator[Shape]:
+    """Under everything else."""
+    first = ROW + LEGEND + LEGEND * has_signs(scene)
+    for i, line in enumerate(lines):
+        indent = 10 + 4 * (len(line) - len(line.lstrip()))
+        yield Text(indent * unit, (first + GOAL * (i + 0.4)) * unit, line.strip(), 12 * unit, PAPER, "start")

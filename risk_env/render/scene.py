@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from risk_env.core.types import NOWHERE
+from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Held, Reward
 from risk_env.maps import Board
+from risk_env.notation import REWARDS
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Scene:
     capitals: tuple[int, ...] = ()  # (P,) or empty
     headquarters: tuple[int, ...] = ()  # (P,) or empty
     airfields: tuple[int, ...] = ()
+    objectives: tuple[tuple[str, int, str], ...] = ()  # in play: name, holder (-1 face up), Reward that lies with it
+    rewards: tuple[tuple[str, int], ...] = ()  # that are owned: name, owner
     attack: tuple[int, int] | None = None
     dice: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     winner: int = -1
@@ -58,6 +61,16 @@ class Scene:
         """Who holds a whole continent (RULES 3.1.2), -1 for nobody."""
         owners = {self.owner[t] for t, c in enumerate(board.continent_of) if c == continent}
         return owners.pop() if len(owners) == 1 else -1
+
+    def goals(self) -> list[tuple[str, str]]:
+        """Objectives face up and taken, and Rewards (RULES 9.5, 9.8): whose, and which."""
+        face_up = [f"{name} [{reward}]" if reward else name for name, holder, reward in self.objectives if holder < 0]
+        told = [("Objectives face up", face_up)]
+        for seat in range(self.num_players):
+            held = [name for name, holder, _ in self.objectives if holder == seat]
+            owned = [name for name, owner in self.rewards if owner == seat]
+            told += [(f"Objectives of {self.name(seat)}", held), (f"Rewards of {self.name(seat)}", owned)]
+        return [(whose, ", ".join(names)) for whose, names in told if names]
 
     def status(self, board: Board) -> str:
         """One line: round, turn, phase and the running battle."""
@@ -115,9 +128,23 @@ def scene_of(game: Any) -> Scene:
         capitals=_places(record.capital[: game.num_players]),
         headquarters=_places(headquarters[: game.num_players]),
         airfields=tuple(int(place) for place in record.airfield if place != NOWHERE),
+        objectives=_objectives(game),
+        rewards=tuple(
+            (REWARDS[Reward(r)], int(owner)) for r, owner in enumerate(record.reward_owner) if owner != NOBODY
+        ),
         attack=(int(record.source), int(record.target)) if phase in BATTLES else None,
         dice=_dice_of(record) if phase in ROLLED else None,
         winner=game.winner,
+    )
+
+
+def _objectives(game: Any) -> tuple[tuple[str, int, str], ...]:
+    """Those in play (RULES 9.3)."""
+    states, rewards = game.record.objective.tolist(), game.record.objective_reward.tolist()
+    return tuple(
+        (objective.name, max(NOBODY, state), "" if reward == NO_REWARD else REWARDS[Reward(reward)])
+        for objective, state, reward in zip(game.board.objectives, states, rewards, strict=False)
+        if state != Held.NOT_IN_PLAY
     )
 
 
