@@ -65,7 +65,7 @@ class Sb3Agent(Agent):
             from sb3_contrib import MaskablePPO
         except ImportError as error:
             raise ValueError(
-                f"agent={str(self.path)!r} needs the extra 'train': pip install risk-env[train]"
+                f"agent={str(self.path)!r} needs the extra 'train': in a clone, pip install -e '.[train]'"
             ) from error
         import torch
 

@@ -1,6 +1,6 @@
 """Self-play in RLlib: one policy, a masked PPO, learns in every seat of `risk_v0`.
 
-    pip install 'risk-env[rllib]' torch        # in an environment of its own: Ray pins Gymnasium
+    pip install -e '.[rllib]' torch        # in an environment of its own: Ray pins Gymnasium
     python examples/rllib_selfplay.py
 
 RLlib's masking module wants the observation under another name and the mask as floats: that is all there is to adapt.

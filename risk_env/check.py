@@ -42,6 +42,8 @@ MIN_DRAFT = 3  # RULES 3.1.1
 FORCED_HAND = 5  # RULES 5.3, and 3.3.2: the least hand that an elimination makes trade again
 MIN_STARS, MAX_STARS = 2, 10  # RULES 9.4
 FACES = 6
+MOST_COUNTED = 2**30  # of troops, decisions, rounds: 32 bits leave room to count on
+MOST_SETS = 2**20  # the next one's troops are few beside that
 
 Reasons = Iterator[str]
 Judges = tuple[Callable[["Position"], Reasons], ...]
@@ -217,7 +219,7 @@ def _allowed(p: Position) -> dict[str, tuple[int, int]]:
     """The least and the greatest value of every number of a record."""
     seats, last = p.rules.num_players, p.board.num_territories - 1
     wilds = p.board.num_wilds if p.symbol_deck else 0
-    many = types.UNLIMITED
+    many = MOST_COUNTED
     place, seat, counter, pile = (NOWHERE, last), (NOBODY, seats - 1), (0, many), (0, wilds)
     return {
         "phase": (0, max(Phase)),
@@ -228,7 +230,7 @@ def _allowed(p: Position) -> dict[str, tuple[int, int]]:
         "trade": (0, max(Trade)),
         "in_a_row": (0, 1),
         "draft_left": counter,
-        "sets_traded": counter,
+        "sets_traded": (0, MOST_SETS),
         "round_number": (0, p.rules.max_rounds or many),
         "battles": (0, p.rules.max_battles_per_turn or many),
         "decisions": counter,
@@ -332,6 +334,9 @@ def _territories(p: Position) -> Reasons:
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
             yield f"{p.name(t)}: {p.game.troops[t]} troops of {_army(p, p.game.owner[t])}"
+    troops = sum(p.game.troops) + sum(p.game.to_place) + p.game.draft_left
+    if troops > MOST_COUNTED:
+        yield f"{troops} troops in all, at most {MOST_COUNTED} can be counted"
     if p.held(FREE) and p.game.phase not in (Phase.CAPITAL, Phase.CLAIM):
         yield f"{p.names(p.held(FREE))}: free in phase {p.phase_name}"
     if not p.held(FREE) and p.game.phase in (Phase.CAPITAL, Phase.CLAIM):
@@ -780,7 +785,8 @@ def _missions(p: Position) -> Reasons:
         yield f"mission {dealt}: two seats have the same"
     for seat, mission in enumerate(dealt):
         if mission == NOBODY or not _is_dealt(p, mission):
-            yield f"mission {mission} of seat {seat}: not one that is dealt"
+            dealt_ones = ", ".join(str(m) for m in range(len(p.board.missions)) if _is_dealt(p, m))
+            yield f"mission {mission} of seat {seat}: not one that is dealt, which are {dealt_ones}"
 
 
 def _is_dealt(p: Position, number: int) -> bool:
@@ -805,7 +811,7 @@ def _chosen_places(p: Position, field: str, used: bool, phase: Phase) -> Reasons
     places = getattr(p.game, field)[: len(p.seats)]
     chosen = [place for place in places if place != NOWHERE]
     if len(set(chosen)) < len(chosen):
-        yield f"{field} {places}: two on one territory"
+        yield f"{field} at {', '.join(map(p.name, chosen))}: two on one territory"
     for seat, place in enumerate(places):
         before = (seat - p.game.starter) % len(p.seats) < (p.game.turn - p.game.starter) % len(p.seats)
         due = used and (before if p.game.phase == phase else phase == Phase.CAPITAL or not p.is_setup)

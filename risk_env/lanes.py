@@ -221,7 +221,7 @@ class SeatLanes:
             self._bounds = state["draw"].copy()
         for read, values in zip(_STATE, state["arrays"], strict=True):
             read(self)[...] = values
-        if self.batch.episodes[0] >= 0:
+        if (self.batch.episodes >= 0).any():
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
@@ -420,7 +420,9 @@ def _player(opponent: Opponent) -> CompiledBot | Policy:
         return compiled(opponent)
     if isinstance(opponent, Policy):
         return opponent
-    raise ValueError(f"opponent={opponent!r} must be a bot's name, a CompiledBot or an object with act_batch")
+    raise ValueError(
+        f"opponent={opponent!r} must be a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
+    )
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

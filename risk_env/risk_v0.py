@@ -310,6 +310,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._nothing.flags.writeable = False  # which copies are not
         if self._game is not None:
             self._lay(self._game)
 

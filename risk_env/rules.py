@@ -216,7 +216,8 @@ class Rules:
             **_known(options),
         }
         if expert and chosen.get("deck") == "star":
-            raise ValueError(f"expert=True needs deck='symbol', not deck='star' of preset {name!r} (RULES 10.7)")
+            whose = "" if "deck" in options else f" of preset {name!r}"
+            raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
         return cls(num_players=players, **chosen)
 
     def replace(self, **options: Any) -> "Rules":
@@ -404,10 +405,12 @@ def _check_room(rules: Rules, board: Any) -> None:
     if fewest == 0:
         _refuse(rules, "num_players", f"only {shares}")
     if troops < most:
-        _refuse(rules, "initial_troops", f"{troops} troops are too few, the claim needs at least {most} ({shares})")
+        needs = f"num_players={rules.num_players} needs at least {most}"
+        _refuse(rules, "initial_troops", f"{troops} troops are too few, {needs} ({shares})")
     if rules.max_troops is not None and rules.max_troops * fewest < troops:
         needed = -(-troops // fewest)
-        _refuse(rules, "max_troops", f"{troops} starting troops need at least {needed} ({shares})")
+        started = f"{troops} starting troops (initial_troops={rules.initial_troops})"
+        _refuse(rules, "max_troops", f"{started} need at least {needed} ({shares})")
 
 
 def _count(board: Any) -> int:

@@ -341,7 +341,7 @@ def test_a_position_in_the_middle_of_a_roll_tells_its_story():
     game = position("classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", **lines)
     play(game, "attack Alberta > Ontario", "dice 1", "defend 2")
     again = Game.from_text(game.to_text())
-    assert again.to_record() == game.to_record()
+    assert again == game and again.to_record() == game.to_record()
     assert game.log[0].startswith("chance: roll ")
     assert game.last_battle is not None and game.last_battle.target == "Ontario"
     asked = position("classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", ask_forced=True, **lines)

@@ -436,6 +436,15 @@ def test_copies_go_on_by_themselves(duplicate: Any, vector: bool) -> None:
     assert other.lanes.batch.records.tobytes() != env.lanes.batch.records.tobytes()
 
 
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_with_only_some_games_begun(duplicate: Any) -> None:
+    env = make_vec(2)
+    env.reset(options={"reset_mask": np.array([False, True])})
+    lanes, others = env.lanes.batch, duplicate(env).lanes.batch
+    assert lanes.action_mask[1].any() and np.array_equal(others.action_mask, lanes.action_mask)
+    assert np.array_equal(others.observation, lanes.observation)
+
+
 def test_drawing() -> None:
     assert "Round" in make_reset("ansi").render()
     pixels = make_reset("rgb_array").render()

@@ -283,6 +283,8 @@ def test_usual_values_follow_from_what_is_given():
         ("risk_env game 2", "must be 'risk_env game 1'"),
         (hand_written(rules="preset=clasic"), "line .*, rules: .*clasic"),
         (hand_written(rules="colour=red"), "colour"),
+        (hand_written(draft_left="1073741824"), "troops in all, at most 1073741824 can be counted"),
+        (hand_written(sets_traded="1048577"), "sets_traded is 1048577"),
         (hand_written(rules="num_players=9"), "num_players=9"),
         (hand_written(rules="fortify"), "'fortify' is not of the form option=value"),
         (hand_written(rules="num_players=2, num_players=3"), "given twice"),

@@ -625,6 +625,8 @@ def test_a_copy_goes_on_by_itself(make: Callable[..., Any], twin: Callable[[Any]
     for _ in range(60):
         env.step(start(env))
     other, before = twin(env), env.unwrapped.game.to_bytes()
+    masks = [info["action_mask"] for info in other.infos.values()]
+    assert not any(mask.flags.writeable for mask in masks if not mask.any())  # one for all who are not asked
     told = history(other, Fighter(9))
     assert env.unwrapped.game.to_bytes() == before
     assert history(env, Fighter(9)) == told

@@ -82,7 +82,9 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     try:
         import torch
     except ImportError as error:
-        raise ValueError("the demo trains with torch: pip install risk-env[train], or add --no-training") from error
+        raise ValueError(
+            "the demo trains with torch: in a clone, pip install -e '.[train]'; or add --no-training"
+        ) from error
     from training.config import read_config
     from training.ppo import POLICY, Config, Trainer
 
