@@ -3,12 +3,14 @@
 import re
 import zlib
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risk_env import Game
 from risk_env.check import check, members, whole
 from risk_env.core import entry
 from risk_env.core.types import Phase
@@ -22,7 +24,7 @@ from risk_env.notation import (
     legal_texts,
     parse_action,
 )
-from risk_env.positions import PositionError, from_text, to_text
+from risk_env.positions import PositionError, _entries, from_text, to_text
 from risk_env.rules import Rules, presets
 from risk_env.tables import tables
 
@@ -410,3 +412,16 @@ def play_on(games, table):
             return
         if not entry.play_chance_once(games, 0, table.board, table.rules):
             entry.apply_action(games, 0, table.board, table.rules, choose(members(whole(games[0].legal)), table, rng))
+
+
+def test_the_page_about_positions_names_every_line_and_its_example_is_one():
+    page = (Path(__file__).parents[1] / "docs" / "positions.md").read_text(encoding="utf-8")
+    named = {key for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for key in re.findall("`(.*?)`", row)}
+    for preset in presets():
+        board = load_map("classic")
+        for line in _entries(Rules.preset(preset), board):
+            key = re.sub(r" \d$", " S", line.key)
+            key = re.sub("^(objective (?!taken)|reward ).*", lambda match: match[1] + "NAME", key)
+            assert key in named, line.key
+    example = page.split("```")[1].strip()
+    assert Game.from_text(example).hand(0) == ("Ash", "wild")
