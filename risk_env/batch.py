@@ -110,7 +110,7 @@ class GameBatch:
         lent = self._view.view()
         lent.flags.writeable = False
         self.observation = self._shaped(lent)
-        self.final_observation = self._shaped(self._final_view)  # (N, P, ...) every seat's last view, where game_over
+        self.final_observation = self._shaped(self._final_view)  # (N, P, ...) each seat's view at the end, if game_over
         self.action_mask = self._mask_seen()
         self._shown = self.tables.new_shown(N)
         views = (self._shown, self._view.view(np.uint64), self._view)
@@ -168,10 +168,10 @@ class GameBatch:
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
         """Play one action in every lane (int, N): observation, mask, seat, reward, terminated, truncated.
 
-        Reward, terminated and truncated are (N, P): a seat ends when it dies, or with the game. Where `game_over`, the
-        final fields hold the end and, with `autoreset`, observation, mask and seat are the next game's. Without
-        it a game that is over stays over: its mask is empty, its seat -1, its action ignored. One illegal action raises
-        IllegalAction and no lane is stepped.
+        Reward, terminated and truncated are (N, P), and tell of this step: a seat ends when it dies, or with the game.
+        Where `game_over`, the final fields hold the end and, with `autoreset`, observation, mask, seat, episodes, seeds
+        and records are the next game's. Without it a game that is over stays over: its mask is empty, its seat -1, its
+        action ignored. One illegal action raises IllegalAction and no lane is stepped. docs/batch.md tells the rest.
         """
         self._actions[:] = self.as_actions(actions)
         step = self._step_of_all()

@@ -85,7 +85,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game (attacks are blitzes and
     the defender rolls the most dice unless told otherwise); `opponents`, `seat`, `opponent_order` and `illegal_action`
-    who plays and how: see `make_lanes`. Observations are float32 (D,), or a Dict with `observation="structured"`.
+    who plays and how: docs/gymnasium.md. Observations are float32 (D,), or a Dict with `observation="structured"`.
     `info["action_mask"]`, int8 (n,), says what is legal, `info["seat"]` the learner's seat; at the end come winner,
     placement, rounds and seed. `reset(seed=s)` begins the game of `Game(seed=s)`, a reset without seed the
     seed's next one, and `reset(options={"position": text})` goes on from a position of `Game.to_text`, with
@@ -193,7 +193,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
-    """`num_envs` seats, one a lane, each in one game after another, at core speed; arguments as for `RiskEnv`.
+    """`num_envs` seats, one a lane, each in one game after another, at core speed; arguments as for
+    `RiskEnv` (docs/gymnasium.md), but that it has no window.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...: lane 0 those of `RiskEnv`. A game that has ended
     is followed by the next in the same step (`AutoresetMode.SAME_STEP`): observation and info are the next game's,

@@ -1,0 +1,127 @@
+"""A training script of one's own: MaskablePPO over `RiskVecEnv`, its win rate, and the model as a bot.
+
+    pip install -e '.[train]'  # in a clone
+    python examples/sb3_own_script.py --minutes 2                                # leaves runs/sb3_own_script.zip
+    risk-env evaluate examples/sb3_own_script.py:Mine --against random --players 2 --games 100
+
+It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecMonitor
+
+from agents import Agent, View
+from training.sb3 import RiskVecEnv
+from training.win_rate import WinRate
+
+MODEL = Path("runs/sb3_own_script.zip")
+GAME: dict[str, Any] = {"preset": "classic", "num_players": 2}
+
+
+class StopAfter(BaseCallback):
+    """Ends the training when the time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.end = perf_counter() + seconds
+
+    def _on_step(self) -> bool:
+        return perf_counter() < self.end
+
+
+def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
+    """A model that has learnt for so long against `opponent`, from win or loss alone."""
+    env = VecMonitor(RiskVecEnv(64, seed, opponents=opponent, **GAME))
+    model = MaskablePPO(
+        "MlpPolicy",
+        env,
+        n_steps=128,
+        batch_size=1024,
+        n_epochs=3,
+        learning_rate=5e-4,
+        gamma=0.999,  # the reward comes hundreds of decisions later: 0.99 would make next to nothing of it
+        ent_coef=0.005,
+        policy_kwargs={"net_arch": [256, 256]},
+        seed=seed,
+        device="cpu",
+        verbose=1,
+    )
+    return model.learn(10**9, callback=StopAfter(60 * minutes), log_interval=10)
+
+
+def evaluate(model: MaskablePPO, opponent: str, lanes: int = 100, games_each: int = 4, seed: int = 1) -> WinRate:
+    """The first `games_each` games of every lane: to take those that end first would favour short games.
+
+    A multiple of the number of players puts the model in every seat as often.
+    """
+    env = RiskVecEnv(lanes, seed, opponents=opponent, **GAME)
+    seen, games, rounds = env.reset(), np.zeros(lanes, np.int64), 0
+    wins = truncated = 0
+    while (games < games_each).any():
+        actions, _ = model.predict(seen, action_masks=env.action_masks(), deterministic=False)
+        seen, _, ended, infos = env.step(actions)
+        for lane in np.flatnonzero(ended & (games < games_each)):
+            info = infos[lane]
+            games[lane] += 1
+            rounds += info["rounds"]
+            wins += info["winner"] == info["seat"]
+            truncated += info["TimeLimit.truncated"]
+    total = lanes * games_each
+    return WinRate(wins, total, truncated / total, rounds / total)
+
+
+@cache
+def policy_of(path: Path) -> Any:
+    """The policy of a model's file, loaded once a process."""
+    torch.set_num_threads(1)
+    return MaskablePPO.load(path, device="cpu").policy
+
+
+class Mine(Agent):
+    """The trained model as a bot; its actions are drawn by its own chance, so the same deal is the same game."""
+
+    name = "mine"
+    version = "1"
+
+    def act(self, view: View) -> int:
+        """One of `view.legal_actions`, drawn as the policy would have it."""
+        policy = policy_of(MODEL)
+        seen, _ = policy.obs_to_tensor(view.observation)
+        with torch.no_grad():
+            drawn = policy.get_distribution(seen, action_masks=view.action_mask.astype(np.bool_)).distribution
+        chances = drawn.probs[0].numpy()[view.legal_actions].astype(np.float64)
+        return int(view.rng.choice(view.legal_actions, p=chances / chances.sum()))
+
+
+def main() -> None:
+    """Train, save and evaluate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=2.0, help="of training (default: 2)")
+    parser.add_argument("--opponent", default="random", help="whom to learn against (default: random)")
+    parser.add_argument("--against", nargs="+", default=["random", "grower"], help="whom to evaluate against")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    model = train(arguments.minutes, arguments.opponent)
+    MODEL.parent.mkdir(exist_ok=True)
+    model.save(MODEL)
+    print(f"{model.num_timesteps:,} decisions, saved as {MODEL}")
+    for opponent in arguments.against:
+        found = evaluate(model, opponent)
+        rate, low, high = found.interval
+        facts = f"{found.games} games, {found.truncated:.1%} truncated, {found.rounds:.1f} rounds"
+        print(f"against {opponent}: {rate:.1%} won ({low:.1%} – {high:.1%}), {facts}")
+
+
+if __name__ == "__main__":
+    main()
