@@ -285,6 +285,8 @@ def _scores(
                 bar.update(task, completed=done)
 
             scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show))
+            if not bar.console.is_terminal:
+                bar.console.print(f"{games} games against {opponent}: {scores[-1].win_rate:.1%} won")
     return scores
 
 

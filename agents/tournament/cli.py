@@ -30,6 +30,7 @@ from risk_env.cli import command_parser
 from risk_env.rules import Rules
 
 GAMES, DUEL_GAMES = 1000, 30_000
+SILENCE = 30.0  # seconds after which a file or a pipe hears how far it is
 TRIALS = (("classic", 3), ("classic", 2), ("two_player", 2))  # games in which `agents` tries those that are named
 DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
     "against": None,
@@ -203,7 +204,11 @@ def _games(arguments: argparse.Namespace, store: Store) -> int:
 def _play(store: Store, games: int, jobs: int, console: Console) -> None:
     verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.setting.duel else (lambda: False)
     with _progress_bar(len(store.setting.schedule(games)), console) as show:
-        conduct(store, games, jobs, progress=show, enough=verdict)
+        try:
+            conduct(store, games, jobs, progress=show, enough=verdict)
+        except KeyboardInterrupt:
+            console.print(f"stopped; to go on: risk-env tournament --resume {store.path}")
+            raise
 
 
 @contextmanager
@@ -220,8 +225,14 @@ def _progress_bar(total: int, console: Console) -> Iterator[Callable[[int, int],
     with Progress(*columns, console=console, disable=console.quiet) as bar:
         task = bar.add_task("games", total=total, note="")
 
+        told = time.monotonic()
+
         def show(games: int, forfeits: int) -> None:
+            nonlocal told
             bar.update(task, completed=games, note=f"{forfeits} forfeited" if forfeits else "")
+            if not console.is_terminal and time.monotonic() - told > SILENCE:  # a bar shows its end only there
+                told = time.monotonic()
+                console.print(f"{games:,} of {total:,} games")
 
         yield show
 
