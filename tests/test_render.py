@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -14,7 +15,16 @@ from risk_env.maps import SHIPPED, load_map
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
 from risk_env.render.geometry import geometry_of
 from risk_env.render.layout import HEIGHT, MARGIN, WIDTH, automatic_drawing, drawing_of, nearest_distance
-from risk_env.render.picture import NEUTRAL, SEATS, continent_colour, name_lines, pips, seat_colour, short_number
+from risk_env.render.picture import (
+    NEUTRAL,
+    SEATS,
+    compose,
+    continent_colour,
+    name_lines,
+    pips,
+    seat_colour,
+    short_number,
+)
 from risk_env.render.window import Window
 from risk_env.rules import Rules
 
@@ -317,10 +327,22 @@ def test_everybody_sees_objectives_and_rewards():
     scene = full_scene(load_map("classic"))
     assert scene.goals() == [
         ("Objectives face up", "Europe [Airfield]"),
-        ("Objectives of <Bob> & co", "8 cities"),
-        ("Rewards of <Bob> & co", "Defense Die"),
+        ("<Bob> & co", "8 cities, [Defense Die]"),
     ]
     assert "Objectives face up: Europe [Airfield]\n" in draw_ansi(load_map("classic"), scene)
     game = Game(Rules.preset("command_room", 3), seed=1)
     laid = [goal for goal in game.scene().objectives if goal[1] == -1 and goal[2]]
     assert len(laid) == len(game.scene().objectives) == 8
+
+
+@pytest.mark.parametrize("preset", ["command_room", "capital"])
+def test_all_pictures_of_a_game_are_of_one_size(preset):
+    game = Game(Rules.preset(preset, 3, attack="blitz", defender_dice="max", max_rounds=12), seed=2)
+    rng, heights, goals = random.Random(2), set(), set()
+    while not game.is_over:
+        if rng.random() < 0.05:
+            heights.add(compose(game.board, game.scene()).height)
+            goals.add(tuple(game.scene().goals()))
+        game.step(rng.choice(game.legal_actions().tolist()))
+    assert len(heights) == 1
+    assert len(goals) > 1 or preset == "capital"

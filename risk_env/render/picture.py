@@ -22,7 +22,7 @@ CONTINENTS = ("#c9a227", "#b5533c", "#3f6fa3", "#8a6d3b", "#4f8a5b", "#7d5ba6", 
 
 UNIT = 1200  # the width of a map at which a panel's letters have the size written here
 HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
-LETTERS = 170  # of a line below the map
+LETTERS, FACE_UP_ROWS = 165, 2  # of a line below the map, and lines for what lies face up
 LABEL = 12.0
 DISC = 10.0
 
@@ -102,14 +102,13 @@ def compose(board: Board, scene: Scene) -> Picture:
     drawing = drawing_of(board)
     unit = drawing.width / UNIT
     top = HEADER * unit
-    goals = _goal_lines(scene)
     below = [
         *_players(scene, unit, drawing.width),
         *_legend(board, scene, unit, drawing.width),
         *_signs(scene, unit),
-        *_goals(scene, goals, unit),
+        *_goals(scene, unit),
     ]
-    height = top + drawing.height + (ROW + LEGEND + LEGEND * has_signs(scene) + GOAL * len(goals)) * unit
+    height = top + drawing.height + (ROW + LEGEND + LEGEND * bool(scene.signs) + GOAL * goal_rows(scene)) * unit
     shapes = [
         Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
         Box(drawing.width / 2, top + drawing.height / 2, drawing.width, drawing.height, 0, WATER),
@@ -366,25 +365,19 @@ def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
             yield Box(x, y, 9 * unit, 9 * unit, 4.5 * unit, seat_colour(scene, holder), INK, unit)
 
 
-def has_signs(scene: Scene) -> bool:
-    """Whether territories carry signs beside their troops."""
-    return any((scene.cities, scene.capitals, scene.headquarters, scene.airfields))
-
-
 def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
-    """What the signs on the map mean, those that this game has."""
+    """What the signs on the map mean, those that this game may have."""
     x, y, grey = 20.0, ROW + 1.5 * LEGEND - 2, seat_colour(scene, scene.num_players)
-    signs = (
-        (scene.cities, "city", (Area((star(0, 0, 7.5),), GOLD),)),
-        (scene.capitals, "capital", tuple(_crown(0, 0, grey))),
-        (scene.headquarters, "headquarters", tuple(_flag(4, 3, grey))),
-        (scene.airfields, "airfield", tuple(_airfield(0, 0))),
-    )
-    for places, word, shapes in signs:
-        if places:
-            yield from (moved(scaled(shape, unit), x * unit, y * unit) for shape in shapes)
-            yield Text((x + 14) * unit, y * unit, word, 12 * unit, PAPER, "start")
-            x += 44 + 7.0 * len(word)
+    drawn = {
+        "city": (Area((star(0, 0, 7.5),), GOLD),),
+        "capital": tuple(_crown(0, 0, grey)),
+        "headquarters": tuple(_flag(4, 3, grey)),
+        "airfield": tuple(_airfield(0, 0)),
+    }
+    for sign in scene.signs:
+        yield from (moved(scaled(shape, unit), x * unit, y * unit) for shape in drawn[sign])
+        yield Text((x + 14) * unit, y * unit, sign, 12 * unit, PAPER, "start")
+        x += 44 + 7.0 * len(sign)
 
 
 def scaled(shape: Shape, factor: float) -> Shape:
@@ -397,15 +390,14 @@ def scaled(shape: Shape, factor: float) -> Shape:
     return replace(shape, x=shape.x * factor, y=shape.y * factor)
 
 
-def _goal_lines(scene: Scene) -> list[str]:
-    """Objectives and Rewards in lines that fit the width."""
-    told = (wrap(f"{whose}: {names}", LETTERS, subsequent_indent="    ") for whose, names in scene.goals())
-    return [line for lines in told for line in lines]
+def goal_rows(scene: Scene) -> int:
+    """Lines for Objectives and Rewards: as many all through a game, so that its pictures have one size."""
+    return FACE_UP_ROWS + scene.num_players if scene.objectives else 0
 
 
-def _goals(scene: Scene, lines: list[str], unit: float) -> Iterator[Shape]:
-    """Under everything else."""
-    first = ROW + LEGEND + LEGEND * has_signs(scene)
-    for i, line in enumerate(lines):
-        indent = 10 + 4 * (len(line) - len(line.lstrip()))
-        yield Text(indent * unit, (first + GOAL * (i + 0.4)) * unit, line.strip(), 12 * unit, PAPER, "start")
+def _goals(scene: Scene, unit: float) -> Iterator[Shape]:
+    """Objectives and Rewards, under everything else."""
+    lines = [line for whose, names in scene.goals() for line in wrap(f"{whose}: {names}", LETTERS)]
+    first = ROW + LEGEND + LEGEND * bool(scene.signs)
+    for i, line in enumerate(lines[: goal_rows(scene)]):
+        yield Text(10 * unit, (first + GOAL * (i + 0.4)) * unit, line, 12 * unit, PAPER, "start")

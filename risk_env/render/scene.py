@@ -35,6 +35,7 @@ class Scene:
     airfields: tuple[int, ...] = ()
     objectives: tuple[tuple[str, int, str], ...] = ()  # in play: name, holder (-1 face up), Reward that lies with it
     rewards: tuple[tuple[str, int], ...] = ()  # that are owned: name, owner
+    signs: tuple[str, ...] = ()  # what may stand on territories by the rules: "city", "capital", ...
     attack: tuple[int, int] | None = None
     dice: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     winner: int = -1
@@ -63,13 +64,12 @@ class Scene:
         return owners.pop() if len(owners) == 1 else -1
 
     def goals(self) -> list[tuple[str, str]]:
-        """Objectives face up and taken, and Rewards (RULES 9.5, 9.8): whose, and which."""
+        """Objectives face up, and those taken and Rewards (RULES 9.5, 9.8): whose, and which."""
         face_up = [f"{name} [{reward}]" if reward else name for name, holder, reward in self.objectives if holder < 0]
         told = [("Objectives face up", face_up)]
         for seat in range(self.num_players):
             held = [name for name, holder, _ in self.objectives if holder == seat]
-            owned = [name for name, owner in self.rewards if owner == seat]
-            told += [(f"Objectives of {self.name(seat)}", held), (f"Rewards of {self.name(seat)}", owned)]
+            told.append((self.name(seat), held + [f"[{name}]" for name, owner in self.rewards if owner == seat]))
         return [(whose, ", ".join(names)) for whose, names in told if names]
 
     def status(self, board: Board) -> str:
@@ -132,10 +132,22 @@ def scene_of(game: Any) -> Scene:
         rewards=tuple(
             (REWARDS[Reward(r)], int(owner)) for r, owner in enumerate(record.reward_owner) if owner != NOBODY
         ),
+        signs=_signs(game.rules),
         attack=(int(record.source), int(record.target)) if phase in BATTLES else None,
         dice=_dice_of(record) if phase in ROLLED else None,
         winner=game.winner,
     )
+
+
+def _signs(rules: Any) -> tuple[str, ...]:
+    """The signs that territories can have by these rules."""
+    has = {
+        "city": rules.cities is not None,
+        "capital": rules.capitals,
+        "headquarters": rules.victory == "headquarters",
+        "airfield": rules.rewards,
+    }
+    return tuple(sign for sign, may_stand in has.items() if may_stand)
 
 
 def _objectives(game: Any) -> tuple[tuple[str, int, str], ...]:
