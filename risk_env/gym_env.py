@@ -193,9 +193,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
-    """`num_envs` seats, one a lane, each in one game after another, at core speed; arguments as for
-    `RiskEnv` (docs/gymnasium.md), but that it has no window.
+    """`num_envs` seats, one a lane, each in one game after another, at core speed.
 
+    Arguments as for `RiskEnv` (docs/gymnasium.md), but that it has no window.
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...: lane 0 those of `RiskEnv`. A game that has ended
     is followed by the next in the same step (`AutoresetMode.SAME_STEP`): observation and info are the next game's,
     `info["final_obs"]` and `info["final_info"]` tell of the end. `reset(options={"reset_mask": bool (N,)})` begins

@@ -16,15 +16,19 @@ from risk_env.check import (
     whole,
 )
 from risk_env.core import types
-from risk_env.core.types import Phase, Reward
+from risk_env.core.types import NO_REWARD, Phase, Reward
 from risk_env.maps import Board
 from risk_env.tables import Tables
 
 AMOUNT_WORDS = (*map(str, types.AMOUNTS), "half", "all")
 WILD = "wild"
 DONE = "done"
-REWARDS = {reward: reward.name.replace("MAJOR_", "").replace("_", " ").title() for reward in Reward}
 SHOWN_ACTIONS = 6  # legal actions that a message lists
+
+
+def reward_name(reward: int) -> str:
+    """What a Reward of RULES 9.8 is called, both Airfields alike; nothing for none."""
+    return "" if reward == NO_REWARD else Reward(reward).name.replace("MAJOR_", "").replace("_", " ").title()
 
 
 class IllegalAction(ValueError):

@@ -228,26 +228,13 @@ def test_an_agents_seed_does_not_tell_the_games(tmp_path: Path) -> None:
     assert seeds_told <= {veiled(seed) for seed in known}
 
 
-PRYING = """
-import os, sys
-from agents.base import Agent
-
-class Prying(Agent):
-    def reset(self, seat, rules, board, seed):
-        open(__file__ + ".told", "a").write(f"{os.getpid()} {sys.argv}\\n")
-
-    def act(self, view):
-        return view.legal_actions[0]
-"""
-
-
 @pytest.mark.parametrize("fresh", [False, True])
 def test_an_agents_process_does_not_get_the_command_line(
     fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", [sys.argv[0], "--seed", "918273645546372819"])
-    (tmp_path / "mine.py").write_text(PRYING)
-    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Prying", players=2, rounds=2, seed=1, fresh=fresh)
+    (tmp_path / "mine.py").write_text("import os, sys\n" + AGENT.replace("{seed}", "{os.getpid()} {sys.argv}"))
+    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2, seed=1, fresh=fresh)
     (tmp_path / "mine.py.told").unlink(missing_ok=True)  # it was tried before
     played(setting, 2)
     close_casts()

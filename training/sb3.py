@@ -22,9 +22,9 @@ ATTRIBUTES = ("action_masks", "game", "render_mode", "seat")  # of each environm
 
 
 class RiskVecEnv(VecEnv):
-    """`num_envs` seats, each in one game after another, opponents played inside; arguments as for `gym_env.RiskEnv`
-    (docs/gymnasium.md), but that it draws pixels or nothing.
+    """`num_envs` seats, each in one game after another, opponents played inside.
 
+    Arguments as for `gym_env.RiskEnv` (docs/gymnasium.md), but that it draws pixels or nothing.
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; `seed` None is one of the system's, and
     `seed(s)` takes effect at the next `reset`, as ever in SB3. Observations are float32 (N, D), or a dict with
     `observation="structured"`; masks come through `env_method("action_masks")`. The arrays that `reset` and `step`

@@ -11,9 +11,9 @@ from agents.play.telling import Words
 from agents.play.terminal import wrapped
 from risk_env.core.cards import MAX_STARS, MIN_STARS, set_troops_due, star_troops
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.types import NO_REWARD, Phase, Reward
+from risk_env.core.types import Phase
 from risk_env.maps import Board, Mission
-from risk_env.notation import DONE, REWARDS, WILD
+from risk_env.notation import DONE, WILD, reward_name
 from risk_env.render.ansi import draw_ansi
 from risk_env.story import members
 
@@ -212,11 +212,8 @@ def card_in_words(name: str, view: View) -> str:
 
 def _objective(name: str, view: View) -> str:
     number = [objective.name for objective in view.board.objectives].index(name)
-    return f"{name}{_reward(int(view._game.record.objective_reward[number]))}"
-
-
-def _reward(number: int) -> str:
-    return "" if number == NO_REWARD else f" [{REWARDS[Reward(number)]}]"
+    reward = reward_name(int(view._game.record.objective_reward[number]))
+    return f"{name} [{reward}]" if reward else name
 
 
 # ------------------------------------------------------------------------------------------------ the position

@@ -13,10 +13,10 @@ import numpy as np
 
 from agents.play.terminal import wrapped
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Phase, Reward
+from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Phase
 from risk_env.game import Game
 from risk_env.maps import Board
-from risk_env.notation import REWARDS
+from risk_env.notation import reward_name
 from risk_env.rules import Rules
 from risk_env.story import members
 
@@ -369,9 +369,8 @@ def _trade(note: Note, words: Words) -> str:
 
 def _objective(note: Note, words: Words) -> str:
     number, reward = note.values
-    return f"took the Objective {words.board.objectives[number].name}" + (
-        f" with the Reward {REWARDS[Reward(reward)]}" if reward != NO_REWARD else ""
-    )
+    named = f" with the Reward {reward_name(reward)}" if reward != NO_REWARD else ""
+    return f"took the Objective {words.board.objectives[number].name}{named}"
 
 
 def _reroll(note: Note, words: Words) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Held, Reward
+from risk_env.core.types import NOBODY, NOWHERE, Held
 from risk_env.maps import Board
-from risk_env.notation import REWARDS
+from risk_env.notation import reward_name
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,7 @@ def scene_of(game: Any) -> Scene:
         headquarters=_places(headquarters[: game.num_players]),
         airfields=tuple(int(place) for place in record.airfield if place != NOWHERE),
         objectives=_objectives(game),
-        rewards=tuple(
-            (REWARDS[Reward(r)], int(owner)) for r, owner in enumerate(record.reward_owner) if owner != NOBODY
-        ),
+        rewards=tuple((reward_name(r), int(owner)) for r, owner in enumerate(record.reward_owner) if owner != NOBODY),
         signs=_signs(game.rules),
         attack=(int(record.source), int(record.target)) if phase in BATTLES else None,
         dice=_dice_of(record) if phase in ROLLED else None,
@@ -154,7 +152,7 @@ def _objectives(game: Any) -> tuple[tuple[str, int, str], ...]:
     """Those in play (RULES 9.3)."""
     states, rewards = game.record.objective.tolist(), game.record.objective_reward.tolist()
     return tuple(
-        (objective.name, max(NOBODY, state), "" if reward == NO_REWARD else REWARDS[Reward(reward)])
+        (objective.name, state, reward_name(reward))
         for objective, state, reward in zip(game.board.objectives, states, rewards, strict=False)
         if state != Held.NOT_IN_PLAY
     )
