@@ -1,7 +1,7 @@
 """Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
 
 Every bot plays itself in all seats, by the ladder's rules (blitzes, truncated after 100 rounds), on one thread, through
-`opponents.play`. Games are doubled until they take long enough to be timed; what is compiled on the way is not timed.
+`arena.play`. Games are doubled until they take long enough to be timed; what is compiled on the way is not timed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 from benchmarks.arguments import above_zero
 from benchmarks.records import heading, heading_lines, keep, table
-from risk_env import opponents
-from risk_env.lanes import training_rules
-from risk_env.maps import load_map
+from risk_env import arena
+from risk_env.board.maps import load_map
+from risk_env.doors.seat_lanes import training_rules
 
 BOTS = ("random", "attacker", "grower", "hunter", "breaker", "planner", "beam")
 PLAYERS = (2, 3, 6)
@@ -53,11 +53,11 @@ def measure(bot: str, players: int, seconds: float) -> Row:
     """Games a second of a bot against itself, and how long they were."""
     rules, board = training_rules("classic", players), load_map("classic")
     games, spent = FIRST_GAMES, 0.0
-    opponents.play(rules, board, [bot] * players, 1)
+    arena.play(rules, board, [bot] * players, 1)
     while spent < seconds:
         games *= 2
         start = time.process_time()
-        results = opponents.play(rules, board, [bot] * players, games)
+        results = arena.play(rules, board, [bot] * players, games)
         spent = time.process_time() - start
     return {
         "bot": bot,

@@ -66,7 +66,7 @@ class OurBatch:
     def __init__(self, games: int, threads: int = 1, **outputs: Any) -> None:
         from benchmarks import random_play, speed
         from risk_env.batch import GameBatch
-        from risk_env.rules import Rules
+        from risk_env.board.rules import Rules
 
         self.kernels = random_play
         self.batch = GameBatch(Rules.preset("classic", **OPTIONS), num_games=games, threads=threads, **outputs)
@@ -116,7 +116,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
     """ns a decision of each part, over about so many seconds."""
-    from risk_env.core import loop
+    from risk_env.engine import loop
 
     batch, steps = ours.batch, 0
     work: dict[str, Callable[[], Any]] = {

@@ -10,10 +10,10 @@ from enum import IntEnum
 import numpy as np
 from numpy import int64
 
+from risk_env.compiler import entry_point, inlined, kernel
 from risk_env.core.actions import write_legal
 from risk_env.core.bits import nth, plus, size, times
 from risk_env.core.chance import scramble
-from risk_env.core.jit import entry_point, inlined, kernel
 from risk_env.core.setup import set_up
 from risk_env.core.step import act, apply, is_chance, is_forced, only_action, play_one_chance, start
 from risk_env.core.types import Phase

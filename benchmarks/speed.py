@@ -23,13 +23,13 @@ from benchmarks import first_use, random_play
 from benchmarks.arguments import above_zero, at_least_one
 from benchmarks.random_play import Event
 from benchmarks.records import RESULTS, heading, heading_lines, keep, table
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules, presets
+from risk_env.board.tables import Tables, tables
 from risk_env.cli import command_parser
-from risk_env.core import loop
 from risk_env.core.types import Phase
-from risk_env.maps import load_map
-from risk_env.rules import Rules, presets
+from risk_env.engine import loop
 from risk_env.seeds import word
-from risk_env.tables import Tables, tables
 
 OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
 ALL = "all"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents import Agent, View
+from risk_agents import Agent, View
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
 from risk_env.core.types import Phase
-from risk_env.maps import Board
-from risk_env.rules import Rules
 
 DICE_AND_AMOUNTS = 4 + 17  # actions behind those of the borders (docs/decisions.md, Action numbers)
 

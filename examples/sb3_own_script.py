@@ -21,9 +21,9 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
-from agents import Agent, View
-from training.sb3 import RiskVecEnv
-from training.win_rate import WinRate
+from risk_agents import Agent, View
+from risk_training.sb3 import RiskVecEnv
+from risk_training.win_rate import WinRate
 
 MODEL = Path("runs/sb3_own_script.zip")
 GAME: dict[str, Any] = {"preset": "classic", "num_players": 2}

@@ -8,29 +8,29 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from risk_env import registration
+from risk_env.doors import registration
 
 if TYPE_CHECKING:
     from risk_env.batch import GameBatch
+    from risk_env.board.maps import Board, MapError, load_map, map_names
+    from risk_env.board.rules import Rules, presets
     from risk_env.game import Game, SaveError
-    from risk_env.maps import Board, MapError, load_map, map_names
-    from risk_env.notation import IllegalAction
-    from risk_env.positions import PositionError
-    from risk_env.rules import Rules, presets
+    from risk_env.text.notation import IllegalAction
+    from risk_env.text.positions import PositionError
 
 # What is public, and where it lives: a module is imported when its first name is asked for.
 _HOMES = {
-    "Board": "maps",
+    "Board": "board.maps",
     "Game": "game",
     "GameBatch": "batch",
-    "IllegalAction": "notation",
-    "MapError": "maps",
-    "PositionError": "positions",
-    "Rules": "rules",
+    "IllegalAction": "text.notation",
+    "MapError": "board.maps",
+    "PositionError": "text.positions",
+    "Rules": "board.rules",
     "SaveError": "game",
-    "load_map": "maps",
-    "map_names": "maps",
-    "presets": "rules",
+    "load_map": "board.maps",
+    "map_names": "board.maps",
+    "presets": "board.rules",
 }
 __all__ = [
     "Board",

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env import notation
-from risk_env.core import loop
-from risk_env.core.fetching import LINE
-from risk_env.core.jit import Prepared
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.compiler import BoundKernel
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.crew import NO_OTHERS, Crew
+from risk_env.engine import loop
+from risk_env.engine.prefetch import LINE
+from risk_env.engine.thread_pool import NO_OTHERS, Crew
 from risk_env.game import Game, observation_size
-from risk_env.maps import Board, load_map
-from risk_env.rules import Rules
 from risk_env.seeds import word
-from risk_env.tables import tables
+from risk_env.text import notation
 
 Array = npt.NDArray[Any]
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
@@ -121,9 +121,9 @@ class GameBatch:
     def _prepare(self) -> None:
         """The calls by which play goes on; that of a whole step is made anew when what it is done with changes."""
         records = (self._games, self.tables.board, self.tables.rules)
-        self._first_illegal = Prepared(loop.first_illegal, self._games, self.tables.rules)
-        self._play = Prepared(loop.step_lanes, *self._step_arguments(goes_on=False))
-        self._ask = Prepared(loop.write_questions, *records, *self._questions)
+        self._first_illegal = BoundKernel(loop.first_illegal, self._games, self.tables.rules)
+        self._play = BoundKernel(loop.step_lanes, *self._step_arguments(goes_on=False))
+        self._ask = BoundKernel(loop.write_questions, *records, *self._questions)
         self._whole_step: tuple[Any, Any] = (None, None)
 
     @property
@@ -245,7 +245,7 @@ class GameBatch:
         orders = (self.autoreset, self.seed_word)
         if self._whole_step[0] != orders:
             arguments = self._step_arguments(goes_on=True)
-            self._whole_step = (orders, Prepared(loop.step_lanes, *arguments, self._all, self._actions))
+            self._whole_step = (orders, BoundKernel(loop.step_lanes, *arguments, self._all, self._actions))
         return self._whole_step[1]
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
@@ -260,10 +260,10 @@ class GameBatch:
         return np.array_split(lanes, max(1, min(self._threads, len(lanes) // LEAST_LANES)))
 
     def play(self, bots: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
-        """Play whole games between compiled bots (names or `CompiledBot`s, one a seat): `opponents.play`."""
-        from risk_env import opponents
+        """Play whole games between compiled bots (names or `CompiledBot`s, one a seat): `arena.play`."""
+        from risk_env import arena
 
-        return opponents.play(self.rules, self.board, bots, games, seed, lanes=min(self.num_games, games))
+        return arena.play(self.rules, self.board, bots, games, seed, lanes=min(self.num_games, games))
 
     # ------------------------------------------------------------------------------------------ copies
 

@@ -32,14 +32,14 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
-    "play": Command("agents.play.cli", "main", "play against bots, or against each other, in the terminal"),
+    "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
+    "play": Command("risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"),
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
-    "tournament": Command("agents.tournament.cli", "main", "play agents against each other and rate them"),
-    "agents": Command("agents.tournament.cli", "show_agents", "the agents that can play, by name"),
-    "replay": Command("agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
-    "train": Command("training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
-    "evaluate": Command("training.evaluate", "main", "one agent against each of a set, in all seats"),
+    "tournament": Command("risk_agents.tournament.cli", "main", "play agents against each other and rate them"),
+    "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
+    "replay": Command("risk_agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
+    "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
+    "evaluate": Command("risk_training.evaluate", "main", "one agent against each of a set, in all seats"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is quick"),
 }
@@ -69,7 +69,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 
 def show_presets(argv: Sequence[str]) -> None:
     """The command `presets`: a table of all presets, or every option of one (RULES 12, 13)."""
-    from risk_env.rules import presets
+    from risk_env.board.rules import presets
 
     parser = command_parser("presets")
     parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
@@ -128,7 +128,12 @@ def _version() -> str:
 
 
 def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
-    return getattr(import_module(command.module), command.function)
+    try:
+        return getattr(import_module(command.module), command.function)
+    except ModuleNotFoundError as error:
+        if error.name != "benchmarks":
+            raise
+        raise ImportError("benchmarks are not installed: in a clone run `python -m risk_env bench`") from error
 
 
 def _report(error: BaseException) -> int:
@@ -158,7 +163,7 @@ def _print_all_presets() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from risk_env.rules import Rules, preset_players, presets
+    from risk_env.board.rules import Rules, preset_players, presets
 
     shown = ("deck", "setup", "fortify", "victory")
     table = Table("preset", "players", *shown, box=None, pad_edge=False)
@@ -179,7 +184,7 @@ def _print_one_preset(name: str, num_players: int | None, expert: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from risk_env.rules import Rules
+    from risk_env.board.rules import Rules
 
     rules = Rules.preset(name, num_players=num_players, expert=expert)
     table = Table("option", "value", box=None, pad_edge=False)

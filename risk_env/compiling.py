@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from risk_env import opponents, risk_v0
+from risk_env import arena, bots, risk_v0
 from risk_env.batch import LEAST_LANES, GameBatch
 from risk_env.game import Game
 
@@ -46,11 +46,11 @@ def compile_doors() -> None:
     env.last()
 
 
-def compile_bot(bot: opponents.CompiledBot) -> None:
+def compile_bot(bot: bots.CompiledBot) -> None:
     """Compile a bot: it is asked in no lane at all, which is enough."""
     batch = GameBatch(num_games=1, observation=None, mask=None)
     T, no_lanes = batch.tables, np.arange(0)
-    seating = opponents.Seating(batch, ())
+    seating = arena.Seating(batch, ())
     memory = np.zeros((*seating.randoms.shape, bot.memory), np.int32)
     bot.choose(batch.records, T.board, T.rules, no_lanes, seating.randoms, memory, np.zeros(1, np.int64))
 
@@ -60,7 +60,7 @@ RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compi
 
 def bot_names() -> list[str]:
     """The registered bots that are compiled."""
-    return [name for name in opponents.names() if isinstance(opponents.find(name), opponents.CompiledBot)]
+    return [name for name in bots.names() if isinstance(bots.find(name), bots.CompiledBot)]
 
 
 def compile_part(part: str) -> float:
@@ -69,7 +69,7 @@ def compile_part(part: str) -> float:
     if part in RULES:
         RULES[part]()
     else:
-        compile_bot(opponents.compiled(part))
+        compile_bot(bots.compiled(part))
     return perf_counter() - start
 
 

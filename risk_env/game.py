@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env import notation, positions
-from risk_env.check import check
+from risk_env.board.maps import Board, Mission, load_map
+from risk_env.board.rules import OPTIONS, Rules
+from risk_env.board.tables import Tables, tables
+from risk_env.compiler import direct
 from risk_env.core import entry
-from risk_env.core.jit import direct
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
-from risk_env.doors.ask import ILLEGAL, lay
-from risk_env.maps import Board, Mission, load_map
-from risk_env.rules import OPTIONS, Rules
+from risk_env.engine.step_buffer import ILLEGAL, lay
 from risk_env.seeds import game_seed, word
 from risk_env.story import Battle, Story, members, play_chance, play_one
-from risk_env.tables import Tables, tables
+from risk_env.text import notation, positions
+from risk_env.text.check import check
 
 MAGIC = b"risk_env"
 SCHEMA = 1

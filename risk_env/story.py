@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.board.tables import Tables, tables
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import Held, Phase
-from risk_env.maps import Board
-from risk_env.notation import action_text
-from risk_env.rules import Rules
-from risk_env.tables import Tables, tables
+from risk_env.text.notation import action_text
 
 
 class Battle(NamedTuple):

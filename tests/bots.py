@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point
 from risk_env.core.bits import nth, size
 from risk_env.core.chance import mix
-from risk_env.core.jit import entry_point
 from risk_env.game import Game
-from risk_env.opponents import CompiledBot
 
 
 @entry_point

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import PRESETS, Rules, check_rules
+from risk_env.board.tables import Tables, tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.maps import Board, load_map
-from risk_env.rules import PRESETS, Rules, check_rules
 from risk_env.seeds import game_seed
 from risk_env.story import chance_lines, members, setup_lines
-from risk_env.tables import Tables, tables
 
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "setup": ("claim", "deal", "random", "capitals"),

@@ -3,11 +3,11 @@
 import os
 import time
 
-from agents.base import Agent
+from risk_agents.base import Agent
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point
 from risk_env.core.bits import has
-from risk_env.core.jit import entry_point
 from risk_env.core.types import Phase
-from risk_env.opponents import CompiledBot
 
 
 @entry_point

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from risk_env import Game, IllegalAction, load_map
+from risk_env.board.maps import Board
 from risk_env.core.types import Phase, Reward
-from risk_env.maps import Board
 from risk_env.story import Battle
 
 CLASSIC = load_map("classic")

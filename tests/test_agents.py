@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import attacker, base, beam, breaker, grower, hunter, planner, random_bot, search
-from risk_env import opponents
+from risk_agents import base, registry
+from risk_agents.scripted import attacker, breaker, grower, hunter, random_bot
+from risk_agents.search import beam, planner, search
+from risk_env import arena
 from risk_env.batch import GameBatch
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import PRESETS, Rules
+from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.maps import Board, load_map
-from risk_env.opponents import CompiledBot
-from risk_env.rules import PRESETS, Rules
 from risk_env.seeds import bot_seed, game_seed, veiled
 
 LADDER = {module.BOT.name: module.BOT for module in (random_bot, attacker, grower, hunter, breaker, planner, beam)}
@@ -51,7 +53,7 @@ def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
     """Play through `GameBatch.step`, which refuses illegal actions."""
     batch = GameBatch(rules, classic(), games, seed=5, observation=None, mask=None, autoreset=False)
     batch.reset()
-    seating = opponents.Seating(batch, bots)
+    seating = arena.Seating(batch, bots)
     seating.numbers[:, : len(bots)] = np.arange(len(bots))
     lanes = np.arange(games)
     seating.sit_down(lanes)
@@ -104,11 +106,11 @@ def test_hidden_facts_change_no_answer(name: str, preset: str) -> None:
 def test_one_game_at_a_time_is_the_same_game_as_in_a_batch(name: str) -> None:
     rules = Rules.preset("classic", 3, **{**FAST, "max_rounds": 8})
     bots = [LADDER[name], LADDER["attacker"], LADDER[name]]
-    results = opponents.play(rules, classic(), bots, 3, seed=4)
-    again = opponents.play(rules, classic(), bots, 3, seed=4, lanes=2)
+    results = arena.play(rules, classic(), bots, 3, seed=4)
+    again = arena.play(rules, classic(), bots, 3, seed=4, lanes=2)
     assert np.array_equal(results, again)
     for lane in range(2):
-        game = base.play_game(rules, classic(), bots, seed=4, lane=lane)
+        game = registry.play_game(rules, classic(), bots, seed=4, lane=lane)
         assert game.winner == results["winner"][lane]
         assert int(game.record.decisions) == results["decisions"][lane]
 
@@ -120,7 +122,7 @@ def win_rate(first: str, second: str, players: int, games: int) -> float:
     for seat in range(players):
         bots = [LADDER[second]] * players
         bots[seat] = LADDER[first]
-        wins += int((opponents.play(rules, classic(), bots, games, seed=9)["winner"] == seat).sum())
+        wins += int((arena.play(rules, classic(), bots, games, seed=9)["winner"] == seat).sum())
     return wins / (players * games)
 
 
@@ -163,7 +165,7 @@ def test_a_view_does_not_tell_who_was_asked_to_trade() -> None:
 
 
 def test_only_a_compiled_bot_is_told_a_seed_that_tells_the_games() -> None:
-    bots = [base.make("random"), search.SearchAgent(samples=2), base.make("attacker")]
+    bots = [registry.make("random"), search.SearchAgent(samples=2), registry.make("attacker")]
     open_seeds = [int(bot_seed(5, seat)) for seat in range(3)]
     assert base.chance_seeds(bots, 5) == [open_seeds[0], veiled(open_seeds[1]), open_seeds[2]]
 
@@ -181,7 +183,7 @@ def test_views_of_games_that_differ_in_hidden_facts_are_equal(preset: str) -> No
 def test_search_plays_and_repeats_itself() -> None:
     rules = Rules.preset("classic", 3, **{**FAST, "setup": "random", "max_rounds": 2})
     games = [
-        base.play_game(rules, classic(), [search.SearchAgent(samples=2), grower.BOT, hunter.BOT], seed=6)
+        registry.play_game(rules, classic(), [search.SearchAgent(samples=2), grower.BOT, hunter.BOT], seed=6)
         for _ in range(2)
     ]
     assert games[0].is_over
@@ -193,20 +195,20 @@ def test_search_plays_and_repeats_itself() -> None:
 def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "from agents import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n    def act(self, view):\n"
+        "from risk_agents import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n    def act(self, view):\n"
         "        return int(view.legal_actions[0])\n"
     )
-    assert base.make(f"{file}:First").name == "first"
-    assert base.make(grower.BOT).name == "grower"
-    game = base.play_game(
+    assert registry.make(f"{file}:First").name == "first"
+    assert registry.make(grower.BOT).name == "grower"
+    game = registry.play_game(
         Rules.preset("classic", 2, **{**FAST, "max_rounds": 4}), classic(), [f"{file}:First", grower.BOT], seed=1
     )
     assert game.is_over
     with pytest.raises(ValueError, match="Second"):
-        base.make(f"{file}:Second")
+        registry.make(f"{file}:Second")
     with pytest.raises(ValueError, match="does not exist"):
-        base.make("nowhere.py:Bot")
+        registry.make("nowhere.py:Bot")
     with pytest.raises(ValueError, match="unknown"):
-        base.make("growser")
+        registry.make("growser")
     with pytest.raises(TypeError, match="act"):
         base.Agent().act(base.View(Game(seed=1)))

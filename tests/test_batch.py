@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
-from risk_env.core.fetching import NEAR_ROWS
-from risk_env.core.jit import JIT_DISABLED, entry_point
-from risk_env.core.signals import DONE, NEXT, call_all
-from risk_env.core.signals import FIRST as CHECK
+from risk_env.arena import Seating, play
+from risk_env.bots import CompiledBot
+from risk_env.compiler import JIT_DISABLED, entry_point
 from risk_env.core.types import Phase
-from risk_env.crew import new_signals
-from risk_env.opponents import CompiledBot, Seating, play
+from risk_env.engine.prefetch import NEAR_ROWS
+from risk_env.engine.signals import DONE, NEXT, call_all
+from risk_env.engine.signals import FIRST as CHECK
+from risk_env.engine.thread_pool import new_signals
 
 TINY = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
 

@@ -12,10 +12,10 @@ import pytest
 from benchmarks import bots, first_use, measures, peers, random_play, records, speed
 from benchmarks.random_play import Event
 from risk_env import cli
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules, presets
+from risk_env.board.tables import tables
 from risk_env.core.types import Phase
-from risk_env.maps import load_map
-from risk_env.rules import Rules, presets
-from risk_env.tables import tables
 
 GAMES = 8
 SMALL = ("--games", str(GAMES), "--seconds", "0.01", "--repeats", "2", "--no-first-use")

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from risk_env.charts import Chart, load_chart
-from risk_env.maps import Board, load_map
-from risk_env.rules import Rules
+from risk_env.board.charts import Chart, load_chart
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
 
 PLAYERS = (3, 4, 5)
 FARTHEST = {3: 7, 4: 5, 5: 4}  # no choice of capitals lies farther apart; found by trying all, see below

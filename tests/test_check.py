@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk_env.check import check, check_unasked, facts, members, set_of, whole
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules, preset_players, presets
+from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.maps import load_map
-from risk_env.rules import Rules, preset_players, presets
-from risk_env.tables import tables
+from risk_env.text.check import check, check_unasked, facts, members, set_of, whole
 from tests.test_notation import choose, corpus, game_of
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from risk_env import cli
-from risk_env.maps import MapError
-from risk_env.rules import OPTIONS, Rules, presets
+from risk_env.board.maps import MapError
+from risk_env.board.rules import OPTIONS, Rules, presets
 
 ROOT = Path(__file__).parent.parent
 

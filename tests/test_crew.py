@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from risk_env.core.jit import entry_point
-from risk_env.core.signals import (
+from risk_env.compiler import entry_point
+from risk_env.engine.signals import (
     ALONE,
     CALLED,
     FIRST,
@@ -28,7 +28,7 @@ from risk_env.core.signals import (
     report,
     take,
 )
-from risk_env.crew import Crew
+from risk_env.engine.thread_pool import Crew
 
 
 def crew_threads() -> list[threading.Thread]:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from training import demo
+from risk_training import demo
 
 
 @pytest.mark.slow

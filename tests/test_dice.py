@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from risk_env import Game, GameBatch, Rules, load_map
+from risk_env.board.tables import tables
+from risk_env.compiler import entry_point
 from risk_env.core.chance import write_dice
 from risk_env.core.combat import ATTACKER, DEFENDER, compare_dice, keep_highest
-from risk_env.core.jit import entry_point
 from risk_env.core.types import Phase
-from risk_env.tables import tables
 
 # (attack dice, defence dice): outcomes in which the defender loses 0, 1, 2 troops
 KNOWN = {

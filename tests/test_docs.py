@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from risk_env import GameBatch, Rules
-from risk_env.gym_env import make_lanes
+from risk_env.doors.gymnasium_env import make_lanes
 
 ROOT = Path(__file__).parents[1]
 

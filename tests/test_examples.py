@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.base import play_game
+from risk_agents.registry import play_game
 from risk_env import GameBatch, Rules, load_map
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.base import View
-from agents.external import ExternalAgent, ProgramFault, game_facts, question_facts
-from agents.tournament.loading import make_setting
-from agents.tournament.match import play_single
-from agents.tournament.players import Cast
-from agents.tournament.results import FORFEIT, NOBODY
+from risk_agents.base import View
+from risk_agents.external import ExternalAgent, ProgramFault, game_facts, question_facts
+from risk_agents.tournament.loading import make_setting
+from risk_agents.tournament.match import play_single
+from risk_agents.tournament.players import Cast
+from risk_agents.tournament.results import FORFEIT, NOBODY
+from risk_env.board.rules import Rules, presets
 from risk_env.game import Game
-from risk_env.rules import Rules, presets
 from tests.positions import position
 
 ROOT = Path(__file__).parent.parent

@@ -13,21 +13,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("risk_env", "agents", "training", "benchmarks")
+FOLDERS = ("risk_env", "agents", "training", "benchmarks")
+PACKED = {"risk_env": "risk_env", "risk_agents": "agents/risk_agents", "risk_training": "training/risk_training"}
 LONGEST_FUNCTION = 45
 
 # What the files of a folder, or one file, may import besides the standard library.
 MAY_IMPORT = {
-    "risk_env/core": ("numpy", "numba", "llvmlite", "risk_env.core"),
-    "risk_env/maps.py": ("numpy", "risk_env.core.types"),
-    "risk_env/rules.py": ("risk_env.charts", "risk_env.core.types"),
-    "risk_env/charts.py": ("risk_env.core.types", "risk_env.maps"),
+    "risk_env/compiler": ("numpy", "numba", "risk_env.compiler"),
+    "risk_env/core": ("numpy", "numba", "llvmlite", "risk_env.compiler", "risk_env.core"),
+    "risk_env/engine": ("numpy", "numba", "llvmlite", "risk_env.compiler", "risk_env.core", "risk_env.engine"),
+    "risk_env/board": ("numpy", "risk_env.core", "risk_env.board"),
 }
-MAY_NOT_IMPORT = {"risk_env": ("agents", "training", "benchmarks", "tests")}
+MAY_NOT_IMPORT = {"risk_env": ("risk_agents", "risk_training", "benchmarks", "tests")}
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame", "pettingzoo"),
     *("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),  # Numba loads a bare scipy
-    *("agents", "training", "benchmarks", "hypothesis", "pytest"),
+    *("risk_agents", "risk_training", "benchmarks", "hypothesis", "pytest"),
 }
 
 
@@ -111,18 +112,18 @@ def test_the_check_allows_what_is_below(source: str) -> None:
     assert too_high(source, "risk_env.core", MAY_IMPORT["risk_env/core"]) == []
 
 
-@pytest.mark.parametrize("start", ["import risk_env", "import risk_env.cli, risk_env.rules, risk_env.maps"])
+@pytest.mark.parametrize("start", ["import risk_env", "import risk_env.cli, risk_env.board.rules, risk_env.board.maps"])
 def test_importing_risk_env_loads_nothing_heavy(start: str) -> None:
     script = f"{start}\nimport sys\nprint(*sorted(set(sys.modules) & {HEAVY!r}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_function_is_long(package: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_function_is_long(folder: str) -> None:
     long = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {length(node)} lines"
-        for path in sources(package)
+        for path in sources(folder)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > LONGEST_FUNCTION
     ]
@@ -172,8 +173,8 @@ def copy_of_what_is_packed(folder: Path) -> Path:
     """The packages and what packing reads, copied, so that packing leaves no traces in the tree."""
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         copy_file(ROOT / name, folder / name)
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*"):
+    for place in PACKED.values():
+        for path in (ROOT / place).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 copy_file(path, folder / path.relative_to(ROOT))
     return folder
@@ -188,8 +189,8 @@ def copy_file(source: Path, target: Path) -> None:
 def packed_files(folder: Path) -> set[str]:
     """Every file of the packages in `folder`, as a wheel names it."""
     return {
-        path.relative_to(folder).as_posix()
-        for package in PACKAGES
-        for path in (folder / package).rglob("*")
+        (Path(package) / path.relative_to(folder / place)).as_posix()
+        for package, place in PACKED.items()
+        for path in (folder / place).rglob("*")
         if path.is_file()
     }

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
 from risk_env.game import SaveError
-from risk_env.notation import IllegalAction
+from risk_env.text.notation import IllegalAction
 from tests.positions import legal, play, play_at_random, position
 
 CHECKSUM = 16  # bytes at the end of a saved game

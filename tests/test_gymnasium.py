@@ -13,13 +13,13 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from risk_env import gym_env
+from risk_env.board.maps import load_map
+from risk_env.board.rules import PRESETS, presets
 from risk_env.core.types import Phase
+from risk_env.doors import gymnasium_env as gym_env
+from risk_env.doors.seat_lanes import LEARNER, MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.game import Game
-from risk_env.lanes import LEARNER, MAX_ROUNDS, SeatLanes, training_rules
-from risk_env.maps import load_map
-from risk_env.notation import IllegalAction
-from risk_env.rules import PRESETS, presets
+from risk_env.text.notation import IllegalAction
 from tests.bots import COIN, Picker, pick, play_until
 
 ID = "risk_env/Risk-v0"
@@ -70,7 +70,7 @@ def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None
     code = f"{imports}\nimport sys\nassert 'numba' not in sys.modules\nprint(gymnasium.spec('{ID}').vector_entry_point)"
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "risk_env.gym_env:RiskVectorEnv"
+    assert done.stdout.strip() == "risk_env.doors.gymnasium_env:RiskVectorEnv"
 
 
 def test_importing_risk_env_does_not_load_gymnasium() -> None:

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from risk_env import load_map, presets
+from risk_env.board.tables import tables
+from risk_env.compiler import entry_point, kernel
 from risk_env.core.actions import write_legal
 from risk_env.core.bits import has, is_empty, nth, popcount, size
 from risk_env.core.chance import below, mix
-from risk_env.core.jit import entry_point, kernel
 from risk_env.core.setup import set_up
 from risk_env.core.step import apply, is_chance, play_one_chance
 from risk_env.core.types import FREE, UNLIMITED, Phase, Victory
 from risk_env.seeds import word
-from risk_env.tables import tables
 from tests.games import random_rules
 
 FAULTS = (

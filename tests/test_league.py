@@ -1,4 +1,4 @@
-"""`training.league`: who is kept, who is drawn how often, and that a saved league goes on as if never stopped."""
+"""`risk_training.league`: who is kept, who is drawn how often, and that a saved league goes on as if never stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from training.league import League, LeagueSettings, snapshot_name, thinned
+from risk_training.league import League, LeagueSettings, snapshot_name, thinned
 
 
 def league(**settings: Any) -> League:

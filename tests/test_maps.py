@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risk_env import maps
-from risk_env.maps import Board, MapError, load_map, map_names, read_map
+from risk_env.board import maps
+from risk_env.board.maps import Board, MapError, load_map, map_names, read_map
 from risk_env.render.geometry import geometry_of
 
 MINI = """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from risk_env.core.jit import entry_point, kernel
+from risk_env.compiler import entry_point, kernel
 
 pytestmark = pytest.mark.modes
 
@@ -19,7 +19,7 @@ def core_element(numbers: np.ndarray, i: int) -> int:
     return numbers[i]
 
 
-core_element.__module__ = "risk_env.core.jit"
+core_element.__module__ = "risk_env.core.canary"
 core_element = kernel(core_element)
 
 

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk_env import Game
-from risk_env.check import check, members, whole
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules, presets
+from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.maps import load_map
-from risk_env.notation import (
+from risk_env.text.check import check, members, whole
+from risk_env.text.notation import (
     AMOUNT_WORDS,
     QUESTIONS,
     IllegalAction,
@@ -24,9 +26,7 @@ from risk_env.notation import (
     legal_texts,
     parse_action,
 )
-from risk_env.positions import PositionError, _entries, from_text, to_text
-from risk_env.rules import Rules, presets
-from risk_env.tables import tables
+from risk_env.text.positions import PositionError, _entries, from_text, to_text
 
 # name: (map, preset, options)
 GAMES = {

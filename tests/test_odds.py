@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents import odds
-from agents.odds import (
+from risk_agents.scripted import odds
+from risk_agents.scripted.odds import (
     ATTACKER_LEFT,
     DEFENDER_LEFT,
     PLAIN,
@@ -20,7 +20,7 @@ from agents.odds import (
     left_after,
     win_chance,
 )
-from risk_env.core.jit import entry_point
+from risk_env.compiler import entry_point
 
 pytestmark = pytest.mark.modes
 

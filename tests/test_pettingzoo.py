@@ -20,10 +20,10 @@ from pettingzoo.test import api_test, performance_benchmark, render_test, seed_t
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from risk_env import Game, GameBatch, IllegalAction, PositionError, Rules, load_map, presets, risk_v0
+from risk_env.board.rules import preset_players
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.render import window
-from risk_env.rules import preset_players
 from tests.games import Player
 
 test_save_obs.__test__ = False  # PettingZoo's; called below

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import agents
-from agents import base
-from agents.play import cli
-from agents.play.answers import understand
-from agents.play.human import Desk, Human
-from agents.play.questions import own_lines, set_worth
-from agents.play.saved import SavedGameError, load_game, save_game
-from agents.play.table import BotFault, Leave, Table
-from agents.play.telling import Chronicle, Words, tell
-from agents.play.terminal import Terminal
-from agents.tournament.loading import make_setting
+from risk_agents import base, registry
+from risk_agents.human.answers import understand
+from risk_agents.human.human import Desk, Human
+from risk_agents.human.questions import own_lines, set_worth
+from risk_agents.human.telling import Chronicle, Words, tell
+from risk_agents.human.terminal import Terminal
+from risk_agents.play import cli
+from risk_agents.play.saved import SavedGameError, load_game, save_game
+from risk_agents.play.table import BotFault, Leave, Table
+from risk_agents.tournament.loading import make_setting
+from risk_env.board.maps import load_map
+from risk_env.board.rules import PRESETS, Rules
 from risk_env.cli import main
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.maps import load_map
-from risk_env.rules import PRESETS, Rules
 
 SEED = 3
 ROOT = Path(__file__).parent.parent
@@ -58,7 +57,7 @@ def as_attacker() -> Answer:
 
     def answer(view: base.View) -> str:
         if view.seat not in bots:
-            bots[view.seat] = base.make("attacker")
+            bots[view.seat] = registry.make("attacker")
             bots[view.seat].reset(view.seat, view.rules, view.board, view.seat)
         return view.texts[view.legal_actions.tolist().index(bots[view.seat].act(view))]
 
@@ -420,7 +419,7 @@ def test_a_file_whose_game_goes_otherwise_is_refused(tmp_path: Path) -> None:
         ({"players": []}, "0"),
     ]:
         other = {name: value for name, value in {**facts, **changed}.items() if name != "checksum"}
-        from agents.play.saved import _checksum
+        from risk_agents.play.saved import _checksum
 
         path.write_text(json.dumps({**other, "checksum": _checksum(other)}))
         with pytest.raises(SavedGameError, match=said):
@@ -487,7 +486,7 @@ def test_bots_play_as_in_any_other_arena() -> None:
     def first(view: base.View) -> str:
         return view.texts[0]
 
-    arena = base.play_game(rules, load_map("classic"), [Puppet(), "attacker", "random"], SEED)
+    arena = registry.play_game(rules, load_map("classic"), [Puppet(), "attacker", "random"], SEED)
     table, _, _ = table_of(rules, ["human", "attacker", "random"], first)
     table.play()
     assert table.game == arena
@@ -620,9 +619,9 @@ def test_the_default_is_the_presets_own_game(tmp_path: Path, monkeypatch: pytest
 
 
 def test_human_is_an_agent_but_not_in_tournaments(capsys: pytest.CaptureFixture[str]) -> None:
-    assert isinstance(agents.make("human"), Human)
+    assert isinstance(registry.make("human"), Human)
     for refused in (
-        lambda: agents.load("human"),
+        lambda: registry.load("human"),
         lambda: make_setting(["me=human", "random"], Rules.preset("classic", 2)),
     ):
         with pytest.raises(ValueError, match="risk-env play"):
@@ -642,6 +641,6 @@ def test_a_human_plays_in_any_arena() -> None:
 
     rules = Rules.preset("classic", 2, setup="random", max_rounds=3)
     person = Watched(Desk(Terminal(typist, screen)))
-    game = base.play_game(rules, load_map("classic"), [person, "attacker"], SEED)
+    game = registry.play_game(rules, load_map("classic"), [person, "attacker"], SEED)
     assert game.is_over
     assert "Player 1" in screen.getvalue() and "You" in screen.getvalue()

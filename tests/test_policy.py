@@ -11,23 +11,25 @@ import numpy as np
 import pytest
 import torch
 
-import agents
-from agents import duelist, duelist_search
-from agents.base import View, play_game
-from agents.layout import LOCAL_SCALE, MANY, Layout
-from agents.policy import PolicyAgent, PolicyFile
-from agents.schema import schema_of
-from agents.sight import look_all, sight_of
-from risk_env import opponents
+import risk_agents
+from risk_agents.base import View
+from risk_agents.learned import duelist
+from risk_agents.learned.layout import LOCAL_SCALE, MANY, Layout
+from risk_agents.learned.policy import PolicyAgent, PolicyFile
+from risk_agents.learned.schema import schema_of
+from risk_agents.learned.sight import look_all, sight_of
+from risk_agents.registry import play_game
+from risk_agents.search import duelist_search
+from risk_env import arena
 from risk_env.batch import GameBatch
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 from risk_env.core.observe import SOURCE_COLUMN, TARGET_COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
+from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
-from risk_env.lanes import training_rules
-from risk_env.maps import load_map
-from risk_env.opponents import CompiledBot
-from risk_env.rules import Rules
-from training.network import ILLEGAL, Network
+from risk_training.network import ILLEGAL, Network
 
 BOARD = load_map("classic")
 TURNS = 64  # enough to tell a turn that search ended from one that it did not
@@ -140,8 +142,8 @@ def test_a_policy_trained_on_blitzes_answers_dice_with_a_blitz_and_the_most_dice
 
 def test_a_policy_plays_in_a_batch_as_by_itself(tmp_path: Path) -> None:
     rules = training_rules("classic", 2, max_rounds=5)
-    bots = [agents.load(saved(rules, tmp_path / f"{seed}.npz", seed)) for seed in range(2)]
-    results = opponents.play(rules, BOARD, bots, games=6, seed=4)
+    bots = [risk_agents.load(saved(rules, tmp_path / f"{seed}.npz", seed)) for seed in range(2)]
+    results = arena.play(rules, BOARD, bots, games=6, seed=4)
     for lane, result in enumerate(results):
         game = play_game(rules, BOARD, bots, seed=4, lane=lane)
         assert (game.winner, len(game.actions)) == (result["winner"], result["decisions"])
@@ -149,7 +151,7 @@ def test_a_policy_plays_in_a_batch_as_by_itself(tmp_path: Path) -> None:
 
 def test_search_looks_at_nothing_hidden_and_is_the_same_every_time(tmp_path: Path) -> None:
     rules = training_rules("classic", 3)
-    bot = agents.load(f"search:{saved(rules, tmp_path / 'novice.npz')}")
+    bot = risk_agents.load(f"search:{saved(rules, tmp_path / 'novice.npz')}")
     game, chance, asked = Game(rules, BOARD, seed=2), np.random.default_rng(1), 0
     while asked < 12:
         game.step(int(chance.choice(game.legal_actions())))
@@ -177,7 +179,7 @@ def test_search_ends_turns_better_by_the_policys_own_judgement() -> None:
 def judged(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
     """The chance to win, by the policy, of who has ended the first turn of each of many games: float (N,)."""
     batch = GameBatch(rules, BOARD, TURNS, seed=3, autoreset=False)
-    seating = opponents.Seating(batch, [duelist.BOT, bot])
+    seating = arena.Seating(batch, [duelist.BOT, bot])
     seating.numbers[:, :2] = 0
     batch.reset()
     lanes, actions, records = np.arange(TURNS), np.zeros(TURNS, np.int64), batch.records
@@ -194,7 +196,7 @@ def judged(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
 
 def test_other_rules_maps_and_files_are_refused_by_name(tmp_path: Path) -> None:
     file = saved(training_rules("classic", 2), tmp_path / "novice.npz")
-    agent = agents.make(file)
+    agent = risk_agents.make(file)
     assert (agent.name, agent.version) == ("novice", "7")
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
         agent.reset(0, training_rules("classic", 3), BOARD, 0)
@@ -205,4 +207,4 @@ def test_other_rules_maps_and_files_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "broken.npz").write_bytes(b"PK nothing")
     for name in ("broken.npz", "missing.npz"):
         with pytest.raises(ValueError, match=name):
-            agents.make(str(tmp_path / name))
+            risk_agents.make(str(tmp_path / name))

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from agents.policy import Layout
-from risk_env import opponents
-from risk_env.maps import load_map
-from risk_env.tables import tables
-from training.league import LeagueSettings
-from training.ppo import (
+from risk_agents.learned.policy import Layout
+from risk_env.arena import LEARNER
+from risk_env.board.maps import load_map
+from risk_env.board.tables import tables
+from risk_training.league import LeagueSettings
+from risk_training.ppo import (
     CHECKPOINT,
     GOES_ON,
     POLICY,
@@ -28,8 +28,8 @@ from training.ppo import (
     advantages,
     potential,
 )
-from training.run_log import LOG
-from training.win_rate import WinRate, win_rate
+from risk_training.run_log import LOG
+from risk_training.win_rate import WinRate, win_rate
 
 TINY = Config(
     map="tiny",
@@ -138,7 +138,7 @@ def test_a_rollout_holds_the_learners_decisions_and_every_end_is_paid() -> None:
         rewards += rollout.rewards[rollout.ends == TERMINATED].tolist()
     assert set(rewards) == {0.0, 1.0}
     numbers = arena.seating.numbers[:, :3]
-    learners = (numbers == opponents.LEARNER).sum(1)
+    learners = (numbers == LEARNER).sum(1)
     assert set(learners) == {1, 3}
     assert (learners == np.where(arena.opponent == "", 3, 1)).all()
 

@@ -10,8 +10,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from risk_env.board.maps import SHIPPED, load_map
+from risk_env.board.rules import Rules
 from risk_env.game import Game
-from risk_env.maps import SHIPPED, load_map
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
 from risk_env.render.geometry import geometry_of
 from risk_env.render.layout import HEIGHT, MARGIN, WIDTH, automatic_drawing, drawing_of, nearest_distance
@@ -26,7 +27,6 @@ from risk_env.render.picture import (
     short_number,
 )
 from risk_env.render.window import Window
-from risk_env.rules import Rules
 
 
 def scene_of(board, players=6, **facts) -> Scene:
@@ -278,7 +278,7 @@ def test_ansi_keeps_to_its_width(board):
 
 DRAW = """
 import sys
-from risk_env.maps import load_map
+from risk_env.board.maps import load_map
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg
 board, scene = load_map("tiny"), Scene((0,) * 6, (1,) * 6, 2)
 draw_ansi(board, scene), draw_svg(board, scene)

@@ -10,8 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risk_env.maps import load_map
-from risk_env.rules import CHOICES, NEEDS, NUMBERS, OPTIONS, Rules, check_rules, expert_options, preset_players, presets
+from risk_env.board.maps import load_map
+from risk_env.board.rules import (
+    CHOICES,
+    NEEDS,
+    NUMBERS,
+    OPTIONS,
+    Rules,
+    check_rules,
+    expert_options,
+    preset_players,
+    presets,
+)
 
 CLASSIC: dict[str, Any] = {
     "num_players": 3,

@@ -1,4 +1,4 @@
-"""`training.sb3.RiskVecEnv`: Stable-Baselines3's contract, masks, ends, policies as opponents, and learning on it."""
+"""`sb3.RiskVecEnv`: Stable-Baselines3's contract, masks, ends, policies as opponents, and learning on it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
-from risk_env.gym_env import RiskEnv
-from risk_env.notation import IllegalAction
+from risk_env.doors.gymnasium_env import RiskEnv
+from risk_env.text.notation import IllegalAction
+from risk_training.sb3 import PolicyOpponent, RiskVecEnv
 from tests.bots import COIN, Picker, pick
-from training.sb3 import PolicyOpponent, RiskVecEnv
 
 torch.set_num_threads(1)
 QUICK: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 8, "opponents": COIN}

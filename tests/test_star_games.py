@@ -6,7 +6,7 @@ import re
 import pytest
 
 from risk_env import Game, Rules, presets
-from risk_env.charts import load_chart
+from risk_env.board.charts import load_chart
 from risk_env.core.types import Phase, Reward
 from tests.conftest import mode
 from tests.positions import (

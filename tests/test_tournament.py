@@ -18,27 +18,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.tournament import sprt
-from agents.tournament.analysis import summarise
-from agents.tournament.block import Block
-from agents.tournament.cli import main as tournament
-from agents.tournament.cli import replay, show_agents
-from agents.tournament.exports import remarks
-from agents.tournament.host import printable
-from agents.tournament.jobs import chunks, close_casts, play
-from agents.tournament.loading import compiled_bot, make_setting, split_agents
-from agents.tournament.match import play_single
-from agents.tournament.players import Cast
-from agents.tournament.ratings import POINTS, Rankings, rates, ratings
-from agents.tournament.records import RecordError, read_records, write_records
-from agents.tournament.report import PLOTS, picture, write_report
-from agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult, final_places, winner_of_forfeit
-from agents.tournament.running import conduct
-from agents.tournament.schedule import duel_pairings, pairings
-from agents.tournament.setting import Entrant, Setting
-from agents.tournament.store import Store
+from risk_agents.tournament import sprt
+from risk_agents.tournament.analysis import summarise
+from risk_agents.tournament.block import Block
+from risk_agents.tournament.cli import main as tournament
+from risk_agents.tournament.cli import replay, show_agents
+from risk_agents.tournament.exports import remarks
+from risk_agents.tournament.host import printable
+from risk_agents.tournament.jobs import chunks, close_casts, play
+from risk_agents.tournament.loading import compiled_bot, make_setting, split_agents
+from risk_agents.tournament.match import play_single
+from risk_agents.tournament.players import Cast
+from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
+from risk_agents.tournament.records import RecordError, read_records, write_records
+from risk_agents.tournament.report import PLOTS, picture, write_report
+from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult, final_places, winner_of_forfeit
+from risk_agents.tournament.running import conduct
+from risk_agents.tournament.schedule import duel_pairings, pairings
+from risk_agents.tournament.setting import Entrant, Setting
+from risk_agents.tournament.store import Store
+from risk_env.board.rules import Rules
 from risk_env.game import Game
-from risk_env.rules import Rules
 from risk_env.seeds import bot_seed, game_seed, veiled
 
 ROOT = Path(__file__).parent.parent
@@ -153,7 +153,7 @@ def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
 def test_lanes_take_the_next_game_when_theirs_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = setting_of(FIRST, BOLD, players=2, rounds=8, record=True)
     many = played(setting, 40)
-    monkeypatch.setattr("agents.tournament.block.LANES", 3)
+    monkeypatch.setattr("risk_agents.tournament.block.LANES", 3)
     few = played(setting, 40)
     assert timeless(few) == timeless(many)
     assert len(few) == 40
@@ -189,7 +189,7 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
 
 
 AGENT = """
-from agents.base import Agent
+from risk_agents.base import Agent
 
 class Mine(Agent):
     def reset(self, seat, rules, board, seed):
@@ -308,7 +308,7 @@ def test_a_bot_that_does_not_compile_is_refused_at_the_start(monkeypatch: pytest
         raise TypeError("no such field")
 
     bot = compiled_bot(FIRST)
-    monkeypatch.setattr("agents.tournament.loading.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("risk_agents.tournament.loading.compiled_bot", lambda spec: bot_of(spec, bot, broken))
     with pytest.raises(ValueError, match="cannot play: TypeError: no such field"):
         setting_of(FIRST, BOLD, players=2)
 
@@ -322,8 +322,8 @@ def test_a_bot_that_raises_spoils_only_its_own_games(monkeypatch: pytest.MonkeyP
             raise ZeroDivisionError("how?")
 
     bot = compiled_bot(FIRST)
-    monkeypatch.setattr("agents.tournament.jobs.compiled_bot", lambda spec: bot_of(spec, bot, broken))
-    monkeypatch.setattr("agents.tournament.players.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("risk_agents.tournament.jobs.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("risk_agents.tournament.players.compiled_bot", lambda spec: bot_of(spec, bot, broken))
     for before, after in zip(timeless(good), timeless(played(setting, 12)), strict=True):
         if 0 in after.seats:
             assert (after.forfeit_kind, after.seats[after.forfeit_seat]) == ("crash", 0)

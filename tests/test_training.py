@@ -19,19 +19,19 @@ pytest.importorskip("sb3_contrib")
 import torch
 import yaml
 
-import agents
-from agents.base import play_game
-from agents.sb3_policy import Sb3Agent, Sb3Policy
+import risk_agents
+from risk_agents.learned.sb3_policy import Sb3Agent, Sb3Policy
+from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, cli, load_map
 from risk_env.core.observe import MOST_CODE
-from risk_env.lanes import SeatLanes, training_rules
-from training.cli import config_path
-from training.config import Sb3Config, read_config, schedule, shipped_configs
-from training.curves import plot, read_log, win_rates
-from training.evaluate import Score, evaluate
-from training.league import League, LeagueSettings
-from training.sb3_league import CompiledSlot, LeagueVecEnv
-from training.sb3_trainer import CHECKPOINT, Run
+from risk_env.doors.seat_lanes import SeatLanes, training_rules
+from risk_training.cli import config_path
+from risk_training.config import Sb3Config, read_config, schedule, shipped_configs
+from risk_training.curves import plot, read_log, win_rates
+from risk_training.evaluate import Score, evaluate
+from risk_training.league import League, LeagueSettings
+from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
+from risk_training.sb3_trainer import CHECKPOINT, Run
 
 torch.set_num_threads(1)
 TINY: dict[str, Any] = {
@@ -54,8 +54,8 @@ TINY: dict[str, Any] = {
 KILLED_AT = 512
 KILLED = f"""
 import os, signal, sys, yaml
-from training.config import Sb3Config
-from training.sb3_trainer import Run
+from risk_training.config import Sb3Config
+from risk_training.sb3_trainer import Run
 run = Run(Sb3Config.from_dict(yaml.safe_load(sys.stdin)), sys.argv[1])
 run.train(lambda row: row["time/steps"] == {KILLED_AT} and os.kill(os.getpid(), signal.SIGKILL))
 """
@@ -306,7 +306,7 @@ def test_what_cannot_be_resumed(finished: Run, tmp_path: Path) -> None:
 
 def test_the_best_policy_is_an_agent(finished: Run) -> None:
     path = str(finished.folder / "best.zip")
-    agent = agents.make(path)
+    agent = risk_agents.make(path)
     assert agent.name == "whole" and len(agent.version) == 8
     rules, board = finished.rules.replace(attack="choice", defender_dice="choice"), load_map("tiny")
     game = play_game(rules, board, [path, "grower"], seed=1)
@@ -314,7 +314,7 @@ def test_the_best_policy_is_an_agent(finished: Run) -> None:
     views = []
     other = Game(finished.rules, board, seed=3)
     while not other.is_over and len(views) < 20:
-        views.append(agents.View(other))
+        views.append(risk_agents.View(other))
         other.step(int(other.legal_actions()[0]))
     agent.reset(0, finished.rules, board, 0)
     answers = [agent.act(view) for view in views]
@@ -323,7 +323,7 @@ def test_the_best_policy_is_an_agent(finished: Run) -> None:
 
 
 def test_games_it_was_not_trained_for_are_refused(finished: Run) -> None:
-    agent = agents.make(str(finished.folder / "best.zip"))
+    agent = risk_agents.make(str(finished.folder / "best.zip"))
     with pytest.raises(ValueError, match="trained for map"):
         agent.reset(0, training_rules("classic", 2), load_map("classic"), 0)
     with pytest.raises(ValueError, match="fortify"):
@@ -335,14 +335,15 @@ def test_other_zips_are_refused(tmp_path: Path) -> None:
     wrong.write_bytes(b"PK")
     for path in (wrong, tmp_path / "none.zip"):
         with pytest.raises(ValueError, match="is no policy"):
-            agents.make(str(path))
+            risk_agents.make(str(path))
 
 
 # ---------------------------------------------------------------------------------------------------- evaluation
 
 
 ONE_BY_ONE = """
-from agents.base import Agent, make
+from risk_agents.base import Agent
+from risk_agents.registry import make
 class OneByOne(Agent):
     name = "one by one"
     def __init__(self): self.inner = make({spec!r})

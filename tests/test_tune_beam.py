@@ -1,13 +1,13 @@
-"""`training.tune_beam`: every game has its own weights, and what wins is found."""
+"""`risk_training.tune_beam`: every game has its own weights, and what wins is found."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from agents.outlook import LEAST_CHANCE, NUM_WEIGHTS, WEIGHTS
-from risk_env.rules import Rules
-from training.tune_beam import MOST_SURE, bent, main, play, straight, sureness
+from risk_agents.search.outlook import LEAST_CHANCE, NUM_WEIGHTS, WEIGHTS
+from risk_env.board.rules import Rules
+from risk_training.tune_beam import MOST_SURE, bent, main, play, straight, sureness
 
 
 def test_weights_come_back_as_they_were() -> None:

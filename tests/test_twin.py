@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from risk_env.charts import load_chart
-from risk_env.maps import Board, load_map
-from risk_env.rules import Rules, presets
+from risk_env.board.charts import load_chart
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules, presets
 from tests import golden
 from tests.games import play, random_rules, state_of
 from tests.naive import Naive

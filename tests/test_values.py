@@ -12,25 +12,26 @@ import numpy as np
 import pytest
 import torch
 
-import agents
-from agents.base import play_game
-from agents.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
-from agents.odds import win_probability
-from agents.outlook import NUM_WEIGHTS, WEIGHTS, outlook
-from agents.schema import schema_of
-from agents.value_beam import ValueFile, look_all
-from risk_env import opponents
+import risk_agents
+from risk_agents.learned import duelist
+from risk_agents.learned.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
+from risk_agents.learned.schema import schema_of
+from risk_agents.registry import play_game
+from risk_agents.scripted.odds import win_probability
+from risk_agents.search.outlook import NUM_WEIGHTS, WEIGHTS, outlook
+from risk_agents.search.value_beam import ValueFile, look_all
+from risk_env import arena
 from risk_env.batch import GameBatch
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
+from risk_env.compiler import entry_point
 from risk_env.core.draft import troops_due
-from risk_env.core.jit import entry_point
 from risk_env.core.position import holds_nothing
 from risk_env.core.types import Phase
+from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
-from risk_env.lanes import training_rules
-from risk_env.maps import Board, load_map
-from risk_env.rules import Rules
-from training.run_log import LOG
-from training.values import CHECKPOINT, VALUE, Arena, Config, Network, Positions, Trainer, returns
+from risk_training.run_log import LOG
+from risk_training.values import CHECKPOINT, VALUE, Arena, Config, Network, Positions, Trainer, returns
 
 BOARD = load_map("classic")
 GAMES = [
@@ -206,7 +207,7 @@ def test_a_value_that_corrects_nothing_plays_as_the_beam_does() -> None:
     nothing = {name: np.zeros_like(weights) for name, weights in value.weights.items()}
     nothing["trust"] = np.ones(1, np.float32)
     plain = ValueFile(nothing, value.schema, {}).bot("plain")
-    found = [opponents.play(rules, BOARD, [bot, "attacker"], 20, seed=4) for bot in (plain, "beam")]
+    found = [arena.play(rules, BOARD, [bot, "attacker"], 20, seed=4) for bot in (plain, "beam")]
     assert (found[0] == found[1]).mean() > 0.8  # float32 breaks some ties in another way
     assert len(value.packed[0]) == NUM_WEIGHTS + NUM_SIZES + sum(part.size for part in value.weights.values())
 
@@ -215,13 +216,13 @@ def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> No
     rules = training_rules("classic", 2)
     file = str(tmp_path / "value.npz")
     some_value(rules, BOARD).save(file)
-    bot = agents.load(file)
+    bot = risk_agents.load(file)
     assert (bot.name, bot.version) == ("novice", "3")
     assert play_game(rules, BOARD, [file, "grower"], seed=2).is_over
     with pytest.raises(ValueError, match="holds a value, not a policy"):
-        agents.load(f"search:{file}")
+        risk_agents.load(f"search:{file}")
     with pytest.raises(ValueError, match="holds a policy, not a value"):
-        ValueFile.load(Path(agents.__file__).parent / "policies" / "duelist.npz")
+        ValueFile.load(duelist.FILE)
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
         bot.check(training_rules("classic", 3), BOARD)
 

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from risk_env.core import vectors
+from risk_env.engine import vectors
 
 pytestmark = pytest.mark.modes
 CASES = 50

@@ -14,6 +14,7 @@ OBJECTIVE  rules.objective_0   12     objective o
 import numpy as np
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ZERO, add, bit, chunk_of, clear, put_block, size
 from risk_env.core.cards import (
     MIN_STARS,
@@ -28,7 +29,6 @@ from risk_env.core.cards import (
 from risk_env.core.combat import ATTACKER, battles_left, most_attack_dice, most_defence_dice
 from risk_env.core.draft import draftable
 from risk_env.core.goals import objectives_met
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.movement import can_fortify_from, movable
 from risk_env.core.position import free_territories, with_room
 from risk_env.core.turn import airfield_places

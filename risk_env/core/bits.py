@@ -7,7 +7,7 @@ give a signed number in compiled code and a float in NumPy.
 import numpy as np
 from numpy import int64
 
-from risk_env.core.jit import JIT_DISABLED, inlined
+from risk_env.compiler import JIT_DISABLED, inlined
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

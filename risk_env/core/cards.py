@@ -2,8 +2,8 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, clear, has, lowest, popcount, size
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.position import add_troops, room, with_room
 from risk_env.core.types import Deck, OccupiedBonus, Phase, SetValues, Trade
 

@@ -7,8 +7,8 @@ Whole numbers below n are exact by rejection (Lemire 2019), never by a remainder
 import numpy as np
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import add, clear, nth, plus, remove, size, times
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.types import MAX_DICE, NUM_FACES
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -2,9 +2,9 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ZERO, popcount
 from risk_env.core.cards import FORCED_HAND, can_trade, hand_size
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.position import add_troops, controls, holds_continent, num_territories, room, with_room
 from risk_env.core.types import NOWHERE, Deck, Phase, Reward, Trade
 

@@ -4,11 +4,11 @@
 more to hand over than an array and an index.
 """
 
+from risk_env.compiler import entry_point
 from risk_env.core import hidden
 from risk_env.core.actions import write_legal
 from risk_env.core.chance import mix
 from risk_env.core.goals import place_of
-from risk_env.core.jit import entry_point
 from risk_env.core.observe import encode_count, observe
 from risk_env.core.setup import set_up
 from risk_env.core.step import answer, apply, is_chance, play_one_chance, resume, start

@@ -2,9 +2,9 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ZERO, bit, popcount
 from risk_env.core.draft import num_cities
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.position import (
     controls,
     holds_continent,

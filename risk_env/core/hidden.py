@@ -1,11 +1,11 @@
 """What a seat does not know, drawn anew: hands, deck, missions, headquarters, the generator (DESIGN, Seeds)."""
 
+from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
 from risk_env.core.bits import add, bit, has, is_empty, nth_bit, popcount
 from risk_env.core.cards import can_trade, num_picked
 from risk_env.core.chance import any_of, below, draw_card
 from risk_env.core.goals import mission_fulfilled
-from risk_env.core.jit import kernel
 from risk_env.core.position import is_alive
 from risk_env.core.setup import choose_headquarters, mission_pile
 from risk_env.core.types import NOWHERE, Phase, Victory

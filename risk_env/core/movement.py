@@ -2,8 +2,8 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, chunk_of, clear, is_empty, lowest, remove
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.position import add_troops, room, troops_on, with_room
 from risk_env.core.types import NOWHERE, UNLIMITED, Fortify, Phase, Reward
 

@@ -10,12 +10,12 @@ offsets below, the tables of docs/observation.md and the tests all come from the
 
 import numpy as np
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount, size
 from risk_env.core.cards import count_symbol, hand_size, num_picked, set_troops_due
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.draft import draftable, troops_due
 from risk_env.core.goals import taken_this_turn
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.movement import movable
 from risk_env.core.position import holds_continent, is_alive, num_territories, owner_of, total_troops, troops_on
 from risk_env.core.types import (

@@ -2,8 +2,8 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, has, is_empty, lowest, put, remove, size
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.types import MAX_OWNERS, UNLIMITED
 
 

@@ -2,9 +2,9 @@
 
 from numpy import int64
 
+from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, clear, nth_bit, popcount, remove
 from risk_env.core.chance import any_of, below, draw_card
-from risk_env.core.jit import kernel
 from risk_env.core.position import (
     add_troops,
     any_free,

@@ -2,6 +2,7 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.actions import amount_of, write_legal
 from risk_env.core.bits import has, nth, size
 from risk_env.core.cards import pick_card, place_bonus, stop_trading
@@ -16,7 +17,6 @@ from risk_env.core.combat import (
     roll_dice,
 )
 from risk_env.core.draft import draftable, place_troops
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.movement import begin_fortify, choose_source, choose_target, fortify, movable, move_troops
 from risk_env.core.setup import claim, deploy, deploy_neutral, place_headquarters, set_up
 from risk_env.core.turn import (

@@ -2,6 +2,7 @@
 
 from numpy import int64
 
+from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ZERO, bit
 from risk_env.core.cards import ELIMINATION_HAND, hand_size
 from risk_env.core.chance import draw_card
@@ -15,7 +16,6 @@ from risk_env.core.goals import (
     objectives_won,
     truncate,
 )
-from risk_env.core.jit import inlined, kernel
 from risk_env.core.movement import begin_fortify, begin_starting_maneuver, end_move, movable
 from risk_env.core.position import is_alive
 from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, Reward, Trade

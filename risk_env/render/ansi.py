@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from risk_env.maps import Board
+from risk_env.board.maps import Board
 from risk_env.render.scene import Scene, check_scene
 
 CODES = (34, 91, 32, 33, 35, 36)  # blue, bright red, green, yellow, magenta, cyan: a colour a seat

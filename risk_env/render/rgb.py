@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from risk_env.maps import Board
+from risk_env.board.maps import Board
 from risk_env.render.picture import Area, Box, Lines, Shape, Text, compose, in_order
 from risk_env.render.scene import Scene
 

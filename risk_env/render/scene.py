@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from risk_env.board.maps import Board
 from risk_env.core.types import NOBODY, NOWHERE, Held
-from risk_env.maps import Board
-from risk_env.notation import reward_name
+from risk_env.text.notation import reward_name
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from risk_env.maps import Board
+from risk_env.board.maps import Board
 from risk_env.render.rgb import draw_surface, import_pygame
 from risk_env.render.scene import Scene
 

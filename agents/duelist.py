@@ -1,9 +1,0 @@
-"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (training/README.md)."""
-
-from pathlib import Path
-
-from agents.policy import load_bot
-
-FILE = Path(__file__).parent / "policies" / "duelist.npz"
-
-BOT = load_bot(FILE, "duelist")

@@ -1,0 +1,182 @@
+"""Agents: whoever plays a seat, and what it may see.
+
+An agent is an instance of `Agent`, one a seat a game; `registry` finds it by name. A compiled bot plays through
+`CompiledAgent` with the same chance, and so the same game, as in a batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.board.maps import Board, Mission
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.core.types import MAX_SEATS, NOWHERE, Phase
+from risk_env.game import Game
+from risk_env.seeds import bot_seed, veiled, word
+from risk_env.text import notation
+
+_BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does
+
+
+class Position:
+    """The public facts of a position, as read-only copies (RULES 2.4 says what is public)."""
+
+    def __init__(self, game: Game) -> None:
+        record = game.record
+        players = game.num_players
+        self.phase, self.seat, self.turn, self.round = game.phase, game.seat, game.turn, game.round
+        self.starter = int(record.starter)
+        self.owner = game.owner  # int64 (T,): seat, -1 free, num_players the neutral army
+        self.troops = game.troops  # int64 (T,)
+        self.alive = _read_only(game.alive)  # bool (P,)
+        self.hand_sizes = _read_only([game.hand_size(seat) for seat in range(players)])  # int64 (P,)
+        self.sets_traded = int(record.sets_traded)
+        self.draft_left = int(record.draft_left)
+        self.source, self.target = int(record.source), int(record.target)  # territories, or -1
+        self.captured = bool(record.captured)  # whether a territory fell this turn
+        self.capitals = _read_only(record.capital[:players])  # int64 (P,): territory, or -1
+        opened = record.headquarters[:players] if record.headquarters_open else np.full(players, NOWHERE)
+        self.headquarters = _read_only(opened)  # int64 (P,): territory, or -1 where it is not public
+        self.objectives = _read_only(record.objective)  # int64 (12,): seat that holds it, -1 face up, -2 not in play
+
+
+def _read_only(values: Any) -> npt.NDArray[Any]:
+    array = np.array(values)
+    array = array.astype(np.int64) if array.dtype.kind == "i" else array
+    array.flags.writeable = False
+    return array
+
+
+class View:
+    """What a seat sees when it is asked. All of it is made from a copy in which what it may not see is drawn anew.
+
+    `chance` is the seed of the agent's own chance, from which `rng` is made.
+    """
+
+    def __init__(self, game: Game, seat: int | None = None, chance: int = 0) -> None:
+        self.seat = game.seat if seat is None else seat
+        self._game = game.determinize(self.seat, _BLIND_SEED)
+        self._chance = chance
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the game."""
+        return self._game.rules
+
+    @property
+    def board(self) -> Board:
+        """The map."""
+        return self._game.board
+
+    @property
+    def phase(self) -> Phase:
+        """What is asked (docs/decisions.md)."""
+        return self._game.phase
+
+    @cached_property
+    def observation(self) -> npt.NDArray[np.float32]:
+        """float32 (D,): the seat's view, as `Game.observe`."""
+        return self._game.observe(self.seat)
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.int8]:
+        """int8 (D,): the same view as the codes of `GameBatch`."""
+        return self._game.observe_codes(self.seat)
+
+    @cached_property
+    def action_mask(self) -> npt.NDArray[np.int8]:
+        """int8 (n,): 1 for each legal action."""
+        return self._game.action_mask()
+
+    @cached_property
+    def legal_actions(self) -> npt.NDArray[np.int64]:
+        """int64 (k,): the legal actions, ascending."""
+        return self._game.legal_actions()
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The legal actions in words, in the order of `legal_actions`."""
+        return notation.legal_texts(self._game.record, self._game.tables, self._game.board)
+
+    @cached_property
+    def position(self) -> Position:
+        """The public facts."""
+        return Position(self._game)
+
+    @property
+    def hand(self) -> tuple[str, ...]:
+        """The own cards by name; `wild` for a wild card."""
+        return self._game.hand(self.seat)
+
+    @property
+    def mission(self) -> Mission | None:
+        """The own secret mission, None where the game has none (RULES 8)."""
+        return self._game.mission(self.seat)
+
+    @property
+    def headquarters(self) -> str | None:
+        """The own headquarters, None where there are none (RULES 7)."""
+        return self._game.headquarters(self.seat)
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """The agent's own chance for this decision: the same in the same game, and never that of the dice."""
+        seen = hashlib.blake2b(self._game.to_record(), digest_size=8).digest()
+        return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
+
+    def sample(self, seed: int) -> Game:
+        """A game that could be the one played: what the seat does not know is drawn anew, future chance included."""
+        return self._game.determinize(self.seat, seed)
+
+
+class Agent:
+    """Whoever plays a seat. Subclasses say `name` and `version`, and answer in `act`.
+
+    A policy may answer many views at once in a method `act_batch(views)`, which then returns a list of actions.
+    """
+
+    name: str = "agent"
+    version: str = "1"  # changes when its play does
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """A game begins; `seed` is that of the agent's own chance (`chance_seeds`)."""
+        self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
+
+    def act(self, view: View) -> int:
+        """A legal action for the view's question."""
+        raise TypeError(f"{type(self).__name__} must define act(view), which returns one of view.legal_actions")
+
+
+class CompiledAgent(Agent):
+    """A compiled bot at a seat of a single game."""
+
+    def __init__(self, bot: CompiledBot) -> None:
+        self.bot, self.name, self.version = bot, bot.name, bot.version
+        self._actions = np.zeros(1, np.int64)
+        self._lanes = np.zeros(1, np.int64)
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """A game begins: nothing remembered, chance from `seed`; ValueError if the bot cannot play such games."""
+        self.bot.check(rules, board)
+        super().reset(seat, rules, board, seed)
+        self._memory = np.zeros((1, MAX_SEATS, self.bot.memory), np.int32)
+        self._randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
+
+    def act(self, view: View) -> int:
+        """The bot's answer."""
+        game, T = view._game, view._game.tables
+        self.bot.choose(game._games, T.board, T.rules, self._lanes, self._randoms, self._memory, self._actions)
+        return int(self._actions[0])
+
+
+def chance_seeds(agents: Sequence[Agent], seed: int) -> list[int]:
+    """The seed of each agent's own chance in the game of a seed; only that of a compiled bot tells the game's."""
+    seeds = [int(bot_seed(seed, seat)) for seat in range(len(agents))]
+    return [own if isinstance(agent, CompiledAgent) else veiled(own) for own, agent in zip(seeds, agents, strict=True)]

@@ -1,0 +1,151 @@
+"""What a person typed, understood as a legal action: text forms of any case, their beginnings, numbers of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from risk_agents.base import View
+from risk_env.core.types import Phase
+from risk_env.text.notation import DONE, QUESTIONS, Question
+
+NUMBERED = ("TERRITORY", "BORDER", "CARD", "OBJECTIVE")  # blocks whose answers are numbered; the others are numbers
+HALF = "half"
+_NOT, _BEGINS, _IS = range(3)  # how well words fit a name
+
+
+class Understood(NamedTuple):
+    """The action of an answer, and the answers that are to follow it by themselves."""
+
+    action: int
+    then: tuple[str, ...] = ()
+
+
+def question_of(view: View) -> Question:
+    """What the phase asks."""
+    return QUESTIONS[view.phase]
+
+
+def argument_of(text: str, question: Question) -> str:
+    """A legal action without the question's word."""
+    return text.removeprefix(f"{question.word} ")
+
+
+def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
+    """The legal action that is meant; ValueError says why there is none. `listed` was shown with numbers from 1."""
+    question = question_of(view)
+    words = " ".join(answer.replace("->", ">").split())
+    if question.block in NUMBERED and words.isdecimal():
+        return Understood(_from_list(int(words), view, listed))
+    if words.casefold() == DONE and DONE in view.texts:
+        return Understood(_number(DONE, view))
+    said = _argument(words, question)
+    if question.block == "AMOUNT" and (said.isdecimal() or said.casefold() == HALF):
+        return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
+    found = _fitting(said, question, view)
+    if len(found) == 1:
+        return Understood(_number(found[0], view))
+    if found:
+        raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, question) for text in found)}")
+    raise ValueError(_problem(said, question, view))
+
+
+def _problem(said: str, question: Question, view: View) -> str:
+    """What is wrong with words that fit no legal action."""
+    if said.casefold() == DONE:
+        return f"{DONE!r} is no answer here"
+    if question.block == "BORDER":
+        return _no_attack(said, view)
+    if question.block == "TERRITORY":
+        return f"{view.board.territories[view.board.territory(said)]} is not legal here"
+    return f"{said!r} is none of {', '.join(argument_of(text, question) for text in view.texts)}"
+
+
+def _no_attack(said: str, view: View) -> str:
+    source, arrow, target = said.partition(">")
+    if not arrow:
+        return "an attack is written as SOURCE > TARGET"
+    a, b = (view.board.territory(name) for name in (source, target))
+    names = view.board.territories[a], view.board.territories[b]
+    if b not in view.board.neighbours(a):
+        return f"{names[0]} does not border {names[1]}"
+    return f"{' > '.join(names)} is not legal: from an own territory with two troops or more to one that is not"
+
+
+def _number(text: str, view: View) -> int:
+    return int(view.legal_actions[view.texts.index(text)])
+
+
+def _from_list(number: int, view: View, listed: Sequence[str]) -> int:
+    if not 1 <= number <= len(listed):
+        raise ValueError(f"{number} is not in the list, which goes from 1 to {len(listed)}")
+    text = listed[number - 1]
+    if text not in view.texts:
+        raise ValueError(f"{number} was {text!r}, which is not legal any more")
+    return _number(text, view)
+
+
+def _argument(words: str, question: Question) -> str:
+    """What is said behind the question's word, which may be left out."""
+    word, _, rest = words.partition(" ")
+    return rest if word.casefold() == question.word else words
+
+
+def _fitting(said: str, question: Question, view: View) -> list[str]:
+    """The legal actions that fit best."""
+    grades = {text: _grade(said, argument_of(text, question), view) for text in view.texts if text != DONE}
+    best = max(grades.values(), default=_NOT)
+    return [text for text, grade in grades.items() if grade == best] if best > _NOT else []
+
+
+def _grade(said: str, argument: str, view: View) -> int:
+    """How well words fit an action: both sides of `>` where it has two."""
+    parts, names = said.split(">"), argument.split(">")
+    if len(parts) != len(names):
+        return _NOT
+    return min(_fit(part.strip(), name.strip(), view) for part, name in zip(parts, names, strict=True))
+
+
+def _fit(part: str, name: str, view: View) -> int:
+    """How well words fit a name or, of a territory, one of its aliases."""
+    board = view.board
+    called = [name]
+    if name in board.territories:
+        called += board.aliases[board.territories.index(name)]
+    key = part.casefold()
+    if not key:
+        return _NOT
+    return max(_IS if key == one.casefold() else _BEGINS * one.casefold().startswith(key) for one in called)
+
+
+# ------------------------------------------------------------------------------------------------ amounts
+
+
+def movable(view: View) -> int:
+    """How many troops an amount is about: those that can be placed or moved (docs/decisions.md)."""
+    record = view._game.record
+    source, target = int(record.source), int(record.target)
+    is_draft = view.phase == Phase.DRAFT_AMOUNT
+    count = int(record.draft_left) if is_draft else int(record.troops[source]) - 1
+    most = view.rules.max_troops
+    return count if most is None else min(count, most - int(record.troops[target]))
+
+
+def _amount(wanted: int, view: View) -> Understood:
+    """Any number of troops: by several answers where no single one says it."""
+    total = movable(view)
+    word = question_of(view).word
+    if not 1 <= wanted <= total:
+        raise ValueError(f"{wanted} troops: {total} is the most here, 1 the least")
+    if wanted == total:
+        return Understood(_number(f"{word} all", view))
+    if f"{word} {wanted}" in view.texts:
+        return Understood(_number(f"{word} {wanted}", view))
+    if f"{word} {HALF}" in view.texts and wanted == total // 2:
+        return Understood(_number(f"{word} {HALF}", view))
+    legal = [int(said) for text in view.texts if (said := argument_of(text, question_of(view))).isdecimal()]
+    first = max(number for number in legal if number < wanted)
+    again: tuple[str, ...] = (str(wanted - first),)
+    if view.phase == Phase.DRAFT_AMOUNT:
+        again = (view.board.territories[int(view._game.record.target)], *again)
+    return Understood(_number(f"{word} {first}", view), again)

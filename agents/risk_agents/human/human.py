@@ -1,0 +1,188 @@
+"""A person at the terminal as an agent: `risk_agents.make("human")`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from risk_agents.base import Agent, View
+from risk_agents.human.answers import question_of, understand
+from risk_agents.human.questions import board_lines, legal_lines, own_lines, question
+from risk_agents.human.telling import Words
+from risk_agents.human.terminal import Terminal
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core.types import NOBODY, Phase
+
+HELP = """\
+An answer is an action in words, `attack Alaska > Kamchatka`, where the first word may be left out and names may be cut
+short (`al > kam`); or its number in the list. Amounts and dice are said as they are: `3`, `half`, `all`, `blitz`.
+Several answers go on one line with `;` between them: `alaska; 3`.
+"""
+COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
+SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that tell something hidden
+LONG = ("TERRITORY", "BORDER")  # blocks of many actions, which are not written again and again
+OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short ones that tell nothing
+
+
+class Desk:
+    """The terminal and who sits at it: several people share one, and must not see each other's cards."""
+
+    def __init__(self, terminal: Terminal | None = None) -> None:
+        self.terminal = terminal or Terminal()
+        self.people = 1
+        self.secrets_of = NOBODY  # the seat whose hidden facts are to be read on the screen
+        self._holder = NOBODY
+
+    def hand_to(self, seat: int, names: Sequence[str], phase: Phase) -> None:
+        """Let the person of a seat take the keyboard. What shows nothing hidden is asked of anybody who is near."""
+        if self.people == 1:
+            return
+        if self.secrets_of not in (NOBODY, seat):
+            self.terminal.ask(f"\n{names[self.secrets_of]}, press Enter to clear the screen for {names[seat]}. ")
+            self._clear()
+        if seat != self._holder and phase not in OPEN:
+            self.terminal.ask(f"\n{names[seat]}, the keyboard is yours: press Enter when nobody else looks. ")
+            self._clear()
+            self._holder = seat
+
+    def _clear(self) -> None:
+        self.terminal.clear()
+        self.secrets_of = NOBODY
+
+
+class Human(Agent):
+    """Asks a person what to do. Without `desk` it is alone at the program's own terminal."""
+
+    name = "human"
+    version = "1"
+
+    def __init__(self, desk: Desk | None = None) -> None:
+        self.desk = desk or Desk()
+        self.names: tuple[str, ...] = ()  # of all seats and of the neutral army, if somebody knows them
+        self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}  # further ones: help and what they do
+        self.news: list[str] = []  # lines to be shown before the next question
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """A game begins."""
+        super().reset(seat, rules, board, seed)
+        default = (*(f"Player {other}" if other != seat else "You" for other in range(rules.num_players)), "neutral")
+        self._words = Words(self.names or default, board, seat)
+        self._lists: dict[Phase, list[str]] = {}  # the texts shown this turn for each phase, numbered from 1
+        self._waiting: list[str] = []  # answers to questions that are still to come
+        self._greeted: tuple[int, Phase | None] | None = None
+
+    def act(self, view: View) -> int:
+        """Ask until there is a legal answer; EOFError when there is nobody to answer any more."""
+        self.desk.hand_to(self.seat, self._words.names, view.phase)
+        has_news = self._say_news()
+        self._greet(view)
+        if not self._waiting:
+            self._ask(view, has_news)
+        while True:
+            answer = self._waiting.pop(0) if self._waiting else self._next_answer(view)
+            try:
+                understood = understand(answer, view, self._lists.get(view.phase, ()))
+            except ValueError as error:
+                self._refuse(error)
+                continue
+            self._waiting[:0] = understood.then
+            return understood.action
+
+    # ------------------------------------------------------------------------------------------ asking
+
+    def _greet(self, view: View) -> None:
+        """At the start of a turn, and of each part of the set-up: the board, and what only this player knows."""
+        is_set_up = view.position.round == 0
+        if view.position.turn != view.seat or self._greeted == (
+            now := (view.position.round, view.phase if is_set_up else None)
+        ):
+            return
+        self._greeted = now
+        self._waiting.clear()
+        self._lists.clear()
+        self._show_board(view)
+        if self.desk.people == 1:
+            self._say_lines(own_lines(view, self._words, self.desk.terminal.width))
+        self.desk.terminal.say()
+
+    def _say_news(self) -> bool:
+        """What happened since this person was asked last; whether that is anything."""
+        lines, self.news = self.news, []
+        if lines:
+            self._say_lines(["", *lines])
+        return bool(lines)
+
+    def _ask(self, view: View, has_news: bool) -> None:
+        """The question, and what is legal unless it was shown this turn."""
+        if not has_news:
+            self.desk.terminal.say()
+        self.desk.terminal.say_wrapped(question(view, self._words))
+        if view.phase in SECRET:
+            self.desk.secrets_of = self.seat
+        shown = self._lists.setdefault(view.phase, []) if question_of(view).block in LONG else []
+        new = [text for text in view.texts if text not in shown]
+        if new:
+            self._lists[view.phase] = shown + new
+            self._say_legal(view, new)
+
+    def _list(self, view: View) -> None:
+        """All that is legal, numbered anew."""
+        self._lists[view.phase] = list(view.texts)
+        self._say_legal(view, view.texts)
+
+    def _say_legal(self, view: View, shown: Sequence[str]) -> None:
+        """Some of the legal actions, with their numbers."""
+        numbers = {text: number for number, text in enumerate(self._lists[view.phase], 1) if text in shown}
+        self._say_lines(legal_lines(view, self._words, numbers, self.desk.terminal.width))
+
+    def _show_board(self, view: View) -> None:
+        terminal = self.desk.terminal
+        self._say_lines(["", *board_lines(view, self._words, terminal.width, terminal.has_colour)])
+
+    def _say_lines(self, lines: Sequence[str]) -> None:
+        self.desk.terminal.say("\n".join(lines))
+
+    # ------------------------------------------------------------------------------------------ listening
+
+    def _next_answer(self, view: View) -> str:
+        """The next answer that is not a command; more on the same line wait."""
+        while True:
+            who = "" if self.desk.people == 1 else f"{self._words.names[self.seat]}, "
+            line = self.desk.terminal.ask(f"{who}{question_of(view).word}> ").strip()
+            word, _, rest = line.partition(" ")
+            if not line:
+                self.desk.terminal.say("An answer, or ? for help.")
+            elif not self._obey(word.casefold(), rest.strip(), view):
+                first, *self._waiting = [part.strip() for part in line.split(";") if part.strip()] or [""]
+                return first
+
+    def _obey(self, word: str, rest: str, view: View) -> bool:
+        """Do what a command says; whether it is one."""
+        if word in self.commands:
+            self.commands[word][1](rest)
+        elif word in ("help", "?") and not rest:
+            self._help(view)
+        elif word == "list" and not rest:
+            self._list(view)
+        elif word == "board" and not rest:
+            self._show_board(view)
+        elif word == "hand" and not rest:
+            self.desk.secrets_of = self.seat
+            self._say_lines(own_lines(view, self._words, self.desk.terminal.width))
+        else:
+            return False
+        return True
+
+    def _help(self, view: View) -> None:
+        terminal = self.desk.terminal
+        terminal.say_wrapped(" ".join(HELP.split()))
+        told = COMMANDS | {name: text for name, (text, _) in self.commands.items()}
+        terminal.say("\n".join(f"  {name:<12}{text}" for name, text in told.items()))
+        terminal.say_wrapped(question(view, self._words))
+
+    def _refuse(self, error: ValueError) -> None:
+        """Say what was wrong with an answer, and forget those behind it."""
+        skipped = f" (not done any more: {'; '.join(self._waiting)})" if self._waiting else ""
+        self._waiting.clear()
+        wrong = f"{error}{skipped}".removesuffix("?").removesuffix(".")
+        self.desk.terminal.say_wrapped(f"{wrong}. `list` shows all that is legal, ? helps.")

@@ -1,0 +1,1 @@
+"""Trained agents: their networks, features and files."""

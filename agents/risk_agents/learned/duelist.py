@@ -1,0 +1,9 @@
+"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (training/README.md)."""
+
+from pathlib import Path
+
+from risk_agents.learned.policy import load_bot
+
+FILE = Path(__file__).parent / "policies" / "duelist.npz"
+
+BOT = load_bot(FILE, "duelist")

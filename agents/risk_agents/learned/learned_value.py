@@ -1,0 +1,300 @@
+"""A learned value: the chance to win of a seat that stops here, as a small network corrects its plain outlook.
+
+It stands for `search.outlook` wherever the weights go on behind those of an outlook; `values` finds them. What
+the network sees are sums over the board: how the fronts stand, armies, incomes, continents, cards; of the other hands
+their sizes. Columns for every single territory foresaw games as well and played worse: what a few troops here or there
+are worth is better learnt once than 42 times. What is seen is noted as columns and numbers, those that are 0 left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy import int64
+
+from risk_agents.scripted.board_sense import LAST_TO_FALL, troops_of
+from risk_agents.scripted.goal_progress import goal_progress
+from risk_agents.scripted.odds import win_chance
+from risk_agents.scripted.threats import DUE, ODDS, largest_threat
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.compiler import inlined, kernel
+from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.cards import can_trade, hand_size, set_troops_due
+from risk_env.core.draft import troops_due
+from risk_env.core.position import holds_nothing, num_territories
+from risk_env.core.types import Phase
+
+Array = npt.NDArray[Any]
+
+# Columns of the front: own borders, own troops there and behind, the largest own stack and rival beside it, how many
+# own territories would fall as it stands and with half of the troops that the rivals get, how many of theirs would
+BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# Columns of an owner: troops, its share of all, of the territories, troops due, cards, whether more than 2, than 3
+OWNER_COLUMNS = 7
+# Columns of a seat and a continent: the part of it that is held, and whether it is all; and of the own seat once more,
+# how likely it stays whole
+CONTINENT_COLUMNS = 2
+# Columns of the game: the turn is over but for its end, the own hand holds a set, worth of the next, the round twice,
+# the way to a special victory
+GAME_COLUMNS = 6
+
+# The last column is the plain outlook, as log-odds
+
+# Rows of the workspace (`WORKSPACE`), DUE (1) being one of them: for each owner its troops and its place in the order
+# of turns; for each continent its size and how safe it is; for each seat and continent territories held; sums of the
+# front; what is seen; both layers' units
+TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, NUMBER, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
+WORKSPACE = (11, 512)
+CONTINENTS = 64  # a seat's room in the row HELD
+AT_ONCE = 4  # columns that are added up in one go
+# The weights in this order, after three sizes; "trust" is in the outlook
+LAYERS = ("first_bias", "first", "second_bias", "second", "trust", "output_bias", "output")
+NUM_SIZES = 3
+NOTHING = np.float32(0.0)
+
+A_FRONT = 10.0
+A_STACK = 20.0
+FIELD_ARMY = 100.0
+BIG_DRAFT = 10.0
+FULL_HAND = 5.0
+DEAREST_SET = 60.0
+LATE = 40.0
+GOAL = 3.0
+
+
+def num_columns(rules: Rules, board: Board) -> int:
+    """Columns that the network has for such games."""
+    owners, continents = rules.num_players + int(rules.neutral), len(board.continents)
+    of_continents = (CONTINENT_COLUMNS * rules.num_players + 1) * continents
+    return FRONT_COLUMNS + OWNER_COLUMNS * owners + of_continents + GAME_COLUMNS + 1
+
+
+def packed(weights: Mapping[str, Array], head: Array) -> Array:
+    """Weights by their names in `LAYERS` as the kernels take them, behind those of an outlook (`head`): float32."""
+    columns, units = weights["first"].shape
+    sizes = [columns, units, weights["second"].shape[1]]
+    return np.concatenate([head, sizes, *(weights[name].ravel() for name in LAYERS)]).astype(np.float32)
+
+
+@kernel
+def learned_value(game, board, rules, seat, plain, weights, start, work):
+    """The seat's chance to win, 0 ... 1, by its plain outlook and the weights float32 from `start` on (`packed`)."""
+    noted = look(game, board, rules, seat, game.phase == Phase.FORTIFY_FROM, plain, work)
+    columns, units, judges = np.uint64(weights[start]), np.uint64(weights[start + 1]), np.uint64(weights[start + 2])
+    at = np.uint64(start + NUM_SIZES)
+    for u in range(units):
+        work[FIRST, u] = weights[at + u]
+    add_columns(weights, at + units, noted, units, work)
+    at += units + columns * units
+    for j in range(judges):
+        work[SECOND, j] = weights[at + j]
+    add_units(weights, at + judges, units, judges, work)
+    at += judges + units * judges
+    output = weights[at] * log_odds(plain) + weights[at + ONE]
+    at += ONE + ONE
+    for j in range(judges):
+        output += max(work[SECOND, j], NOTHING) * weights[at + j]
+    return 1.0 / (1.0 + math.exp(-output))
+
+
+@inlined
+def add_columns(weights, at, noted, units, work):
+    """Add the noted numbers times their columns' weights, which are `units` each from `at` on; a few at once."""
+    for n in range(noted, noted + AT_ONCE):
+        work[COLUMN, n], work[NUMBER, n] = 0.0, 0.0
+    for n in range(0, noted, AT_ONCE):
+        a, b, c, d = work[NUMBER, n], work[NUMBER, n + 1], work[NUMBER, n + 2], work[NUMBER, n + 3]
+        i, j = at + units * np.uint64(work[COLUMN, n]), at + units * np.uint64(work[COLUMN, n + 1])
+        k, m = at + units * np.uint64(work[COLUMN, n + 2]), at + units * np.uint64(work[COLUMN, n + 3])
+        for u in range(units):
+            work[FIRST, u] += a * weights[i + u] + b * weights[j + u] + c * weights[k + u] + d * weights[m + u]
+
+
+@inlined
+def add_units(weights, at, units, judges, work):
+    """Add the units that are above 0 times their weights, which are `judges` each from `at` on."""
+    for u in range(units):
+        factor = work[FIRST, u]
+        if factor > NOTHING:
+            row = at + judges * u
+            for j in range(judges):
+                work[SECOND, j] += factor * weights[row + j]
+
+
+# What is seen
+
+
+@kernel
+def look(game, board, rules, seat, moved, plain, work):
+    """Note what the seat sees in the workspace: columns and numbers. How many."""
+    P, neutral = int64(rules.num_players), int64(rules.neutral)
+    owners = P + neutral
+    order_owners(game, board, rules, seat, work)
+    look_at_territories(game, board, rules, seat, work)
+    noted, column = int64(0), int64(FRONT_COLUMNS)
+    for n in range(FRONT_COLUMNS):
+        noted = note(n, work[FRONT, n], noted, work)
+    noted = look_at_owners(game, board, rules, seat, owners, column, noted, work)
+    column += OWNER_COLUMNS * owners
+    noted = look_at_continents(board, P, column, noted, work)
+    column += (CONTINENT_COLUMNS * P + 1) * board.num_continents
+    noted = look_at_game(game, board, rules, seat, moved, column, noted, work)
+    return note(column + GAME_COLUMNS, log_odds(plain), noted, work)
+
+
+@inlined
+def note(column, number, noted, work):
+    """Note a number; how many are noted now."""
+    work[COLUMN, noted] = column
+    work[NUMBER, noted] = number
+    return noted + 1
+
+
+@inlined
+def log_odds(chance):
+    """The logarithm of the odds of a chance, which is taken to be no surer than one in a million."""
+    chance = min(max(chance, 1e-6), 1.0 - 1e-6)
+    return math.log(chance / (1.0 - chance))
+
+
+@kernel
+def order_owners(game, board, rules, seat, work):
+    """Write the owners' order, beginning with the seat, and the troops they get; clear what is counted."""
+    P = int64(rules.num_players)
+    for owner in range(P + 1):
+        place = owner - seat if owner >= seat else owner - seat + P
+        work[ORDER, owner] = place if owner < P else P
+        work[TROOPS, owner] = 0.0
+        work[DUE, owner] = 0.0
+        if owner < P and not holds_nothing(game, owner):
+            work[DUE, owner] = troops_due(game, board, rules, owner)
+    for n in range(FRONT_COLUMNS):
+        work[FRONT, n] = 0.0
+    for continent in range(board.num_continents):
+        work[SIZE, continent] = 0.0
+        work[SAFETY, continent] = 1.0
+        for owner in range(P + 1):
+            work[HELD, owner * CONTINENTS + continent] = 0.0
+
+
+@kernel
+def look_at_territories(game, board, rules, seat, work):
+    """Count troops and continents, and add up the front."""
+    half = most_due(rules, seat, work) / 2.0
+    for territory in range(board.num_territories):
+        owner, troops = int64(game.owner[territory]), troops_of(game, territory)
+        place, continent = int64(work[ORDER, owner]), int64(board.continent_of[territory])
+        work[TROOPS, owner] += troops
+        work[SIZE, continent] += 1.0
+        work[HELD, place * CONTINENTS + continent] += 1.0
+        if owner == seat:
+            look_at_own(game, board, rules, seat, territory, troops, half, work)
+        else:
+            strongest = strongest_near(game, board, seat, territory)
+            if strongest > 1:
+                work[FRONT, IN_REACH] += win_chance(ODDS, strongest, troops) / A_FRONT
+
+
+@inlined
+def look_at_own(game, board, rules, seat, territory, troops, half, work):
+    """Add an own territory to the sums of the front; `half` of the troops due may come to attack it."""
+    threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
+    if threat < 0.0:
+        work[FRONT, BEHIND] += (troops - 1.0) / A_STACK
+        return
+    work[FRONT, BORDERS] += 1.0 / A_FRONT
+    work[FRONT, AT_FRONT] += (troops - 1.0) / A_STACK
+    work[FRONT, STACK] = max(work[FRONT, STACK], troops / A_STACK)
+    work[FRONT, RIVAL] = max(work[FRONT, RIVAL], threat / A_STACK)
+    rival = int64(threat) + 1
+    work[FRONT, FALLING] += win_chance(ODDS, rival, troops) / A_FRONT
+    falls = win_chance(ODDS, rival + int64(half), troops)
+    work[FRONT, FALLEN] += falls / A_FRONT
+    work[SAFETY, int64(board.continent_of[territory])] *= 1.0 - falls
+
+
+@inlined
+def most_due(rules, seat, work):
+    """The most troops that a rival gets."""
+    most = 0.0
+    for owner in range(rules.num_players):
+        if owner != seat:
+            most = max(most, work[DUE, owner])
+    return most
+
+
+@inlined
+def strongest_near(game, board, seat, territory):
+    """Troops of the seat's strongest territory beside this one, 0 if there is none."""
+    strongest = int64(0)
+    for w in range(len(game.strong)):
+        word = board.neighbours[territory, w] & game.owned[seat, w]
+        while word != ZERO:
+            strongest = max(strongest, troops_of(game, (w << 6) + lowest(word)))
+            word &= word - ONE
+    return strongest
+
+
+@kernel
+def look_at_owners(game, board, rules, seat, owners, column, noted, work):
+    """Note what is known of every owner, in the order of turns; how many numbers are noted."""
+    total = 0.0
+    for owner in range(owners):
+        total += work[TROOPS, owner]
+    for owner in range(owners):
+        at, troops = column + OWNER_COLUMNS * int64(work[ORDER, owner]), work[TROOPS, owner]
+        noted = note(at, math.sqrt(troops / FIELD_ARMY), noted, work)
+        noted = note(at + 1, troops / total, noted, work)
+        noted = note(at + 2, num_territories(game, owner) / board.num_territories, noted, work)
+        if owner < rules.num_players:
+            cards = hand_size(game, owner)
+            if owner == seat and game.turn == seat and game.captured:
+                cards += 1
+            noted = note(at + 3, work[DUE, owner] / BIG_DRAFT, noted, work)
+            noted = note(at + 4, cards / FULL_HAND, noted, work)
+            noted = note(at + 5, 1.0 if cards > 2 else 0.0, noted, work)
+            noted = note(at + 6, 1.0 if cards > 3 else 0.0, noted, work)
+    return noted
+
+
+@kernel
+def look_at_continents(board, players, column, noted, work):
+    """Note how much of every continent each seat holds, in the order of turns; how many numbers are noted."""
+    for place in range(players):
+        for continent in range(board.num_continents):
+            held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]
+            if held > 0.0:
+                noted = note(column, held / members, noted, work)
+                noted = note(column + 1, 1.0 if held == members else 0.0, noted, work)
+            column += CONTINENT_COLUMNS
+    for continent in range(board.num_continents):
+        if work[HELD, continent] == work[SIZE, continent]:
+            noted = note(column + continent, work[SAFETY, continent], noted, work)
+    return noted
+
+
+@kernel
+def look_at_game(game, board, rules, seat, moved, column, noted, work):
+    """Note what is left of the turn, the own cards, the round; how many numbers are noted."""
+    set_worth, current = float(set_troops_due(rules, int64(game.sets_traded) + 1)), float(game.round_number)
+    noted = note(column, 1.0 if moved else 0.0, noted, work)
+    if not is_heir(game, rules) and can_trade(game, board, rules, seat):
+        noted = note(column + 1, 1.0, noted, work)
+    noted = note(column + 2, min(set_worth, DEAREST_SET) / (DEAREST_SET / 3.0), noted, work)
+    noted = note(column + 3, 1.0 / (1.0 + current), noted, work)
+    noted = note(column + 4, min(current, LATE) / (LATE / 2.0), noted, work)
+    return note(column + 5, goal_progress(game, board, rules, seat) / GOAL, noted, work)
+
+
+@inlined
+def is_heir(game, rules):
+    """Whether a seat falls in this position that is only thought of: its cards, not known yet, are in the own hand."""
+    fallen = False
+    for other in range(rules.num_players):
+        fallen |= game.death[other] == LAST_TO_FALL
+    return fallen

@@ -1,0 +1,77 @@
+"""What a policy was trained for: map, rules, numbers of the actions, columns of the view. A mismatch is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from risk_agents.base import View
+from risk_env.board.maps import Board
+from risk_env.board.rules import OPTIONS, Rules
+from risk_env.board.tables import tables
+from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS
+from risk_env.core.types import Phase
+
+FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays on whatever they are
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The facts that a policy's numbers depend on."""
+
+    map_source: str
+    map_digest: str
+    columns: str  # hash of the columns of the view
+    num_actions: int
+    options: Mapping[str, Any]  # of the rules
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules it was trained by."""
+        return Rules.from_dict(dict(self.options))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Schema:
+        """What `to_dict` wrote."""
+        return cls(**facts)
+
+    def check(self, game: Schema, policy: str) -> None:
+        """ValueError naming all that differs, if the policy cannot play such games."""
+        then = _facts(self)
+        other = [f"{name}={then[name]!r}, not {now!r}" for name, now in _facts(game).items() if then[name] != now]
+        if other:
+            raise ValueError(f"policy {policy!r} was trained for {'; '.join(other)}")
+
+
+def _facts(schema: Schema) -> dict[str, Any]:
+    """What must be equal, by name."""
+    facts: dict[str, Any] = {"map": schema.map_digest[:16], "columns": schema.columns, "actions": schema.num_actions}
+    return facts | {name: getattr(schema.rules, name) for name in OPTIONS if name not in FREE_OPTIONS}
+
+
+def schema_of(rules: Rules, board: Board) -> Schema:
+    """The schema of games by these rules on this map."""
+    return Schema(board.source, board.digest, _columns(), tables(rules, board).num_actions, rules.to_dict())
+
+
+def _columns() -> str:
+    """Hash of the columns: names, order and what they mean."""
+    described = repr((TERRITORY_COLUMNS, GLOBAL_BLOCKS, CONTINENT_COLUMNS))
+    return hashlib.sha256(described.encode()).hexdigest()[:16]
+
+
+def answers_as_trained(trained: Rules, view: View, action: int) -> int:
+    """The action, or where its question never came up in training the answer that stands for it there.
+
+    Asked for dice it blitzes, or rolls the most where it may not; it defends with the most.
+    """
+    asks_attack = view.phase == Phase.ATTACK_DICE and trained.attack != "choice"
+    asks_defence = view.phase == Phase.DEFEND and trained.defender_dice != "choice"
+    return int(view.legal_actions[-1]) if asks_attack or asks_defence else action

@@ -1,0 +1,155 @@
+"""The command `play` (`risk-env play --help`)."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shlex
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from risk_agents.human.terminal import Terminal
+from risk_agents.play.saved import load_game, save_game
+from risk_agents.play.table import Leave, Table
+from risk_agents.registry import HUMAN, SPECS
+from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules, check_rules
+from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
+from risk_env.game import Game
+
+OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # who sits there if nobody is named
+HELP = {
+    "players": "you and as many as are named, where the preset has that number",
+    "attack": "choice",
+    "defender_dice": "choice",
+    "max_rounds": "no limit",
+}
+SEED_BITS = 32  # of a seed that is drawn: short enough to be typed again
+
+
+def main(argv: Sequence[str]) -> int:
+    """The command `play`: begin a game or go on with one, play it, keep it if it is left."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    given = [name for name, value in vars(arguments).items() if value not in (None, []) and name != "resume"]
+    if arguments.resume is not None and given:
+        parser.error(f"--resume goes on with the game as it was begun; {', '.join(sorted(given))} cannot be given too")
+    terminal = Terminal()
+    terminal.say("The bots get ready: the first time they are compiled, up to a minute each.")
+    table = _begun(arguments, terminal) if arguments.resume is None else _resumed(arguments.resume, terminal)
+    try:
+        return play(table)
+    finally:
+        table.close()
+
+
+def play(table: Table) -> int:
+    """Play at a table; a game that does not come to its end is kept. Returns the exit status."""
+    try:
+        with _closing_is_an_interrupt():
+            table.play()
+    except (Leave, EOFError):
+        _keep(table)
+    except KeyboardInterrupt:
+        _keep(table)
+        return INTERRUPTED
+    except Exception:
+        _keep(table)
+        raise
+    return SUCCESS
+
+
+@contextmanager
+def _closing_is_an_interrupt() -> Iterator[None]:
+    """Who closes the window leaves the game as by Ctrl-C."""
+    signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+    before = [signal.signal(number, signal.default_int_handler) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _keep(table: Table) -> None:
+    """Keep the game, if need be in the folder for temporary files, and say how to go on."""
+    told = [""]
+    try:
+        save_game(table.path, table.game, table.players)
+    except (OSError, ValueError) as error:
+        told.append(f"{error}.")
+        table.path = str(Path(tempfile.gettempdir()) / _new_name())
+        save_game(table.path, table.game, table.players)
+    told.append(f"The game is kept in {table.path}.")
+    told.append(f"To go on: {PROGRAM} play --resume {shlex.quote(table.path)}")
+    with suppress(OSError):  # the terminal may be gone
+        table.terminal.say("\n".join(told))
+
+
+def _new_name() -> str:
+    return time.strftime("risk-%Y%m%d-%H%M%S.json")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser("play")
+    add = parser.add_argument
+    add("opponents", nargs="*", metavar="agent", help=f"the other seats, in order: names, {SPECS}, or {HUMAN}")
+    add_rules_arguments(parser, HELP)
+    add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
+    add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
+    add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
+    add("--resume", metavar="FILE", help="go on with a game that was kept")
+    return parser
+
+
+def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
+    """The table of a new game."""
+    rules = rules_of(vars(arguments), len(arguments.opponents) + 1 if arguments.opponents else None)
+    board = load_map(arguments.map or "classic")
+    check_rules(rules, board)
+    players = seating(arguments.opponents, rules, arguments.seat or 0)
+    seed = secrets.randbits(SEED_BITS) if arguments.seed is None else arguments.seed
+    path = arguments.save or _new_name()
+    if arguments.save and Path(path).exists():
+        raise FileExistsError(f"--save {path}: exists; choose another name, or go on with it by --resume")
+    table = Table(Game(rules, board, seed), players, terminal, path)
+    terminal.say(f"{_title(table, arguments.preset or 'classic')}, seed {seed}")
+    return table
+
+
+def _title(table: Table, preset: str) -> str:
+    seats = ", ".join(f"{seat} {name}" for seat, name in enumerate(table.names[:-1]))
+    return f"{preset} on the map {table.game.board.name}: {seats}"
+
+
+def _resumed(path: str, terminal: Terminal) -> Table:
+    """The table of a kept game, played up to where it was left."""
+    saved = load_game(path)
+    table = Table(saved.start, saved.players, terminal, path)
+    try:
+        table.resume(saved)
+    except BaseException:
+        table.close()
+        raise
+    terminal.say(f"{_title(table, 'The game goes on')}, seed {table.game.seed}")
+    return table
+
+
+def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...]:
+    """Who sits where: a person at `seat`, the opponents around in their order, the last one as often as needed."""
+    others = rules.num_players - 1
+    if not 0 <= seat <= others:
+        raise ValueError(f"--seat {seat}: must be from 0 to {others}")
+    if len(opponents) > others:
+        raise ValueError(
+            f"{len(opponents)} opponents ({', '.join(opponents)}), but num_players={rules.num_players} "
+            f"leaves {others} {'seats' if others > 1 else 'seat'} beside yours"
+        )
+    named = list(opponents or OPPONENTS[:others])
+    named += [named[-1]] * (others - len(named))
+    return (*named[:seat], HUMAN, *named[seat:])

@@ -1,0 +1,121 @@
+"""A game that is to be gone on with, as a file: JSON of its rules, map, seed, players and asked actions.
+
+The actions are enough to bring back the game, its dice to come, and the memory of the bots: they are asked once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from risk_agents.tournament.records import Record
+from risk_env.game import Game
+
+FORMAT = "risk_env game in progress"
+SCHEMA = 1
+
+
+class SavedGameError(ValueError):
+    """A file that is no kept game, or one that this version cannot go on with; the message names file and problem."""
+
+
+class SavedGame(NamedTuple):
+    """What a file holds."""
+
+    start: Game  # before its first action
+    players: tuple[str, ...]  # a spec a seat
+    actions: tuple[int, ...]
+    state: str  # `digest` of the game after them
+
+
+def digest(game: Game) -> str:
+    """The state of a game, dice to come included, in few letters."""
+    return hashlib.sha256(game.to_record()).hexdigest()[:32]
+
+
+def save_game(path: str | Path, game: Game, players: Sequence[str]) -> None:
+    """Write the file, whole or not at all; an existing one is replaced if it is a kept game itself."""
+    path = Path(path)
+    if path.exists() and not _is_saved_game(path):
+        raise ValueError(f"{path} exists and is no kept game: choose another name")
+    actions = game.actions
+    facts: dict[str, Any] = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "rules": game.rules.to_dict(),
+        "map": game.board.source,
+        "map_digest": game.board.digest,
+        "num_actions": game.num_actions,
+        "seed": game.seed,
+        "lane": 0,
+        "episode": 0,
+        "players": list(players),
+        "state": digest(played(Game(game.rules, game.board, game.seed), actions)),
+        "actions": list(actions),
+    }
+    _write_whole(path, json.dumps({**facts, "checksum": _checksum(facts)}) + "\n")
+
+
+def played(game: Game, actions: Sequence[int]) -> Game:
+    """The game after these actions."""
+    for action in actions:
+        game.step(action)
+    return game
+
+
+def _checksum(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _is_saved_game(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return FORMAT.encode() in file.read(200)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside the file first, so that an interruption leaves the old one."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def load_game(path: str | Path) -> SavedGame:
+    """Read what `save_game` wrote; SavedGameError if it is damaged, or of another version or map."""
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        facts = _checked(data)
+        start = Record(1, facts).start()
+        players, actions = tuple(facts["players"]), tuple(facts["actions"])
+        if len(players) != start.num_players:
+            raise ValueError(f"{len(players)} players for {start.num_players} seats")
+        return SavedGame(start, players, actions, facts["state"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise SavedGameError(f"{path}: {error if isinstance(error, ValueError) else repr(error)}") from error
+
+
+def _checked(data: bytes) -> dict[str, Any]:
+    """The facts of a file, if it is whole."""
+    try:
+        facts = json.loads(data)
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        known = FORMAT.encode() in data[:200]
+        raise ValueError("a damaged kept game: it cannot be read to its end" if known else "not a kept game")
+    if facts.get("schema") != SCHEMA:
+        raise ValueError(f"kept in format {facts.get('schema')!r}; this version reads format {SCHEMA}")
+    checksum = facts.pop("checksum", None)
+    if checksum != _checksum(facts):
+        raise ValueError("a damaged kept game: the checksum does not match")
+    return facts

@@ -1,0 +1,233 @@
+"""A game at the table: people at one terminal, bots in the other seats."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
+from risk_agents.external import ProgramFault
+from risk_agents.human.human import Desk, Human
+from risk_agents.human.questions import board_lines, mission_in_words
+from risk_agents.human.telling import Chronicle, Words, tell
+from risk_agents.human.terminal import Terminal
+from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
+from risk_agents.registry import HUMAN, make
+from risk_agents.tournament.host import printable
+from risk_env.core.types import NOBODY
+from risk_env.game import Game
+from risk_env.seeds import game_seed
+
+YOU = "You"
+LOG_LINES = 20  # that `log` shows where no number is given
+
+
+class Leave(Exception):
+    """The person wants to stop here."""
+
+
+class BotFault(RuntimeError):
+    """A bot crashed or gave no legal answer; the message names it."""
+
+
+class Table:
+    """A game in progress: who sits where, what has been told to whom."""
+
+    def __init__(self, game: Game, players: Sequence[str], terminal: Terminal, path: str) -> None:
+        self.game, self.players, self.terminal = game, tuple(players), terminal
+        self.path = path  # the file to keep the game in
+        desk = Desk(terminal)
+        desk.people = sum(spec == HUMAN for spec in players)
+        self._agents: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in players]
+        self.names = (*_names(self._agents), "neutral")
+        self._chances = chance_seeds(self._agents, int(game_seed(game.seed)))
+        self._chronicle = Chronicle(game.rules, game.board, game.seed)
+        self._told = dict.fromkeys(self.people, 0)  # notes that each person has been told
+        self._watched_round = NOBODY
+        for seat, agent in enumerate(self._agents):
+            self._seat(seat, agent)
+
+    @property
+    def people(self) -> list[int]:
+        """The seats of people."""
+        return [seat for seat, agent in enumerate(self._agents) if isinstance(agent, Human)]
+
+    def _seat(self, seat: int, agent: Agent) -> None:
+        """Begin the game for an agent; a compiled one is compiled now rather than in the middle of the game."""
+        if isinstance(agent, Human):
+            agent.names = self.names
+            agent.commands = {
+                "log": (f"what happened, the last {LOG_LINES} lines or so many as are said", self._show_log),
+                "save": ("keep the game in a file: save FILE", self._save_as),
+                "quit": ("stop here; the game is kept", self._quit),
+            }
+        try:
+            agent.reset(seat, self.game.rules, self.game.board, self._chances[seat])
+        except Exception as error:
+            raise ValueError(f"agent={self.players[seat]!r} cannot play this game: {error}") from error
+        if isinstance(agent, CompiledAgent):
+            T, nowhere = self.game.tables, np.zeros(0, np.int64)
+            records = T.new_games(1)
+            agent.bot.choose(records, T.board, T.rules, nowhere, agent._randoms, agent._memory, agent._actions)
+
+    # ------------------------------------------------------------------------------------------ playing
+
+    def play(self) -> None:
+        """Play to the end. Leave, EOFError and KeyboardInterrupt stop in between; BotFault blames a bot."""
+        while not self.game.is_over:
+            seat = self.game.seat
+            if seat in self._told:
+                self._tell_news(seat)
+            elif not self._is_anyone_in():
+                self._watch()
+            self._step(self._answer(seat))
+        self._tell_the_end()
+
+    def resume(self, saved: SavedGame) -> None:
+        """Play a kept game up to where it was left; the bots are asked again, so that they remember what they knew."""
+        strays = set()
+        for action in saved.actions:
+            seat = self.game.seat
+            if seat in self._told:
+                self._told[seat] = len(self._chronicle.notes)
+            elif seat != NOBODY and self._answer(seat) != action:
+                strays.add(self.names[seat])
+            try:
+                self._step(action)
+            except ValueError as error:
+                raise SavedGameError(f"{self.path}: {error}") from error
+        if digest(self.game) != saved.state:
+            raise SavedGameError(f"{self.path}: this version of the program plays its actions otherwise")
+        for name in sorted(strays):
+            self.terminal.say(f"{name} would play otherwise now than when the game was kept.")
+
+    def _step(self, action: int) -> None:
+        self.game.step(action)
+        self._chronicle.add(action)
+
+    def _answer(self, seat: int) -> int:
+        """What the player of a seat answers; BotFault if a bot gives no legal answer."""
+        agent, view = self._agents[seat], View(self.game, chance=self._chances[seat])
+        if isinstance(agent, Human):
+            return agent.act(view)
+        try:
+            action = operator.index(agent.act(view))
+        except Exception as error:
+            raise BotFault(f"{self._called(seat)} failed: {type(error).__name__}: {error}") from error
+        if action not in view.legal_actions:
+            raise BotFault(f"{self._called(seat)} gave an answer that is not legal: {self.game._illegal(action)}")
+        return action
+
+    def _called(self, seat: int) -> str:
+        return f"{self.names[seat]} (agent={self.players[seat]!r}, seat {seat})"
+
+    def _is_anyone_in(self) -> bool:
+        """Whether a person is still in the game."""
+        return any(self.game.alive[seat] for seat in self.people)
+
+    def close(self) -> None:
+        """End what the bots started."""
+        for agent in self._agents:
+            close: Any = getattr(agent, "close", None)
+            if callable(close):
+                close()
+
+    # ------------------------------------------------------------------------------------------ telling
+
+    def _words(self, viewer: int) -> Words:
+        return Words(self.names, self.game.board, viewer)
+
+    def _news(self, seat: int) -> list[str]:
+        """What the person of a seat has not been told."""
+        notes = self._chronicle.notes
+        lines = tell(notes[self._told[seat] :], self._words(seat), self.terminal.width)
+        self._told[seat] = len(notes)
+        return lines
+
+    def _tell_news(self, seat: int) -> None:
+        agent = self._agents[seat]
+        if isinstance(agent, Human):
+            agent.news = self._news(seat)
+
+    def _watch(self) -> None:
+        """People are out: ask once whether they want to see the end, then tell how it stands, a line a round."""
+        if self._watched_round == NOBODY:
+            last = max(self.people, key=lambda seat: self._told[seat])
+            self.terminal.say("\n".join(["", *self._news(last), ""]))
+            if self.terminal.ask("No person is left in the game. Enter: the bots play on; quit: stop here> ").strip():
+                raise Leave
+        if self._watched_round != self.game.round:
+            self._watched_round = self.game.round
+            armies = [
+                f"{self.names[seat]} {int((self.game.owner == seat).sum())} territories, "
+                f"{int(self.game.troops[self.game.owner == seat].sum())} troops"
+                for seat in range(self.game.num_players)
+                if self.game.alive[seat]
+            ]
+            self.terminal.say_wrapped("; ".join(armies), f"Round {self.game.round}: ", "    ")
+
+    def _tell_the_end(self) -> None:
+        """What happened last, the board, who won, and what was hidden."""
+        if self._is_anyone_in() or self._watched_round == NOBODY:
+            last = max(self.people, key=lambda seat: self._told[seat])
+            self.terminal.say("\n".join(["", *self._news(last)]))
+        words, game = self._words(NOBODY), self.game
+        view = View(game, self.people[0])
+        drawn = board_lines(view, words, self.terminal.width, self.terminal.has_colour)
+        self.terminal.say("\n".join(["", *drawn, ""]))
+        for seat in range(game.num_players):
+            mission = game.mission(seat)
+            if mission is not None:
+                told = mission_in_words(mission, game.board, self.names, seat)
+                whose = "Your mission" if self.names[seat] == YOU else f"Mission of {self.names[seat]}"
+                self.terminal.say_wrapped(f"{whose}: {told}", later="  ")
+        self.terminal.say_wrapped(self._verdict(), later="  ")
+
+    def _verdict(self) -> str:
+        places = sorted(enumerate(self.game.placements().tolist()), key=lambda entry: entry[1])
+        order = ", ".join(f"{place}. {self.names[seat]}" for seat, place in places)
+        if self.game.winner == NOBODY:
+            return f"The game ends after {self.game.rules.max_rounds} rounds, won by nobody: {order}."
+        return f"{self.names[self.game.winner]} won in round {self.game.round}: {order}."
+
+    # ------------------------------------------------------------------------------------------ commands
+
+    def _show_log(self, rest: str) -> None:
+        """The command `log`: the last lines of the whole story."""
+        lines = tell(self._chronicle.notes, self._words(NOBODY), self.terminal.width)
+        count = int(rest) if rest.isdecimal() and int(rest) else LOG_LINES
+        self.terminal.say("\n".join(lines[-count:]))
+
+    def _save_as(self, rest: str) -> None:
+        """The command `save FILE`: keep the game there, now and when it is left."""
+        try:
+            save_game(rest or self.path, self.game, self.players)
+        except (OSError, ValueError) as error:
+            self.terminal.say_wrapped(f"Not saved: {error}")
+            return
+        self.path = rest or self.path
+        self.terminal.say(f"The game is kept in {self.path}.")
+
+    def _quit(self, rest: str) -> None:
+        raise Leave
+
+
+def _made(spec: str) -> Agent:
+    try:
+        return make(spec)
+    except ProgramFault as fault:
+        raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
+
+
+def _names(agents: Sequence[Agent]) -> list[str]:
+    """What the seats are called: a person `You`, one of several `Player 0`; bots by name, with their seat if equal."""
+    alone = sum(isinstance(agent, Human) for agent in agents) == 1
+    names = [printable(agent.name) for agent in agents]
+    called = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
+    for seat, agent in enumerate(agents):
+        if isinstance(agent, Human):
+            called[seat] = YOU if alone else f"Player {seat}"
+    return called

@@ -1,0 +1,121 @@
+"""Specs to agents: names of the entry-point group `risk_env.agents`, files, programs.
+
+`make` takes a registered name, `path/to/file.py:Class`, a trained file, or a program as `cmd:command line`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
+from risk_env import bots
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.game import Game
+from risk_env.seeds import game_seed
+
+PROGRAM = "cmd:"
+HUMAN = "human"  # a person at the terminal
+# What `make` takes besides names
+SPECS = "file.py:Class, best.zip, policy.npz, value.npz, search:policy.npz, 'cmd:program'"
+POLICY_FILES = (".npz", ".zip")
+SEARCH = "search:"  # before a policy file: the policy with search
+
+
+def make(spec: str | CompiledBot | Agent) -> Agent:
+    """A new agent: of what `load` takes, `cmd:command line` or `human`, or of a compiled bot."""
+    if isinstance(spec, Agent):
+        return spec
+    if spec == HUMAN:
+        from risk_agents.human.human import Human
+
+        return Human()
+    if isinstance(spec, str) and spec.startswith(PROGRAM):
+        from risk_agents.external import ExternalAgent
+
+        return ExternalAgent(spec)
+    found = load(spec) if isinstance(spec, str) else spec
+    return CompiledAgent(found) if isinstance(found, CompiledBot) else found()
+
+
+def load(spec: str) -> Any:
+    """What a name, `file.py:Class`, `policy.npz`, `value.npz`, `search:policy.npz` or `best.zip` stands for.
+
+    That is a `CompiledBot`, or what makes an agent.
+    """
+    if spec == HUMAN:
+        raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
+    if spec.endswith(".npz"):
+        return _trained_bot(spec)
+    if spec.endswith(".zip"):
+        from risk_agents.learned.sb3_policy import load_zip
+
+        return load_zip(spec)
+    path, _, name = spec.rpartition(":")
+    if not path.endswith(".py"):
+        return bots.find(spec)
+    module = _module_of(Path(path))
+    found = getattr(module, name, None)
+    if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
+        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
+    return found
+
+
+def _trained_bot(spec: str) -> CompiledBot:
+    """The bot of a trainer's file: of a policy with search or without, or the beam of a value."""
+    from risk_agents.learned import policy, trained
+    from risk_agents.search import policy_search, value_beam
+
+    if spec.startswith(SEARCH):
+        return policy_search.search_bot(spec.removeprefix(SEARCH))
+    is_value = trained.kind_in(trained.facts_of(spec)) == trained.VALUE
+    return value_beam.load_bot(spec) if is_value else policy.load_bot(spec)
+
+
+def _module_of(path: Path) -> ModuleType:
+    """The module of a file, loaded once a process."""
+    if not path.is_file():
+        raise ValueError(f"agent file {str(path)!r} does not exist")
+    name = "risk_env_file_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ValueError(f"agent file {str(path)!r} cannot be loaded as Python")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        if str(path.resolve().parent) not in sys.path:
+            sys.path.append(str(path.resolve().parent))  # for modules beside it
+        try:
+            spec.loader.exec_module(module)
+        except BaseException as error:
+            del sys.modules[name]
+            if isinstance(error, Exception | SystemExit):
+                raise ValueError(f"agent file {str(path)!r}: {type(error).__name__}: {error}") from error
+            raise
+    return sys.modules[name]
+
+
+def play_game(
+    rules: Rules, board: Board, players: Sequence[str | CompiledBot | Agent], seed: int = 0, lane: int = 0
+) -> Game:
+    """Play one whole game between agents, one a seat, and return it: the simplest arena.
+
+    With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`.
+    """
+    if len(players) != rules.num_players:
+        raise ValueError(f"players={list(players)!r}: {len(players)} agents for num_players={rules.num_players}")
+    game = Game(rules, board, seed, lane=lane)
+    agents = [make(player) for player in players]
+    seeds = chance_seeds(agents, int(game_seed(seed, lane)))
+    for seat, agent in enumerate(agents):
+        agent.reset(seat, rules, board, seeds[seat])
+    while not game.is_over:
+        game.step(int(agents[game.seat].act(View(game, chance=seeds[game.seat]))))
+    return game

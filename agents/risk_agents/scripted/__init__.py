@@ -1,0 +1,1 @@
+"""Compiled bots that follow fixed rules, and what they know of a board."""

@@ -1,0 +1,76 @@
+"""`attacker`: everything on the territory with most enemies around it, then take whatever is weaker.
+
+The first step of many published ladders (the "berserk" players of domination programs): no continents, no defence.
+"""
+
+from numpy import int64
+
+from risk_agents.scripted.board_sense import (
+    NONE,
+    draft_amount,
+    enemy_neighbours,
+    largest_inland,
+    most_surrounded,
+    move_amount,
+    next_legal,
+    rare_answer,
+    troops_of,
+)
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point, kernel
+from risk_env.core.movement import movable
+from risk_env.core.types import Phase
+
+
+@entry_point
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        actions[lane] = answer(games[lane], boards[0], rules[0], int64(games[lane].seat))
+
+
+@kernel
+def answer(game, board, rules, seat):
+    """The action for the phase at hand."""
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        return boldest_attack(game, board, rules)
+    if phase == Phase.DRAFT or phase == Phase.FORTIFY_TO:
+        return most_surrounded(game, board, seat)
+    if phase == Phase.DRAFT_AMOUNT:
+        return draft_amount(game, rules, int64(game.draft_left))
+    if phase == Phase.OCCUPY:
+        return move_amount(game, rules, advance(game, board, rules, seat))
+    if phase == Phase.FORTIFY_FROM:
+        return largest_inland(game, board, rules, seat)
+    if phase == Phase.FORTIFY_AMOUNT:
+        return move_amount(game, rules, movable(game, rules))
+    return rare_answer(game, board, rules, seat)
+
+
+@kernel
+def boldest_attack(game, board, rules):
+    """The attack with the largest majority; DONE if no target is weaker than its attacker."""
+    best, most = int64(rules.done), 0
+    action = next_legal(game, int64(rules.border_0) - 1)
+    while action != NONE and action < int64(rules.dice_0):
+        border = action - int64(rules.border_0)
+        majority = troops_of(game, int64(board.border_source[border])) - troops_of(
+            game, int64(board.border_target[border])
+        )
+        if majority > most:
+            best, most = action, majority
+        action = next_legal(game, action)
+    return best
+
+
+@kernel
+def advance(game, board, rules, seat):
+    """All troops follow where there are at least as many enemies as behind, none otherwise."""
+    ahead = enemy_neighbours(game, board, seat, int64(game.target))
+    behind = enemy_neighbours(game, board, seat, int64(game.source))
+    return movable(game, rules) if ahead >= behind and ahead > 0 else 0
+
+
+BOT = CompiledBot("attacker", "1", choose)

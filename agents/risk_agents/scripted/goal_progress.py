@@ -1,0 +1,71 @@
+"""How far a seat has come towards a special victory (for `search.outlook` and `learned.learned_value`)."""
+
+from numpy import int64
+
+from risk_env.compiler import kernel
+from risk_env.core.bits import ZERO, bit, popcount, size
+from risk_env.core.goals import objectives_met
+from risk_env.core.position import controls, num_territories
+from risk_env.core.types import NUM_OBJECTIVES, Mission, Victory
+
+
+@kernel
+def goal_progress(game, board, rules, seat):
+    """Steps made towards headquarters, mission or objectives, 0 where all must fall (RULES 7.3, 8, 9.7)."""
+    if rules.victory == Victory.DOMINATION:
+        return 0.0
+    if rules.victory == Victory.HEADQUARTERS:
+        return headquarters_progress(game, rules, seat)
+    if rules.victory == Victory.OBJECTIVES:
+        capital = int64(controls(game, seat, int64(game.capital[seat])))
+        return 2.0 * objectives_in_reach(game, board, rules, seat) + 2.0 * capital
+    return mission_progress(game, board, seat, int64(game.mission[seat]))
+
+
+@kernel
+def headquarters_progress(game, rules, seat):
+    """Headquarters held, one's own twice."""
+    if not game.headquarters_open:
+        return 0.0
+    held = 0.0
+    for other in range(rules.num_players):
+        if controls(game, seat, int64(game.headquarters[other])):
+            held += 2.0 if other == seat else 1.0
+    return held
+
+
+@kernel
+def mission_progress(game, board, seat, mission):
+    """How far the own mission is fulfilled, at most 3."""
+    kind = board.mission_kind[mission]
+    target = int64(board.mission_target[mission])
+    if kind == Mission.DESTROY and target != seat:
+        return 3.0 - 3.0 * num_territories(game, target) / board.num_territories
+    if kind == Mission.CONTINENTS:
+        return continents_progress(game, board, seat, board.mission_continents[mission])
+    needed = board.mission_territories[mission] if kind == Mission.TERRITORIES else board.mission_fallback[mission]
+    return 3.0 * num_territories(game, seat) / max(int64(needed), 1)
+
+
+@kernel
+def continents_progress(game, board, seat, wanted):
+    """Share of the wanted continents (bits) that is held, times 3."""
+    own, members = 0, 0
+    for continent in range(board.num_continents):
+        if wanted & bit(continent) == ZERO:
+            continue
+        for w in range(len(game.strong)):
+            own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
+        members += size(board.continent_members[continent])
+    return 3.0 * own / max(members, 1)
+
+
+@kernel
+def objectives_in_reach(game, board, rules, seat):
+    """Objectives held, and the one that could be taken now (RULES 9.5)."""
+    held = int64(0)
+    for objective in range(NUM_OBJECTIVES):
+        held += int64(game.objective[objective] == seat)
+    if game.turn == seat and not game.attacks_over and objectives_met(game, board, rules) != ZERO:
+        held += 1
+    return held

@@ -1,0 +1,118 @@
+"""`grower`: reinforces the weakest border of its continents, or roots in the easiest one and grows border by border.
+
+The idea of the "cluster" players of published Risk programs; own implementation. It attacks where it is clearly
+stronger: into the continent it wants, against enclosed enemies, into continents others hold, from borders with a single
+enemy; otherwise it takes one territory a turn for the card, by the best odds.
+"""
+
+from numpy import int64
+
+from risk_agents.scripted.board_sense import (
+    NONE,
+    draft_amount,
+    enemy_neighbours,
+    largest_inland,
+    most_pressed,
+    most_surrounded,
+    move_amount,
+    next_legal,
+    num_rivals,
+    rare_answer,
+    troops_of,
+)
+from risk_agents.scripted.continents import (
+    easiest_continent,
+    is_enclosed,
+    is_spoil,
+    split_advance,
+    springboard,
+    support,
+    weakest_border,
+)
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point, kernel
+from risk_env.core.movement import movable
+from risk_env.core.types import Phase
+
+
+@entry_point
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        actions[lane] = grow(games[lane], boards[0], rules[0], int64(games[lane].seat))
+
+
+@kernel
+def grow(game, board, rules, seat):
+    """The action for the phase at hand."""
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        return growing_attack(game, board, rules, seat)
+    if phase == Phase.DRAFT:
+        return growing_place(game, board, seat)
+    if phase == Phase.DRAFT_AMOUNT:
+        return draft_amount(game, rules, int64(game.draft_left))
+    if phase == Phase.OCCUPY:
+        return move_amount(game, rules, split_advance(game, board, seat, movable(game, rules)))
+    if phase == Phase.FORTIFY_FROM:
+        return largest_inland(game, board, rules, seat)
+    if phase == Phase.FORTIFY_TO:
+        return most_pressed(game, board, seat)
+    if phase == Phase.FORTIFY_AMOUNT:
+        return move_amount(game, rules, movable(game, rules))
+    return rare_answer(game, board, rules, seat)
+
+
+@kernel
+def growing_place(game, board, seat):
+    """The weakest border of an own continent, else the springboard into the easiest one."""
+    place = weakest_border(game, board, seat)
+    if place == NONE:
+        continent = easiest_continent(game, board, seat)
+        if continent != NONE:
+            place = springboard(game, board, seat, continent)
+    return most_surrounded(game, board, seat) if place == NONE else place
+
+
+@kernel
+def growing_attack(game, board, rules, seat):
+    """The attack that helps most among those with a clear majority; DONE if none does."""
+    wanted = easiest_continent(game, board, seat)
+    bold = num_rivals(game, rules, seat) == 1
+    best, most = int64(rules.done), 0.0
+    action = next_legal(game, int64(rules.border_0) - 1)
+    while action != NONE and action < int64(rules.dice_0):
+        border = action - int64(rules.border_0)
+        source, target = int64(board.border_source[border]), int64(board.border_target[border])
+        attackers, defenders = troops_of(game, source) - 1, troops_of(game, target)
+        if attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders):
+            worth = attack_worth(game, board, seat, bold, wanted, source, target)
+            value = worth + attackers / defenders / 10.0 if worth > 0.0 else 0.0
+            if value > most:
+                best, most = action, value
+        action = next_legal(game, action)
+    return best
+
+
+@kernel
+def attack_worth(game, board, seat, bold, wanted, source, target):
+    """How much an attack helps: the wanted continent, enclosed enemies, others' continents, single borders, the card.
+
+    Against a single rival (`bold`) any majority is used: nobody else profits from both sides' losses.
+    """
+    worth = 0.5 if bold and troops_of(game, source) > 2 + troops_of(game, target) else 0.0
+    if board.continent_of[target] == wanted:
+        worth += 4.0
+    if is_enclosed(game, board, seat, target):
+        worth += 3.0
+    if is_spoil(game, board, target):
+        worth += 5.0
+    if enemy_neighbours(game, board, seat, source) == 1 and troops_of(game, source) > 2 * troops_of(game, target):
+        worth += 2.0
+    if not game.captured:
+        worth += 1.0
+    return worth
+
+
+BOT = CompiledBot("grower", "1", choose)

@@ -1,0 +1,173 @@
+"""`hunter`: a grower that wipes out weak rivals for their cards, along a simple route from one stack.
+
+With escalating sets an eliminated rival's hand pays for the war (Hasbro's books say so, and every strong program does
+it). A rival is worth cards × next set ÷ 3, and less the armies that it still has; a hunt starts when the stack that
+begins it, with the whole draft, should outlast the route through all its territories.
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, move_amount, troops_of
+from risk_agents.scripted.continents import own_stack_near, split_advance
+from risk_agents.scripted.grower import grow
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point, inlined, kernel
+from risk_env.core.bits import ONE, ZERO, add, clear, lowest, popcount
+from risk_env.core.cards import hand_size, set_troops_due
+from risk_env.core.movement import movable
+from risk_env.core.position import is_alive, room, total_troops
+from risk_env.core.types import Deck, Phase
+
+CAUTION = 0.95  # troops that a defender is thought to cost when a hunt begins
+HUNGER = 0.75  # and while it is on
+STAR_CARD = 2  # troops that a card of the star deck is worth
+SPOILS = 8  # what a rival less is worth, in troops
+# What the bot remembers of its turn
+PREY = 0  # the seat hunted + 1, 0 for none
+
+
+@entry_point
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    seen = np.zeros(games[0].strong.shape[0], np.uint64)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        seat = int64(games[lane].seat)
+        actions[lane] = hunt(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
+
+
+@kernel
+def hunt(game, board, rules, seat, memory, seen):
+    """The action for the phase at hand: on a hunt if there is one, else a grower's."""
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        source, target = next_on_hunt(game, board, rules, seat, memory, 0, seen)
+        if source != NONE:
+            return border_action(game, board, rules, source, target)
+    elif phase == Phase.DRAFT:
+        source, target = next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), seen)
+        if source != NONE:
+            return source
+    elif phase == Phase.DRAFT_AMOUNT and memory[PREY] > 0:
+        return draft_amount(game, rules, int64(game.draft_left))
+    elif phase == Phase.OCCUPY and memory[PREY] > 0:
+        return move_amount(game, rules, follow(game, board, rules, seat, int64(memory[PREY]) - 1))
+    return grow(game, board, rules, seat)
+
+
+@kernel
+def next_on_hunt(game, board, rules, seat, memory, extra, seen):
+    """First step (source, target) of the best hunt with `extra` troops to draft; (NONE, NONE) if none is worth it."""
+    best_source, best_target, most, prey = NONE, NONE, 0.0, 0
+    for other in range(rules.num_players):
+        if other == seat or not is_alive(game, other):
+            continue
+        cost = HUNGER if memory[PREY] == other + 1 and extra == 0 else CAUTION
+        armies = total_troops(game, other)
+        worth = worth_of(game, rules, other, armies)
+        if worth <= most or armies * cost > total_troops(game, seat) + extra:
+            continue
+        source, target = route_start(game, board, rules, seat, other, extra, cost, seen)
+        if source != NONE:
+            best_source, best_target, most, prey = source, target, worth, other + 1
+    memory[PREY] = prey
+    return best_source, best_target
+
+
+@kernel
+def worth_of(game, rules, other, armies):
+    """What wiping a rival out is worth: its cards and one rival less, more if it is the last; never below a little."""
+    card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
+    return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
+
+
+@kernel
+def route_start(game, board, rules, seat, prey, extra, cost, seen):
+    """The source and first target of the route through all the prey's territories that leaves most troops."""
+    best_source, best_target, most = NONE, NONE, 0.0
+    for w in range(len(game.strong)):
+        sources = game.owned[seat, w]
+        while sources != ZERO:
+            source = (w << 6) + lowest(sources)
+            sources &= sources - ONE
+            strength = troops_of(game, source) - 1 + min(extra, room(game, rules, source))
+            full = extra > 0 and room(game, rules, source) < 1
+            if full or strength < 2 or not touches(game, board, source, prey):
+                continue
+            first, left = walk_route(game, board, seat, prey, source, float(strength), cost, seen)
+            if left > most:
+                best_source, best_target, most = source, first, left
+    return best_source, best_target
+
+
+@inlined
+def touches(game, board, territory, owner):
+    """Whether a territory of the owner is next to this one."""
+    word = ZERO
+    for w in range(len(game.strong)):
+        word |= board.neighbours[territory, w] & game.owned[owner, w]
+    return word != ZERO
+
+
+@kernel
+def walk_route(game, board, seat, prey, source, strength, cost, seen):
+    """First target and troops left of a walk through the prey's territories; negative if it does not get through."""
+    clear(seen)
+    first, here = NONE, source
+    while True:
+        following = next_on_route(game, board, prey, here, seen)
+        if following == NONE:
+            break
+        strength -= 1.0 + cost * troops_of(game, following)
+        if strength < 0.0:
+            return first, -1.0
+        add(seen, following)
+        first = following if first == NONE else first
+        here = following
+    if others_take_the_rest(game, board, seat, prey, source, seen):
+        return first, strength + 1.0
+    return first, -1.0
+
+
+@kernel
+def next_on_route(game, board, prey, here, seen):
+    """The unseen territory of the prey next to `here` with the fewest ways on; NONE if there is none."""
+    best, fewest = NONE, 1 << 30
+    for w in range(len(seen)):
+        word = board.neighbours[here, w] & game.owned[prey, w] & ~seen[w]
+        while word != ZERO:
+            territory = (w << 6) + lowest(word)
+            word &= word - ONE
+            ways = 0
+            for v in range(len(seen)):
+                ways += popcount(board.neighbours[territory, v] & game.owned[prey, v] & ~seen[v])
+            if ways < fewest:
+                best, fewest = territory, ways
+    return best
+
+
+@kernel
+def others_take_the_rest(game, board, seat, prey, source, seen):
+    """Whether what the route leaves out falls to other own stacks next to it."""
+    for w in range(len(seen)):
+        word = game.owned[prey, w] & ~seen[w]
+        while word != ZERO:
+            territory = (w << 6) + lowest(word)
+            word &= word - ONE
+            if own_stack_near(game, board, seat, territory, source) < 1.5 * troops_of(game, territory) + 1.0:
+                return False
+    return True
+
+
+@kernel
+def follow(game, board, rules, seat, prey):
+    """All go on where the prey is ahead; otherwise as a grower moves."""
+    if touches(game, board, int64(game.target), prey):
+        return movable(game, rules)
+    if touches(game, board, int64(game.source), prey):
+        return 0
+    return split_advance(game, board, seat, movable(game, rules))
+
+
+BOT = CompiledBot("hunter", "1", choose)

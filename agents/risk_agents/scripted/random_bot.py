@@ -1,0 +1,16 @@
+"""`random`: any legal action, each as likely. The floor of the ladder, and a poor player: its games hardly ever end."""
+
+from risk_agents.scripted.board_sense import any_legal
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point
+
+
+@entry_point
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        actions[lane] = any_legal(games[lane], randoms, lane, int(games[lane].seat))
+
+
+BOT = CompiledBot("random", "1", choose)

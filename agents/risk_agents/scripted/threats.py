@@ -1,0 +1,37 @@
+"""What an own territory has to fear of its neighbours (for `search.outlook` and `learned.learned_value`)."""
+
+import math
+
+from numpy import int64
+
+from risk_agents.scripted.board_sense import troops_of
+from risk_agents.scripted.odds import odds_table
+from risk_env.compiler import inlined, kernel
+from risk_env.core.bits import ONE, ZERO, lowest
+
+ODDS = odds_table(48, 48)  # frozen into the kernels
+DUE = 1  # row of the workspace: troops that each seat is expected to get
+
+
+@kernel
+def largest_threat(game, board, rules, seat, territory, follow_up, work):
+    """The strongest attack that a rival could bring; 0 beside the neutral army only, -1 if all neighbours are own."""
+    strongest = -1.0
+    for w in range(len(game.strong)):
+        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        while word != ZERO:
+            neighbour = (w << 6) + lowest(word)
+            word &= word - ONE
+            owner = int64(game.owner[neighbour])
+            threat = 0.0
+            if owner < rules.num_players:
+                threat = troops_of(game, neighbour) - 1.0 + follow_up * work[DUE, owner]
+            strongest = max(strongest, threat)
+    return strongest
+
+
+@inlined
+def chance_to_fall(attackers, defenders):
+    """A smooth guess of the chance that a territory falls to so many troops; even at 0.85 attackers a defender."""
+    spread = (attackers - 0.85 * defenders - 0.5) / math.sqrt(attackers + defenders)
+    return 0.5 + 0.5 * spread / math.sqrt(1.0 + spread * spread)

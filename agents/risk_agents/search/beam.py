@@ -1,0 +1,224 @@
+"""`beam`: plans its whole turn, draft and captures together, by a beam search with exact odds (see `turn_search`).
+
+One-turn search with a good evaluation is what beats scripted play in published experiments (own implementation). The
+plan is kept while the battles go as expected and made anew when they do not.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from numpy import int64
+
+from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
+from risk_agents.scripted.board_sense import (
+    NONE,
+    border_action,
+    draft_amount,
+    is_inland,
+    move_amount,
+    next_legal,
+    rare_answer,
+    troops_of,
+)
+from risk_agents.search.moves import MOVE_WORDS, fortify_amount, fortify_from, fortify_to
+from risk_agents.search.outlook import WEIGHTS, WORKSPACE
+from risk_agents.search.turn_search import (
+    BEST,
+    FIRST_STEP,
+    FRESH,
+    MOST_DEPTH,
+    MOST_ROOTS,
+    NUM_FACTS,
+    NUM_SLOTS,
+    PATH_SIZE,
+    ROOT,
+    STEP_ALL,
+    STEP_SIZE,
+    STEP_SOURCE,
+    STEP_TARGET,
+    STEP_TROOPS,
+    STEPS,
+    add_root,
+    search_turn,
+)
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point, kernel, vectorized_entry_point
+from risk_env.core.movement import movable
+from risk_env.core.position import add_troops, room
+from risk_env.core.types import Phase
+
+WIDTH = 12
+DEPTH = 8
+# The weights of a position (`search.outlook`) with so many players, found by `tune_beam`; else the plain ones
+TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
+# What the bot remembers of its turn: int32 words
+DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
+AT = DRAFT_WANTED + 1  # steps of the plan that were made
+PLAN = AT + 1  # the plan: its number of steps, then the steps as in a path
+MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
+
+
+@entry_point
+def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
+    """Answer in each of the lanes by the weights of its row: float64 (N or 1, NUM_WEIGHTS)."""
+    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
+
+
+@vectorized_entry_point
+def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weights, width):
+    """Answer in each of the lanes by a learned value: float32 (1, n) of `risk_agents.learned.learned_value.packed`."""
+    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(LEARNED_WORKSPACE, np.float32), width)
+
+
+@kernel
+def choose_lanes(games, boards, rules, lanes, memory, actions, weights, work, width):
+    """Answer in each of the lanes by the weights of its row; `width` positions are kept at each depth."""
+    nodes = np.empty(NUM_SLOTS, games.dtype)
+    facts = np.empty((NUM_SLOTS, NUM_FACTS))
+    paths = np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game, seat = games[lane], int64(games[lane].seat)
+        own = weights[lane % len(weights)]
+        actions[lane] = answer(
+            game, boards[0], rules[0], seat, memory[lane, seat], nodes, facts, paths, width, DEPTH, own, work
+        )
+
+
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    choose_by(games, boards, rules, lanes, randoms, memory, actions, weights_for(int(rules["num_players"][0])))
+
+
+def weights_for(players: int) -> npt.NDArray[np.float64]:
+    """The weights for so many players, (1, NUM_WEIGHTS)."""
+    return TUNED.get(players, WEIGHTS[None])
+
+
+@kernel
+def answer(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work):
+    """The action for the phase at hand."""
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        return attack(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work)
+    if phase == Phase.OCCUPY:
+        return occupy(game, board, rules, seat, memory)
+    if phase == Phase.DRAFT:
+        return draft(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work)
+    if phase == Phase.DRAFT_AMOUNT:
+        return draft_amount(game, rules, int64(memory[DRAFT_WANTED]))
+    if phase == Phase.FORTIFY_FROM:
+        return fortify_from(game, board, rules, seat, memory, nodes, FRESH, weights, work)
+    if phase == Phase.FORTIFY_TO:
+        return fortify_to(game, memory)
+    if phase == Phase.FORTIFY_AMOUNT:
+        return fortify_amount(game, rules, memory)
+    return rare_answer(game, board, rules, seat)
+
+
+# The draft
+
+
+@kernel
+def draft(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work):
+    """Where to draft: all to the place with the best turn after it, or half there and half to another."""
+    count = draft_roots(game, board, rules, seat, NONE, nodes, facts, paths, weights, work)
+    if count == 0:
+        memory[DRAFT_WANTED] = game.draft_left
+        return next_legal(game, NONE)
+    whole = search_turn(nodes, facts, paths, count, width, depth, board, rules, seat, weights, work)
+    place = drafted_to(game, board, seat, paths[BEST, ROOT])
+    memory[DRAFT_WANTED] = game.draft_left
+    remember_plan(memory, paths)
+    if game.draft_left < 4:
+        return place
+    count = draft_roots(game, board, rules, seat, place, nodes, facts, paths, weights, work)
+    split = search_turn(nodes, facts, paths, count, width, depth, board, rules, seat, weights, work)
+    if split > whole:
+        memory[DRAFT_WANTED] = game.draft_left // 2
+        memory[PLAN] = 0
+    return place
+
+
+@kernel
+def draft_roots(game, board, rules, seat, first, nodes, facts, paths, weights, work):
+    """Roots with all troops on one place each, or with half of them on `first`; how many there are."""
+    count = 0
+    territory = next_legal(game, NONE)
+    while territory != NONE and territory < board.num_territories and count < MOST_ROOTS:
+        if not is_inland(game, board, seat, territory):
+            nodes[count] = game
+            left = int64(game.draft_left)
+            if first != NONE:
+                half = min(left // 2, room(game, rules, first))
+                add_troops(nodes[count], first, half)
+                left -= half
+            add_troops(nodes[count], territory, min(left, room(nodes[count], rules, territory)))
+            add_root(nodes, facts, paths, count, board, rules, seat, weights, work)
+            count += 1
+        territory = next_legal(game, territory)
+    return count
+
+
+@kernel
+def drafted_to(game, board, seat, root):
+    """The place of the root with this number: the same walk as in `draft_roots`."""
+    territory = next_legal(game, NONE)
+    while True:
+        if not is_inland(game, board, seat, territory):
+            if root == 0:
+                return territory
+            root -= 1
+        territory = next_legal(game, territory)
+
+
+# The plan
+
+
+@kernel
+def remember_plan(memory, paths):
+    """Keep the steps of the best path."""
+    memory[AT] = 0
+    memory[PLAN] = paths[BEST, STEPS]
+    for i in range(STEP_SIZE * paths[BEST, STEPS]):
+        memory[PLAN + 1 + i] = paths[BEST, FIRST_STEP + i]
+
+
+@kernel
+def planned_attack(game, board, rules, memory):
+    """The next step of the plan, if it can be made with about the troops expected; NONE otherwise."""
+    if memory[AT] >= memory[PLAN]:
+        return NONE
+    step = PLAN + 1 + STEP_SIZE * memory[AT]
+    source, target = int64(memory[step + STEP_SOURCE]), int64(memory[step + STEP_TARGET])
+    wanted = int64(memory[step + STEP_TROOPS])
+    if troops_of(game, source) < wanted - wanted // 10:
+        return NONE
+    return border_action(game, board, rules, source, target)
+
+
+@kernel
+def attack(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work):
+    """The next capture of the plan, of a new one where the old one has failed or is done; DONE if none is worth it."""
+    action = planned_attack(game, board, rules, memory)
+    if action == NONE:
+        nodes[0] = game
+        add_root(nodes, facts, paths, 0, board, rules, seat, weights, work)
+        search_turn(nodes, facts, paths, 1, width, depth, board, rules, seat, weights, work)
+        remember_plan(memory, paths)
+        action = planned_attack(game, board, rules, memory)
+    if action == NONE:
+        return int64(rules.done)
+    memory[AT] += 1
+    return action
+
+
+@kernel
+def occupy(game, board, rules, seat, memory):
+    """All or none move in, as planned."""
+    step = PLAN + 1 + STEP_SIZE * (memory[AT] - 1)
+    if memory[AT] > 0 and memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:
+        return int64(rules.done)
+    return move_amount(game, rules, movable(game, rules))
+
+
+BOT = CompiledBot("beam", "2", choose, MEMORY)

@@ -1,0 +1,9 @@
+"""`marshal`: the beam by a value learnt from its own games, for two players on the classic map (training/README.md)."""
+
+from pathlib import Path
+
+from risk_agents.search.value_beam import load_bot
+
+FILE = Path(__file__).parent.parent / "learned" / "policies" / "marshal.npz"
+
+BOT = load_bot(FILE, "marshal")

@@ -1,0 +1,194 @@
+"""What a position is worth to a seat: its share of the power on the board (for `planner`, `beam` and `search`).
+
+Power is counted in troops: those on the board, the incomes of the next turns, the cards as shares of the next set.
+The prospects of a seat are own ** k / (own ** k + sum of the rivals' ** k), like chances to win: with k above 1 a
+leader counts for more than two of half the size. Own continents count as far as their borders will hold.
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_agents.learned.learned_value import learned_value
+from risk_agents.scripted.board_sense import troops_of
+from risk_agents.scripted.goal_progress import goal_progress, objectives_in_reach
+from risk_agents.scripted.threats import DUE, chance_to_fall, largest_threat
+from risk_env.compiler import kernel
+from risk_env.core.bits import ONE, ZERO, lowest, popcount
+from risk_env.core.cards import hand_size, set_troops_due
+from risk_env.core.draft import troops_due
+from risk_env.core.goals import continents_held, headquarters_won, mission_fulfilled
+from risk_env.core.position import controls, holds_nothing, num_territories
+from risk_env.core.types import MAX_OWNERS, Deck, Victory
+
+# The weights of an outlook, float64 (NUM_WEIGHTS,)
+INCOME = 0  # turns of own income that count
+THEIR_INCOME = 1  # turns of a rival's income that count
+CARD = 2  # a card, in thirds of the next set
+BACKWARD = 3  # what a troop without an enemy neighbour counts
+EXPOSED = 4  # what an own territory that will fall costs
+FOLLOW_UP = 5  # share of a rival's income that comes to attack
+SHARPNESS = 6  # the exponent k above
+PROGRESS = 7  # what most of a continent counts, of its bonus
+GOAL = 8  # troops that a step to a special victory is worth
+LEAST_CHANCE = 9  # of an attack that is looked at
+STEADY = 10  # what an outlook must gain for an attack
+SETS = 11  # part of the sets in rivals' hands that is reckoned with as income to attack with
+NUM_WEIGHTS = 12
+WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0])
+
+WON = 1.0
+LOST = 0.0
+STAR_CARD = 2.0  # troops that a card of the star deck is worth
+DEAREST_SET = 60  # troops of a set above which cards count for no more
+HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that so many cards hold a set (RULES 5.2)
+
+# The workspace: float64 (3, 64), DUE (1) being one of its rows
+POWER, SAFETY = 0, 2
+WORKSPACE = (3, 64)
+
+
+@kernel
+def outlook(game, board, rules, seat, weights, work):
+    """The seat's prospects, 0 ... 1; WON and LOST where it is decided.
+
+    `weights` float64 (NUM_WEIGHTS,), `work` float64 `WORKSPACE`. Reads of the other hands only how large they are.
+    Where the weights go on they are those of an `learned.learned_value`, all float32, with the workspace of that.
+    """
+    if holds_nothing(game, seat):
+        return LOST
+    if is_won(game, board, rules, seat):
+        return WON
+    plain = prospects(game, board, rules, seat, weights, work)
+    if len(weights) > NUM_WEIGHTS:
+        return learned_value(game, board, rules, seat, plain, weights, NUM_WEIGHTS, work)
+    return plain
+
+
+@kernel
+def prospects(game, board, rules, seat, weights, work):
+    """The seat's share of the power, where nothing is decided."""
+    card = weights[CARD] * card_worth(game, rules)
+    count_powers(game, board, rules, seat, weights, card, work)
+    rivals = 0.0
+    for other in range(rules.num_players):
+        if other != seat:
+            rivals += work[POWER, other] ** weights[SHARPNESS]
+    own = max(own_power(game, board, rules, seat, weights, card, work), 1.0) ** weights[SHARPNESS]
+    return own / (own + rivals)
+
+
+@kernel
+def is_won(game, board, rules, seat):
+    """Whether the seat has won on this position, or will at the end of its turn (RULES 6.3, 7.3, 8.2, 9.7)."""
+    rivals = int64(0)
+    for other in range(rules.num_players):
+        rivals += int64(other != seat and not holds_nothing(game, other))
+    if rivals == 0:
+        return True
+    if rules.victory == Victory.HEADQUARTERS:
+        return game.headquarters_open and headquarters_won(game, rules, seat)
+    if rules.victory == Victory.MISSION:
+        return mission_fulfilled(game, board, seat, int64(game.mission[seat]))
+    if rules.victory == Victory.OBJECTIVES and controls(game, seat, int64(game.capital[seat])):
+        return objectives_in_reach(game, board, rules, seat) >= 3
+    return False
+
+
+@kernel
+def card_worth(game, rules):
+    """Troops that a card is worth: a third of the next set (RULES 5.2, 9.4)."""
+    if rules.deck == Deck.STAR:
+        return STAR_CARD
+    return min(set_troops_due(rules, int64(game.sets_traded) + 1), DEAREST_SET) / 3.0
+
+
+@kernel
+def count_powers(game, board, rules, seat, weights, card, work):
+    """Write every seat's troops and dues, rivals' sets among them, and the rivals' powers, into the workspace."""
+    for owner in range(MAX_OWNERS):
+        work[POWER, owner] = 0.0
+        work[DUE, owner] = 0.0
+    for territory in range(board.num_territories):
+        work[POWER, int64(game.owner[territory])] += troops_of(game, territory)
+    for other in range(rules.num_players):
+        if holds_nothing(game, other):
+            continue
+        work[DUE, other] = troops_due(game, board, rules, other)
+        if other != seat:
+            hand = hand_size(game, other)
+            work[POWER, other] += weights[THEIR_INCOME] * work[DUE, other] + card * hand
+            work[DUE, other] += weights[SETS] * set_to_come(game, rules, hand)
+
+
+@kernel
+def set_to_come(game, rules, hand):
+    """Troops to expect of a rival's next trade, by the size of its hand (RULES 5.2, 9.4)."""
+    if rules.deck == Deck.STAR:
+        return STAR_CARD * hand if hand > 1 else 0.0
+    return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)
+
+
+@kernel
+def own_power(game, board, rules, seat, weights, card, work):
+    """The seat's own power: troops where they can fight, income as far as it is safe, cards, the way to its goal."""
+    lost, backward = look_round(game, board, rules, seat, weights, work)
+    income = max(3.0, num_territories(game, seat) / 3.0)
+    if rules.deck == Deck.STAR:
+        income = max(income, work[DUE, seat] - continents_due(game, board, seat))
+    income += safe_continents(game, board, seat, weights, work)
+    cards = hand_size(game, seat) + int64(game.captured)
+    power = work[POWER, seat] - (1.0 - weights[BACKWARD]) * backward - weights[EXPOSED] * lost
+    power += weights[INCOME] * income + card * cards
+    if rules.victory != Victory.DOMINATION:
+        power += weights[GOAL] * goal_progress(game, board, rules, seat)
+    return power
+
+
+@kernel
+def look_round(game, board, rules, seat, weights, work):
+    """Territories expected to fall, and troops with no enemy near; writes how safe each continent's borders are."""
+    for continent in range(board.num_continents):
+        work[SAFETY, continent] = 1.0
+    lost, backward = 0.0, 0.0
+    for w in range(len(game.strong)):
+        own = game.owned[seat, w]
+        while own != ZERO:
+            territory = (w << 6) + lowest(own)
+            own &= own - ONE
+            threat = largest_threat(game, board, rules, seat, territory, weights[FOLLOW_UP], work)
+            if threat > 0.0:
+                falls = chance_to_fall(threat, float(troops_of(game, territory)))
+                lost += falls
+                work[SAFETY, int64(board.continent_of[territory])] *= 1.0 - falls
+            elif threat < 0.0:
+                backward += troops_of(game, territory) - 1.0
+    return lost, backward
+
+
+@kernel
+def continents_due(game, board, seat):
+    """Bonus of the continents held entirely."""
+    held = continents_held(game, board, seat)
+    total = int64(0)
+    while held != ZERO:
+        total += int64(board.continent_bonus[lowest(held)])
+        held &= held - ONE
+    return total
+
+
+@kernel
+def safe_continents(game, board, seat, weights, work):
+    """Bonus of own continents, as far as their borders hold; and a part of it for most of one."""
+    total = 0.0
+    for continent in range(board.num_continents):
+        own, members = 0, 0
+        for w in range(len(game.strong)):
+            own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
+            members += popcount(board.continent_members[continent, w])
+        bonus = float(board.continent_bonus[continent])
+        if own == members:
+            total += bonus * (weights[PROGRESS] + (1.0 - weights[PROGRESS]) * work[SAFETY, continent])
+        elif own > 0:
+            share = own / members
+            total += bonus * weights[PROGRESS] * share * share * share
+    return total

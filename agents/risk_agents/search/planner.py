@@ -1,0 +1,212 @@
+"""`planner`: cheapest capture routes (Dijkstra) from every stack to every enemy territory, ranked by gain per loss.
+
+A route costs the troops that it is expected to lose and those it leaves behind. Its gain is what the outlook of the
+position betters when all of it is taken, times the exact chance of that (idea of the route planners of the
+literature; own implementation). Each capture is planned anew.
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_agents.scripted.board_sense import (
+    NONE,
+    border_action,
+    draft_amount,
+    is_inland,
+    move_amount,
+    next_legal,
+    rare_answer,
+    troops_of,
+)
+from risk_agents.scripted.odds import left_after, win_chance
+from risk_agents.scripted.threats import ODDS
+from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_amount, fortify_from, fortify_to
+from risk_agents.search.outlook import WEIGHTS, WORKSPACE, outlook
+from risk_agents.search.turn_search import succeed
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point, kernel
+from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.position import add_troops, room, set_troops
+from risk_env.core.types import Phase
+
+LEAST_CHANCE = 0.6  # of a whole route
+LONGEST = 8  # captures of a route
+LEAST_GAIN = 0.001
+FIXED_COST = 12.0  # troops added to every route's cost, so that a small gain for next to nothing is not all
+FAR = 1e9
+FRESH, OTHER, NUM_SLOTS = 0, 1, 2
+# Rows of the route table, float64 (3, 256): expected cost to get to a territory, where from, whether settled
+COST, CAME_FROM, SETTLED = 0, 1, 2
+# A plan, int64 (4,): its source, its first target, the last one, and how many captures
+SOURCE, TARGET, LAST, LENGTH = 0, 1, 2, 3
+
+
+@entry_point
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    nodes = np.empty(NUM_SLOTS, games.dtype)
+    routes = np.zeros((3, 256))
+    plan = np.zeros(4, np.int64)
+    work = np.zeros(WORKSPACE)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        seat = int64(games[lane].seat)
+        actions[lane] = answer(
+            games[lane], boards[0], rules[0], seat, memory[lane, seat], nodes, routes, plan, WEIGHTS, work
+        )
+
+
+@kernel
+def answer(game, board, rules, seat, memory, nodes, routes, plan, weights, work):
+    """The action for the phase at hand."""
+    phase = game.phase
+    if phase == Phase.ATTACK:
+        make_plan(game, board, rules, seat, 0, nodes, routes, plan, weights, work)
+        if plan[SOURCE] == NONE:
+            return int64(rules.done)
+        return border_action(game, board, rules, plan[SOURCE], plan[TARGET])
+    if phase == Phase.DRAFT:
+        make_plan(game, board, rules, seat, int64(game.draft_left), nodes, routes, plan, weights, work)
+        if plan[SOURCE] != NONE:
+            return plan[SOURCE]
+        return safest_place(game, board, rules, seat, nodes, weights, work)
+    if phase == Phase.DRAFT_AMOUNT:
+        return draft_amount(game, rules, int64(game.draft_left))
+    if phase == Phase.OCCUPY:
+        return move_amount(game, rules, best_advance(game, board, rules, seat, nodes, FRESH, weights, work))
+    if phase == Phase.FORTIFY_FROM:
+        return fortify_from(game, board, rules, seat, memory, nodes, FRESH, weights, work)
+    if phase == Phase.FORTIFY_TO:
+        return fortify_to(game, memory)
+    if phase == Phase.FORTIFY_AMOUNT:
+        return fortify_amount(game, rules, memory)
+    return rare_answer(game, board, rules, seat)
+
+
+@kernel
+def make_plan(game, board, rules, seat, extra, nodes, routes, plan, weights, work):
+    """Write the route with most gain per loss into `plan`, `extra` troops drafted to its source; NONE if none gains."""
+    plan[SOURCE] = NONE
+    best = 0.0
+    now = outlook(game, board, rules, seat, weights, work)
+    for w in range(len(game.strong)):
+        sources = game.owned[seat, w]
+        while sources != ZERO:
+            source = (w << 6) + lowest(sources)
+            sources &= sources - ONE
+            drafted = min(extra, room(game, rules, source))
+            strength = troops_of(game, source) + drafted
+            if strength < 2 or (extra > 0 and drafted == 0) or is_inland(game, board, seat, source):
+                continue
+            find_routes(game, board, seat, source, strength, routes)
+            for target in range(board.num_territories):
+                if 0.0 < routes[COST, target] < strength:
+                    best = weigh_route(
+                        game, board, rules, seat, source, target, drafted, now, best, nodes, routes, plan, weights, work
+                    )
+
+
+@kernel
+def find_routes(game, board, seat, source, strength, routes):
+    """Dijkstra: the cheapest way from a source through enemy territories, as far as its strength goes."""
+    for territory in range(board.num_territories):
+        routes[COST, territory] = FAR
+        routes[SETTLED, territory] = 0.0
+    routes[COST, source] = 0.0
+    here = source
+    while here != NONE:
+        routes[SETTLED, here] = 1.0
+        relax(game, board, seat, here, strength, routes)
+        here = nearest_open(board, strength, routes)
+
+
+@kernel
+def relax(game, board, seat, here, strength, routes):
+    """Note the ways on from a settled territory that are cheaper than those known."""
+    for w in range(len(game.strong)):
+        word = board.neighbours[here, w] & ~game.owned[seat, w]
+        while word != ZERO:
+            target = (w << 6) + lowest(word)
+            word &= word - ONE
+            left = int64(strength - routes[COST, here])
+            defenders = troops_of(game, target)
+            cost = routes[COST, here] + 1.0 + left - left_after(ODDS, left, defenders)
+            if left > 1 and cost < routes[COST, target] and routes[SETTLED, target] == 0.0:
+                routes[COST, target] = cost
+                routes[CAME_FROM, target] = here
+
+
+@kernel
+def nearest_open(board, strength, routes):
+    """The cheapest territory not yet settled that the strength reaches, NONE if there is none."""
+    best, least = NONE, float(strength) - 1.0
+    for territory in range(board.num_territories):
+        if routes[SETTLED, territory] == 0.0 and routes[COST, territory] < least:
+            best, least = territory, routes[COST, territory]
+    return best
+
+
+@kernel
+def weigh_route(game, board, rules, seat, source, target, drafted, now, best, nodes, routes, plan, weights, work):
+    """Keep the route to a target in `plan` if it gains more per loss than the best so far; the new best."""
+    length = 0
+    first = target
+    here = target
+    while here != source:
+        length += 1
+        first = here
+        here = int64(routes[CAME_FROM, here])
+    if length > LONGEST:
+        return best
+    nodes[FRESH] = game
+    add_troops(nodes[FRESH], source, drafted)
+    chance = take_route(nodes[FRESH], board, rules, seat, source, target, length, routes)
+    if chance < LEAST_CHANCE:
+        return best
+    gain = chance * outlook(nodes[FRESH], board, rules, seat, weights, work) - now
+    if chance < 1.0:
+        nodes[OTHER] = game
+        set_troops(nodes[OTHER], source, 1)
+        set_troops(nodes[OTHER], first, max(1, troops_of(game, first) // 2))
+        gain += (1.0 - chance) * outlook(nodes[OTHER], board, rules, seat, weights, work)
+    rate = gain / (FIXED_COST + routes[COST, target])
+    if gain > LEAST_GAIN and rate > best:
+        plan[SOURCE], plan[TARGET], plan[LAST], plan[LENGTH] = source, first, target, length
+        return rate
+    return best
+
+
+@kernel
+def take_route(game, board, rules, seat, source, target, length, routes):
+    """Make the captures of a route with their expected survivors; the chance that all succeed."""
+    chance = 1.0
+    here = source
+    for done in range(length):
+        following = target
+        for _ in range(length - done - 1):
+            following = int64(routes[CAME_FROM, following])
+        odds = win_chance(ODDS, troops_of(game, here), troops_of(game, following))
+        chance *= odds
+        if chance < LEAST_CHANCE:
+            return 0.0
+        succeed(game, board, rules, seat, here, following, odds, 1)
+        here = following
+    return chance
+
+
+@kernel
+def safest_place(game, board, rules, seat, nodes, weights, work):
+    """Where the draft betters the outlook most, without any attack."""
+    best, most = NONE, -1.0
+    territory = next_legal(game, NONE)
+    while territory != NONE and territory < board.num_territories:
+        nodes[FRESH] = game
+        add_troops(nodes[FRESH], territory, min(int64(game.draft_left), room(game, rules, territory)))
+        value = outlook(nodes[FRESH], board, rules, seat, weights, work)
+        if value > most:
+            best, most = territory, value
+        territory = next_legal(game, territory)
+    return best
+
+
+BOT = CompiledBot("planner", "1", choose, MOVE_WORDS)

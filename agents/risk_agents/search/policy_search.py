@@ -1,0 +1,147 @@
+"""Search with a trained policy: its likeliest actions are tried out to the end of the turn, many times over.
+
+What is hidden and all chance to come are drawn anew, the same for every action that is tried; the policy itself plays
+the rest of the turn, and its value judges where that leads. What did best in the mean is played, something likely
+rather than something unlikely. Own work; rollouts with a base policy are Tesauro and Galperin's (1996). Budgets count
+tries, not time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_agents.learned.network import answer, workspace
+from risk_agents.learned.policy import PolicyFile, likeliest, most_dice, total_odds, view_words
+from risk_agents.scripted.board_sense import draw_word
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.compiler import kernel, vectorized_entry_point
+from risk_env.core.bits import has
+from risk_env.core.hidden import determinize
+from risk_env.core.observe import observe
+from risk_env.core.position import is_alive
+from risk_env.core.step import act
+from risk_env.core.types import Attack, DefenderDice, Phase
+
+SAMPLE, TRIAL = 0, 1  # slots of games
+
+
+class Budget(NamedTuple):
+    """How much is tried."""
+
+    candidates: int = 5  # actions at most
+    tries: int = 12  # of each
+    least: float = 0.01  # probability of a candidate beside the likeliest
+    trust: float = 0.02  # in chances to win, for a natural unit of log-probability
+
+
+BUDGET = Budget()
+
+
+@vectorized_entry_point
+def choose_best(games, boards, rules, lanes, randoms, actions, network, asked_anew, budget):
+    """Answer in each of the lanes with the action that did best in the tries."""
+    nodes = np.empty(2, games.dtype)
+    words = view_words(network)
+    mind = words, words.view(np.int8), np.zeros(len(network.actions_bias), np.float32), workspace(network)
+    found, scores = np.zeros(budget.candidates, np.int64), np.zeros(budget.candidates)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game = games[lane]
+        seat = int(game.seat)
+        if asked_anew[game.phase]:
+            actions[lane] = most_dice(game, rules[0])
+            continue
+        ask(network, game, boards[0], rules[0], mind)
+        count = pick_candidates(game, mind[2], budget, found, scores)
+        if count > 1:
+            for _ in range(budget.tries):
+                nodes[SAMPLE] = game
+                determinize(nodes[SAMPLE], boards[0], rules[0], seat, draw_word(randoms, lane, seat))
+                for c in range(count):
+                    nodes[TRIAL] = nodes[SAMPLE]
+                    act(nodes[TRIAL], boards[0], rules[0], found[c])
+                    scores[c] += play_out(network, nodes[TRIAL], boards[0], rules[0], seat, mind) / budget.tries
+        actions[lane] = found[scores[:count].argmax()]
+
+
+@kernel
+def ask(network, game, board, rules, mind):
+    """The network's answer to the question at hand: logits into `mind`, and the chance to win of who is asked."""
+    words, view, logits, work = mind
+    observe(game, board, rules, int(game.seat), words, view)
+    output = answer(network, view, game.legal, logits, work)
+    return 1.0 / (1.0 + np.exp(-np.float64(output)))
+
+
+@kernel
+def pick_candidates(game, logits, budget, found, scores):
+    """The likeliest legal actions, into `found`, and what their probabilities count, into `scores`; how many."""
+    best = likeliest(game, logits)
+    total, count = total_odds(game, logits, best), 0
+    for action in range(len(logits)):
+        if not has(game.legal, action):
+            continue
+        log_probability = np.float64(logits[action]) - np.float64(logits[best]) - np.log(total)
+        if action != best and log_probability < np.log(budget.least):
+            continue
+        score = budget.trust * log_probability
+        place = min(count, len(found) - 1)
+        if place < count and score <= scores[place]:
+            continue
+        while place > 0 and scores[place - 1] < score:
+            found[place], scores[place] = found[place - 1], scores[place - 1]
+            place -= 1
+        found[place], scores[place] = action, score
+        count = min(count + 1, len(found))
+    return count
+
+
+@kernel
+def play_out(network, game, board, rules, seat, mind):
+    """Chance to win of `seat` after the rest of its turn, played by the policy.
+
+    With two players it is judged where the other is asked first, with more at the own next turn.
+    """
+    turn, away = int(game.turn), False
+    while game.phase != Phase.OVER:
+        chance = ask(network, game, board, rules, mind)
+        away |= game.turn != turn
+        if not is_alive(game, seat):
+            return 0.0
+        if away and rules.num_players == 2:
+            return chance if game.seat == seat else 1.0 - chance
+        if away and game.seat == seat and game.turn == turn:
+            return chance
+        act(game, board, rules, likeliest(game, mind[2]))
+    return 1.0 if game.winner == seat else 0.0
+
+
+class _Rules:
+    """The rules of a game as the policy knows them: with the attacks and defences that it was trained by."""
+
+    def __init__(self, trained: Rules) -> None:
+        self._trained = np.array([Attack[trained.attack.upper()], DefenderDice[trained.defender_dice.upper()]])
+        self._played: Any = None
+
+    def of(self, rules: Any) -> Any:
+        """Those of the records that are played by, (1,)."""
+        if self._played is not rules:
+            self._played, self._known = rules, rules.copy()
+            self._known["attack"], self._known["defender_dice"] = self._trained
+        return self._known
+
+
+def search_bot(path: str | Path, name: str | None = None, budget: Budget = BUDGET) -> CompiledBot:
+    """The bot that searches with the policy of a file."""
+    policy = PolicyFile.load(path)
+    plain, known = policy.bot(name or str(path), name), _Rules(policy.schema.rules)
+
+    def choose(games, boards, rules, lanes, randoms, memory, actions):
+        choose_best(games, boards, known.of(rules), lanes, randoms, actions, policy.network, policy.asked_anew, budget)
+
+    label = name or f"{plain.name}+search"
+    return CompiledBot(label, plain.version, choose, check=plain.check)

@@ -1,0 +1,130 @@
+"""`search`: tries the answers of several bots in games that could be the one played, and takes the best.
+
+At each draft and attack the answers of `beam`, `planner`, `breaker` and `grower` are played on from determinised copies
+(everything hidden, future chance included, is drawn anew): its own turn as `beam`, the others' as `breaker`, until its
+next turn begins. There the outlook of `search.outlook` judges, or the end of the game. Budgets count games, not time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.base import Agent, CompiledAgent, View
+from risk_agents.scripted import breaker, grower
+from risk_agents.search import beam, planner
+from risk_agents.search.outlook import WEIGHTS, WORKSPACE, outlook
+from risk_env.arena import Seating
+from risk_env.batch import GameBatch
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.compiler import entry_point
+from risk_env.core.types import MAX_SEATS, Phase
+
+OWN, OTHERS = 0, 1  # numbers of the bots in the games that are tried
+MOST_STEPS = 4000  # decisions of a game that is tried
+
+
+@entry_point
+def write_outlooks(games, boards, rules, seat, values):
+    """Outlooks of a seat in all games, into values float64 (N,); 1 and 0 for games won and lost."""
+    work = np.zeros(WORKSPACE)
+    for i in range(len(values)):
+        if games[i].phase == Phase.OVER:
+            values[i] = 1.0 if games[i].winner == seat else 0.0
+        else:
+            values[i] = outlook(games[i], boards[0], rules[0], seat, WEIGHTS, work)
+
+
+class SearchAgent(Agent):
+    """Flat Monte Carlo over the answers of compiled bots; `samples` games for each answer that is tried."""
+
+    name = "search"
+    version = "2"
+
+    def __init__(self, samples: int = 12, margin: float = 1.0) -> None:
+        if samples < 2:
+            raise ValueError(f"samples={samples!r} must be a whole number of at least 2")
+        self.samples, self.margin = samples, margin
+        self._advisers = [CompiledAgent(bot) for bot in (beam.BOT, planner.BOT, breaker.BOT, grower.BOT)]
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """A game begins."""
+        super().reset(seat, rules, board, seed)
+        for adviser in self._advisers:
+            adviser.reset(seat, rules, board, seed)
+        lanes = self.samples * (len(self._advisers) + 1)
+        self._batch = GameBatch(rules, board, lanes, observation=None, mask=None, autoreset=False)
+        self._seating = Seating(self._batch, (beam.BOT, breaker.BOT))
+        self._seating.numbers[:] = np.where(np.arange(MAX_SEATS) == seat, OWN, OTHERS)
+
+    def act(self, view: View) -> int:
+        """The answer whose games went best; the beam's unless another is clearly better."""
+        answers = self._answers(view)
+        if len(answers) == 1:
+            return answers[0]
+        values = self._values(view, answers)
+        gains = values - values[0]
+        spread = gains.std(axis=1, ddof=1) / np.sqrt(self.samples)
+        clear = gains.mean(axis=1) - self.margin * spread
+        best = int(clear.argmax())
+        if clear[best] <= 0:
+            return answers[0]
+        self._forget_plan(self._advisers[0]._memory[0, self.seat], view)
+        return answers[best]
+
+    def _answers(self, view: View) -> list[int]:
+        """The answers to try, the beam's first; only that one outside of draft and attack."""
+        first = self._advisers[0].act(view)
+        if view.phase not in (Phase.DRAFT, Phase.ATTACK):
+            return [first]
+        answers = [first, *(adviser.act(view) for adviser in self._advisers[1:])]
+        if view.phase == Phase.ATTACK:
+            answers.append(int(view._game.tables.rules[0].done))
+        return list(dict.fromkeys(answers))
+
+    def _forget_plan(self, memory: npt.NDArray[np.int32], view: View) -> None:
+        """Let the beam plan anew after another's answer."""
+        memory[beam.PLAN] = 0
+        memory[beam.DRAFT_WANTED] = view.position.draft_left
+
+    def _values(self, view: View, answers: list[int]) -> npt.NDArray[np.float64]:
+        """How well each game went: float64 (answers, samples); sample i of every answer begins in the same game."""
+        lanes = np.arange(len(answers) * self.samples)
+        games = self._batch.games
+        for sample, seed in enumerate(view.rng.integers(2**63, size=self.samples)):
+            games[sample : len(lanes) : self.samples] = view.sample(int(seed)).record
+        self._batch.seeds[lanes] = np.tile(view.rng.integers(2**63, size=self.samples).astype(np.uint64), len(answers))
+        self._seating.sit_down(lanes)
+        memory = self._seating.memory[lanes, self.seat]
+        memory[:, : beam.BOT.memory] = self._advisers[0]._memory[0, self.seat]
+        for row in memory[self.samples :]:
+            self._forget_plan(row, view)
+        self._seating.memory[lanes, self.seat] = memory
+        actions = np.zeros(self._batch.num_games, np.int64)
+        actions[lanes] = np.repeat(answers, self.samples)
+        self._play_round(lanes, actions)
+        return self._judged()[: len(lanes)].reshape(len(answers), self.samples)
+
+    def _play_round(self, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+        """Play the answers, and on until the seat's next turn begins or the game ends."""
+        games = self._batch.games
+        away = np.zeros(self._batch.num_games, np.bool_)
+        for _ in range(MOST_STEPS):
+            self._batch.step_lanes(lanes, actions)
+            turn = games.turn[lanes]
+            away[lanes] |= turn != self.seat
+            done = self._batch.game_over[lanes] | (away[lanes] & (turn == self.seat))
+            lanes = lanes[~done]
+            if not len(lanes):
+                return
+            self._seating.answer(lanes, actions)
+
+    def _judged(self) -> npt.NDArray[Any]:
+        """The outlooks of all games as they stand."""
+        values = np.zeros(self._batch.num_games)
+        T = self._batch.tables
+        write_outlooks(self._batch.games, T.board, T.rules, self.seat, values)
+        return values

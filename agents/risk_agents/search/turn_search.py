@@ -1,0 +1,210 @@
+"""A beam search over the captures of one turn, with exact battle odds (for `beam` and `search`).
+
+A node is a copy of the game in which some captures have been made, each with its expected survivors. Its value is
+that of stopping there, times the chance to get there, plus the values of all the places where a battle on the way may
+fail. Nodes of the same captures that end at the same place are one. Nothing but public facts is read.
+"""
+
+from numpy import int64
+
+from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE, is_inland, troops_of
+from risk_agents.scripted.odds import defenders_after, left_after, win_chance
+from risk_agents.scripted.threats import ODDS
+from risk_agents.search.outlook import LEAST_CHANCE, STEADY, outlook
+from risk_env.compiler import inlined, kernel
+from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.combat import hand_over_cards
+from risk_env.core.position import change_owner, holds_nothing, room, set_troops
+
+FEW = 4  # survivors of which all move in, without a second thought
+TRUSTED_CHANCE = 0.9999  # from here on a battle cannot fail
+
+MOST_ROOTS = 32
+MOST_WIDTH = 16
+MOST_DEPTH = 10
+# Slots of the node array: the beam, its successors, and three to work in
+NUM_SLOTS = 2 * MOST_ROOTS + 3
+FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
+
+# A node's numbers, float64: the value of stopping here, the chance to get here, what failures on the way are worth
+VALUE, CHANCE, BANK = 0, 1, 2
+NUM_FACTS = 3
+# A node's path, int64: its root, steps made, territory of the last capture, then for each step
+# border source, target, troops expected at the source, whether all move in
+ROOT, STEPS, LAST, FIRST_STEP = 0, 1, 2, 3
+STEP_SOURCE, STEP_TARGET, STEP_TROOPS, STEP_ALL = 0, 1, 2, 3
+STEP_SIZE = 4
+PATH_SIZE = FIRST_STEP + STEP_SIZE * MOST_DEPTH
+
+
+@kernel
+def add_root(nodes, facts, paths, count, board, rules, seat, weights, work):
+    """Make the position in slot `count` a root of the search."""
+    facts[count, VALUE] = outlook(nodes[count], board, rules, seat, weights, work)
+    facts[count, CHANCE] = 1.0
+    facts[count, BANK] = 0.0
+    paths[count, ROOT] = count
+    paths[count, STEPS] = 0
+    paths[count, LAST] = NONE
+
+
+@kernel
+def search_turn(nodes, facts, paths, roots, width, depth, board, rules, seat, weights, work):
+    """The best way to go on from the roots (slots 0 ... roots - 1): its value; its path is left in slot BEST.
+
+    `nodes` records (NUM_SLOTS,), `facts` float64 (NUM_SLOTS, NUM_FACTS), `paths` int64 (NUM_SLOTS, PATH_SIZE).
+    """
+    best = -1e9
+    for slot in range(roots):
+        if facts[slot, VALUE] > best:
+            best = facts[slot, VALUE]
+            copy_path(paths, BEST, slot)
+    here, there, count = 0, MOST_ROOTS, roots
+    for _ in range(depth):
+        found = 0
+        for slot in range(here, here + count):
+            found = expand(nodes, facts, paths, slot, there, found, width, board, rules, seat, weights, work)
+        if found == 0:
+            break
+        for slot in range(there, there + found):
+            if facts[slot, VALUE] > best + weights[STEADY]:
+                best = facts[slot, VALUE]
+                copy_path(paths, BEST, slot)
+        here, there, count = there, here, found
+    return best
+
+
+@inlined
+def copy_path(paths, to, slot):
+    """Copy a node's path."""
+    for i in range(PATH_SIZE):
+        paths[to, i] = paths[slot, i]
+
+
+@kernel
+def expand(nodes, facts, paths, slot, there, found, width, board, rules, seat, weights, work):
+    """Try every capture from a node; keep the best `width` successors at slots `there` on; how many there are."""
+    game = nodes[slot]
+    for w in range(len(game.strong)):
+        sources = game.owned[seat, w] & game.strong[w]
+        while sources != ZERO:
+            source = (w << 6) + lowest(sources)
+            sources &= sources - ONE
+            for v in range(len(game.strong)):
+                targets = board.neighbours[source, v] & ~game.owned[seat, v]
+                while targets != ZERO:
+                    target = (v << 6) + lowest(targets)
+                    targets &= targets - ONE
+                    chance = win_chance(ODDS, troops_of(game, source), troops_of(game, target))
+                    if chance >= weights[LEAST_CHANCE]:
+                        found = try_capture(
+                            nodes, facts, paths, slot, there, found, width,
+                            source, target, chance, board, rules, seat, weights, work,
+                        )  # fmt: skip
+    return found
+
+
+@kernel
+def try_capture(
+    nodes, facts, paths, slot, there, found, width, source, target, chance, board, rules, seat, weights, work
+):
+    """Add the successors of one capture: all move in, or as few as must."""
+    bank = facts[slot, BANK]
+    if chance < TRUSTED_CHANCE:
+        fail(nodes, slot, source, target, chance)
+        failed = outlook(nodes[FAILED], board, rules, seat, weights, work)
+        bank += facts[slot, CHANCE] * (1.0 - chance) * failed
+    for all_in in range(2):
+        nodes[FRESH] = nodes[slot]
+        worthwhile = succeed(nodes[FRESH], board, rules, seat, source, target, chance, all_in)
+        if not worthwhile:
+            continue
+        facts[FRESH, CHANCE] = facts[slot, CHANCE] * chance
+        facts[FRESH, BANK] = bank
+        value = outlook(nodes[FRESH], board, rules, seat, weights, work)
+        facts[FRESH, VALUE] = bank + facts[FRESH, CHANCE] * value
+        found = insert(nodes, facts, paths, slot, there, found, width, seat, source, target, all_in)
+    return found
+
+
+@kernel
+def fail(nodes, slot, source, target, chance):
+    """Write the node after a lost blitz into slot FAILED: one attacker left, and the defenders that are expected."""
+    attackers, defenders = troops_of(nodes[slot], source), troops_of(nodes[slot], target)
+    nodes[FAILED] = nodes[slot]
+    left = defenders_after(ODDS, attackers, defenders) / (1.0 - chance)
+    set_troops(nodes[FAILED], source, 1)
+    set_troops(nodes[FAILED], target, max(1, min(defenders, int64(left + 0.5))))
+
+
+@kernel
+def succeed(game, board, rules, seat, source, target, chance, all_in):
+    """Capture with the survivors that a won blitz leaves on average; whether this way to move in is worth a look."""
+    attackers, defenders = troops_of(game, source), troops_of(game, target)
+    left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
+    survivors = max(2, min(attackers, int64(left + 0.5)))
+    loser = int64(game.owner[target])
+    set_troops(game, target, 0)
+    change_owner(game, target, seat)
+    moving = survivors - 1 if all_in else min(3, survivors - 1)
+    moving = min(moving, room(game, rules, target))
+    set_troops(game, source, survivors - moving)
+    set_troops(game, target, moving)
+    game.captured = True
+    if loser < rules.num_players and holds_nothing(game, loser):
+        game.death[loser] = LAST_TO_FALL
+        hand_over_cards(game, loser)
+    if survivors <= FEW:
+        return bool(all_in)
+    if is_inland(game, board, seat, target):
+        return not all_in
+    return bool(all_in) or not is_inland(game, board, seat, source)
+
+
+@kernel
+def insert(nodes, facts, paths, slot, there, found, width, seat, source, target, all_in):
+    """Put the node in slot FRESH among the successors, if it is good enough; how many there are."""
+    place = twin_of(nodes, paths, there, found, seat, target)
+    if place == NONE and found < width:
+        place = there + found
+        found += 1
+    else:
+        if place == NONE:
+            place = worst_of(facts, there, found)
+        if facts[place, VALUE] >= facts[FRESH, VALUE]:
+            return found
+    attackers = troops_of(nodes[slot], source)
+    nodes[place] = nodes[FRESH]
+    for i in range(NUM_FACTS):
+        facts[place, i] = facts[FRESH, i]
+    copy_path(paths, place, slot)
+    step = FIRST_STEP + STEP_SIZE * paths[slot, STEPS]
+    paths[place, STEPS] += 1
+    paths[place, LAST] = target
+    paths[place, step + STEP_SOURCE] = source
+    paths[place, step + STEP_TARGET] = target
+    paths[place, step + STEP_TROOPS] = attackers
+    paths[place, step + STEP_ALL] = all_in
+    return found
+
+
+@kernel
+def twin_of(nodes, paths, there, found, seat, last):
+    """The successor with the same captures that ends at the same territory, NONE if there is none."""
+    for slot in range(there, there + found):
+        same = paths[slot, LAST] == last
+        for w in range(len(nodes[slot].strong)):
+            same &= nodes[slot].owned[seat, w] == nodes[FRESH].owned[seat, w]
+        if same:
+            return slot
+    return NONE
+
+
+@kernel
+def worst_of(facts, there, found):
+    """The successor of the least value."""
+    worst = there
+    for slot in range(there, there + found):
+        if facts[slot, VALUE] < facts[worst, VALUE]:
+            worst = slot
+    return worst

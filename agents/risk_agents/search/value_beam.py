@@ -1,0 +1,65 @@
+"""`beam` with a learned value: it plans its whole turn as `search.beam` does, but a value that was learnt judges it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy import int64
+
+from risk_agents.learned.learned_value import COLUMN, NUMBER, WORKSPACE, look, packed
+from risk_agents.learned.schema import schema_of
+from risk_agents.learned.trained import VALUE, TrainedFile
+from risk_agents.search.beam import MEMORY, WIDTH, choose_learned
+from risk_agents.search.outlook import WEIGHTS, prospects
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.compiler import vectorized_entry_point
+
+
+@vectorized_entry_point
+def look_all(games, boards, rules, lanes, seats, moved, weights, seen):
+    """What these seats see in these lanes, as if they had made their move or not (bool, k): float32 (k, columns).
+
+    `weights` float32 (NUM_WEIGHTS,) are those of the plain outlook. Nobody has won there, and the seats hold something.
+    """
+    work = np.zeros(WORKSPACE, np.float32)
+    for k in range(len(lanes)):
+        game, seat = games[lanes[k]], seats[k]
+        plain = prospects(game, boards[0], rules[0], seat, weights, work)
+        seen[k] = 0.0
+        for n in range(look(game, boards[0], rules[0], seat, moved[k], plain, work)):
+            seen[k, int64(work[COLUMN, n])] = work[NUMBER, n]
+
+
+class ValueFile(TrainedFile):
+    """A learned value: weights (`risk_agents.learned.learned_value.LAYERS`), what it was trained for, and how."""
+
+    KIND = VALUE
+
+    @cached_property
+    def packed(self) -> npt.NDArray[np.float32]:
+        """The weights as kernels take them, (1, n)."""
+        return packed(self.weights, WEIGHTS)[None]
+
+    def bot(self, source: str, name: str | None = None, width: int = WIDTH) -> CompiledBot:
+        """The beam that plays by the value; `width` positions are kept at each depth, `source` is for errors."""
+        value = self
+
+        def check(rules: Rules, board: Board) -> None:
+            value.schema.check(schema_of(rules, board), source)
+
+        def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
+            choose_learned(games, boards, rules, lanes, randoms, memory, actions, value.packed, width)
+
+        made = self.made
+        return CompiledBot(name or str(made.get("name", source)), str(made.get("version", "1")), choose, MEMORY, check)
+
+
+def load_bot(path: str | Path, name: str | None = None) -> CompiledBot:
+    """The bot of a value's file."""
+    return ValueFile.load(path).bot(name or str(path), name)

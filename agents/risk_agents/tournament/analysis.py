@@ -1,0 +1,209 @@
+"""From the games of a tournament to what is told about it: placements, rates, ratings, seats, lengths, times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.tournament.ratings import MEAN, Rankings, rates, ratings
+from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, GameResult
+from risk_agents.tournament.setting import Setting
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and its 95 % interval (bootstrap over deals)."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class AgentSummary:
+    """What an agent achieved; shares are of its seats (an agent may have several in a game)."""
+
+    label: str
+    version: str
+    games: int  # seats played
+    wins: int
+    win_rate: Estimate  # a truncated game is a win for nobody
+    places: tuple[float, ...]  # (P,) share of each place
+    mean_place: Estimate
+    rating: Estimate
+    win_rate_by_order: tuple[float, ...]  # (P,) when it played first, second, ...
+    decisions: float  # a game
+    ms_a_turn: float
+    forfeits: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a tournament came to. K agents, P players."""
+
+    games: int
+    deals: int
+    won: int
+    truncated: int
+    forfeited: int
+    rounds: tuple[float, float, float]  # mean, median, 90th percentile
+    agents: tuple[AgentSummary, ...]  # best rating first
+    seat_win_rate: tuple[Estimate, ...]  # (P,) by seat number
+    order_win_rate: tuple[Estimate, ...]  # (P,) by place in the turn order, the starter first
+    ahead: tuple[tuple[Estimate | None, ...], ...]  # (K, K) how often the row's agent finished before the column's
+    lengths: tuple[int, ...]  # rounds of each game
+    forfeits: tuple[str, ...]  # what happened, one line a kind and agent
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self)
+
+
+class Games:
+    """The results as arrays: G games, D deals, P players, K agents."""
+
+    def __init__(self, results: Sequence[GameResult], num_agents: int) -> None:
+        self.num_agents = num_agents
+        self.seats: Ints = np.array([result.seats for result in results])  # (G, P)
+        self.places: Ints = np.array([result.places for result in results])  # (G, P)
+        self.num_players = self.seats.shape[1]
+        winners = np.array([result.winner for result in results])
+        self.won = winners[:, None] == np.arange(self.num_players)  # (G, P)
+        starters = np.array([result.starter for result in results])
+        self.order: Ints = (np.arange(self.num_players) - starters[:, None]) % self.num_players  # (G, P)
+        self.deal: Ints = np.unique([result.deal for result in results], return_inverse=True)[1].reshape(-1)
+        self.num_deals = int(self.deal.max()) + 1
+        self.rounds: Ints = np.array([result.rounds for result in results])
+        self.decisions: Ints = np.array([result.decisions for result in results])
+        self.turns: Ints = np.array([result.turns for result in results])
+        self.seconds: Floats = np.array([result.seconds for result in results])
+
+    def by_deal(self, values: npt.NDArray[Any], groups: Ints, num_groups: int) -> Floats:
+        """Sums of `values` (G, P) by deal and group; `groups` is int (G, P). Float (D, num_groups)."""
+        cells = (self.deal[:, None] * num_groups + groups).reshape(-1)
+        sums = np.bincount(cells, np.broadcast_to(values, groups.shape).reshape(-1), self.num_deals * num_groups)
+        return sums.astype(float).reshape(self.num_deals, num_groups)
+
+    def by_agent(self, values: npt.NDArray[Any]) -> Floats:
+        """Sums of `values` (G, P) by agent, float (K,)."""
+        return np.bincount(self.seats.reshape(-1), values.reshape(-1), self.num_agents).astype(float)
+
+    def rate(self, values: npt.NDArray[Any], groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
+        """Mean of `values` (G, P) in each group, with intervals."""
+        ones = np.ones(values.shape)
+        found = rates(self.by_deal(values, groups, num_groups), self.by_deal(ones, groups, num_groups), seed)
+        return _estimates(*found)
+
+
+def _estimates(values: Floats, intervals: Floats) -> list[Estimate]:
+    return [Estimate(float(v), float(i[0]), float(i[1])) for v, i in zip(values, intervals, strict=True)]
+
+
+def summarise(setting: Setting, results: Sequence[GameResult]) -> Summary:
+    """The summary of at least one game."""
+    if not results:
+        raise ValueError("no game has been played yet")
+    games = Games(results, len(setting.entrants))
+    P = games.num_players
+    agents = _agents(setting, games, results)
+    endings = [result.ending for result in results]
+    return Summary(
+        games=len(results),
+        deals=games.num_deals,
+        won=sum(result.winner != NOBODY for result in results),
+        truncated=endings.count(TRUNCATED),
+        forfeited=endings.count(FORFEIT),
+        rounds=(float(games.rounds.mean()), float(np.median(games.rounds)), float(np.percentile(games.rounds, 90))),
+        agents=tuple(sorted(agents, key=lambda agent: -agent.rating.value)),
+        seat_win_rate=tuple(games.rate(games.won, np.broadcast_to(np.arange(P), games.seats.shape), P, setting.seed)),
+        order_win_rate=tuple(games.rate(games.won, games.order, P, setting.seed)),
+        ahead=_ahead(games, [setting.labels.index(agent.label) for agent in _ranked(agents)], setting.seed),
+        lengths=tuple(games.rounds.tolist()),
+        forfeits=_forfeits(setting, results),
+    )
+
+
+def _ranked(agents: Sequence[AgentSummary]) -> list[AgentSummary]:
+    return sorted(agents, key=lambda agent: -agent.rating.value)
+
+
+def _agents(setting: Setting, games: Games, results: Sequence[GameResult]) -> list[AgentSummary]:
+    K, P, seed = games.num_agents, games.num_players, setting.seed
+    played = np.maximum(games.by_agent(np.ones(games.seats.shape)), 1)
+    wins = games.by_agent(games.won)
+    win_rate = games.rate(games.won, games.seats, K, seed)
+    behind = games.rate((games.places - 1) / (P - 1), games.seats, K, seed)
+    shares = np.array([games.by_agent(games.places == place) / played for place in range(1, P + 1)])
+    by_order = np.array([_rate(games, games.order == order) for order in range(P)])
+    decisions = games.by_agent(games.decisions) / played
+    pace = 1000.0 * games.by_agent(games.seconds) / np.maximum(games.by_agent(games.turns), 1)
+    rated = _rated(games, seed)
+    lost = [result.seats[result.forfeit_seat] for result in results if result.forfeit_seat != NOBODY]
+    return [
+        AgentSummary(
+            label=entrant.label,
+            version=entrant.version,
+            games=int(games.by_agent(np.ones(games.seats.shape))[k]),
+            wins=int(wins[k]),
+            win_rate=win_rate[k],
+            places=tuple(shares[:, k].tolist()),
+            mean_place=_scaled(behind[k], P - 1, 1),
+            rating=rated[k],
+            win_rate_by_order=tuple(by_order[:, k].tolist()),
+            decisions=float(decisions[k]),
+            ms_a_turn=float(pace[k]),
+            forfeits=lost.count(k),
+        )
+        for k, entrant in enumerate(setting.entrants)
+    ]
+
+
+def _rate(games: Games, where: npt.NDArray[np.bool_]) -> Floats:
+    """Win rate of each agent in the seats `where` bool (G, P); 0 where it never sat."""
+    return games.by_agent(games.won & where) / np.maximum(games.by_agent(where), 1)
+
+
+def _scaled(estimate: Estimate, factor: float, offset: float) -> Estimate:
+    return Estimate(*(offset + factor * value for value in (estimate.value, estimate.low, estimate.high)))
+
+
+def _rated(games: Games, seed: int) -> list[Estimate]:
+    if games.num_agents == 1:
+        return [Estimate(MEAN, MEAN, MEAN)]
+    order = np.take_along_axis(games.seats, np.argsort(games.places, axis=1), axis=1)
+    return _estimates(*ratings(Rankings(order, games.num_agents), games.deal, seed))
+
+
+def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:
+    """How often each agent finished before each other, agents in the given order."""
+    K, P = games.num_agents, games.num_players
+    pairs = [(seat, other) for seat in range(P) for other in range(P) if seat != other]
+    mine, theirs = np.array(pairs).T
+    cell = games.seats[:, mine] * K + games.seats[:, theirs]  # (G, P (P - 1))
+    before = games.places[:, mine] < games.places[:, theirs]
+    found = games.rate(before, cell, K * K, seed)
+    return tuple(tuple(_between(found[a * K + b], a == b) for b in order) for a in order)
+
+
+def _between(estimate: Estimate, oneself: bool) -> Estimate | None:
+    return None if oneself or np.isnan(estimate.value) else estimate
+
+
+def _forfeits(setting: Setting, results: Sequence[GameResult]) -> tuple[str, ...]:
+    """One line for each agent and kind: how many, and the first reason."""
+    seen: dict[tuple[str, str], list[GameResult]] = {}
+    for result in results:
+        if result.ending == FORFEIT:
+            label = setting.labels[result.seats[result.forfeit_seat]]
+            seen.setdefault((label, result.forfeit_kind), []).append(result)
+    return tuple(
+        f"{label}: {len(games)} × {kind}, first in game {games[0].game}: {games[0].forfeit_reason}"
+        for (label, kind), games in sorted(seen.items())
+    )

@@ -1,0 +1,349 @@
+"""The commands `tournament`, `agents` and `replay` (`risk-env tournament --help`)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from risk_agents.registry import SPECS
+from risk_agents.tournament import sprt
+from risk_agents.tournament.analysis import Summary, summarise
+from risk_agents.tournament.exports import remarks, rich_tables, setting_lines, write_csv, write_json
+from risk_agents.tournament.loading import compiled_bot, entrants, make_setting, split_agents
+from risk_agents.tournament.records import read_records, write_records
+from risk_agents.tournament.report import KINDS, write_report
+from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
+from risk_agents.tournament.running import conduct
+from risk_agents.tournament.setting import GAME_TIME, TIME_LIMIT, Entrant, Setting
+from risk_agents.tournament.store import Store
+from risk_env import bots
+from risk_env.board.rules import Rules
+from risk_env.cli import command_parser
+
+GAMES, DUEL_GAMES = 1000, 30_000
+SILENCE = 30.0  # seconds after which a file or a pipe hears how far it is
+TRIALS = (("classic", 3), ("classic", 2), ("two_player", 2))  # games in which `agents` tries those that are named
+DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
+    "against": None,
+    "preset": "classic",
+    "players": None,
+    "map": "classic",
+    "expert": False,
+    "option": [],
+    "attack": None,
+    "defender_dice": "max",
+    "max_rounds": 100,
+    "seed": 0,
+    "time_limit": TIME_LIMIT,
+    "fresh": False,
+    "game_time": GAME_TIME,
+}
+HELP = {  # the same in words, for the rules
+    "players": "as many as agents, where the preset has that number",
+    "attack": "blitz; with --expert max",
+    "defender_dice": "max",
+    "max_rounds": "100",
+}
+
+# ------------------------------------------------------------------------------------------------ tournament
+
+
+def main(argv: Sequence[str]) -> None:
+    """The command `tournament`: play, tell, export."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.agents is None and arguments.resume is None:
+        parser.error("--agents (or --resume) is needed")
+    if arguments.jobs < 1:
+        parser.error(f"--jobs {arguments.jobs}: must be at least 1")
+    if arguments.report and Path(arguments.report).suffix not in KINDS:
+        parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
+    _check_outputs(arguments)
+    console = Console(stderr=True, quiet=arguments.quiet)
+    store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
+    with closing(store):
+        console.print(f"{store.path}: {', '.join(store.setting.labels)}", *setting_lines(store.setting), sep="\n")
+        _play(store, _games(arguments, store), arguments.jobs, console)
+        _tell(store, arguments)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """ValueError before anything is played for a number of games or a file that could not be."""
+    if arguments.games is not None and arguments.games < 1:
+        raise ValueError(f"--games {arguments.games}: must be at least 1")
+    if arguments.resume and arguments.out:
+        raise ValueError(f"--out {arguments.out}: --resume goes on in its own file, {arguments.resume}")
+    for name in ("out", "record", "csv", "json", "report"):
+        path = getattr(arguments, name)
+        if path and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
+            raise ValueError(f"--{name} {path}: must be a file in a folder that exists")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser("tournament")
+    add = parser.add_argument
+    add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
+    add("--against", metavar="B", help="test the one agent of --agents against B until the question is answered (SPRT)")
+    add_rules_arguments(parser, HELP)
+    add("--games", type=int, metavar="N", help=f"at least so many games, in whole deals (default: {GAMES})")
+    add("--seed", type=int, help="decides every deal (default: 0)")
+    add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
+    add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
+    add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
+    add("--jobs", type=int, default=1, metavar="N", help="processes (default: 1); the games do not depend on it")
+    add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
+    add(
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="go on with a file (default: the newest tournament-*.sqlite)",
+    )
+    add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
+    add("--csv", metavar="FILE", help="write a row a game")
+    add("--json", metavar="FILE", help="write setting and summary")
+    add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
+    add("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The arguments on the command line that decide what is played."""
+    names = ("agents", *DEFAULTS)
+    return {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+
+
+def _begun(arguments: argparse.Namespace) -> Store:
+    """A new tournament."""
+    wanted = {**DEFAULTS, **_given(arguments), "record": arguments.record is not None}
+    setting = _setting(wanted)
+    path = arguments.out or time.strftime("tournament-%Y%m%d-%H%M%S.sqlite")
+    return Store.create(path, setting, {**wanted, "games": _default_games(arguments, wanted)})
+
+
+def _default_games(arguments: argparse.Namespace, wanted: dict[str, Any]) -> int:
+    if arguments.games is not None:
+        return arguments.games
+    return DUEL_GAMES if wanted["against"] else GAMES
+
+
+def _setting(wanted: dict[str, Any]) -> Setting:
+    agents = split_agents(wanted["agents"])
+    if wanted["against"] is not None:
+        if len(agents) != 1:
+            raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
+        agents.append(wanted["against"])
+    return make_setting(
+        agents,
+        _rules(wanted, len(agents)),
+        wanted["map"],
+        seed=wanted["seed"],
+        time_limit=wanted["time_limit"],
+        fresh=wanted["fresh"],
+        game_time=wanted["game_time"],
+        record=wanted["record"],
+        duel=wanted["against"] is not None,
+    )
+
+
+def _rules(wanted: dict[str, Any], num_agents: int) -> Rules:
+    """The rules; by default as many seats as agents, where the preset is for so many."""
+    attack = wanted["attack"] or ("max" if wanted["expert"] else "blitz")
+    return rules_of({**wanted, "attack": attack}, num_agents)
+
+
+def _resumed(arguments: argparse.Namespace) -> Store:
+    """The tournament of a file; ValueError where the command line, or an agent's version, is another than then."""
+    store = Store.open(arguments.resume or arguments.out or _newest())
+    given = _given(arguments)
+    if arguments.record is not None:
+        given["record"] = True
+    for name, value in given.items():
+        if value != store.arguments.get(name):
+            option, then = name.replace("_", "-"), store.arguments.get(name)
+            raise ValueError(
+                f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new one by --out"
+            )
+    _check_versions(store)
+    return store
+
+
+def _newest() -> str:
+    found = sorted(Path().glob("tournament-*.sqlite"))
+    if not found:
+        raise FileNotFoundError("--resume: no tournament-*.sqlite in this folder; name the file")
+    return str(found[-1])
+
+
+def _check_versions(store: Store) -> None:
+    setting = store.setting
+    texts = [f"{entrant.label}={entrant.spec}" for entrant in setting.entrants]
+    for now, then in zip(
+        entrants(texts, setting.rules, setting.map_source, setting.time_limit), setting.entrants, strict=True
+    ):
+        if now.version != then.version:
+            raise ValueError(
+                f"agent={then.label!r} is version {now.version!r} now, {then.version!r} in {store.path}; "
+                "begin a new tournament by --out"
+            )
+
+
+def _games(arguments: argparse.Namespace, store: Store) -> int:
+    return store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
+
+
+def _play(store: Store, games: int, jobs: int, console: Console) -> None:
+    verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.setting.duel else (lambda: False)
+    with _progress_bar(len(store.setting.schedule(games)), console) as show:
+        try:
+            conduct(store, games, jobs, progress=show, enough=verdict)
+        except KeyboardInterrupt:
+            console.print(f"stopped; to go on: risk-env tournament --resume {store.path}")
+            raise
+
+
+@contextmanager
+def _progress_bar(total: int, console: Console) -> Iterator[Callable[[int, int], None]]:
+    columns = (
+        TextColumn("games"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, disable=console.quiet) as bar:
+        task = bar.add_task("games", total=total, note="")
+
+        told = time.monotonic()
+
+        def show(games: int, forfeits: int) -> None:
+            nonlocal told
+            bar.update(task, completed=games, note=f"{forfeits} forfeited" if forfeits else "")
+            if not console.is_terminal and time.monotonic() - told > SILENCE:  # a bar shows its end only there
+                told = time.monotonic()
+                console.print(f"{games:,} of {total:,} games")
+
+        yield show
+
+
+def _verdict(store: Store) -> sprt.Verdict:
+    """Where a sequential test stands, by the games in the file."""
+    numbers = {label: agent for agent, label in enumerate(store.setting.labels)}
+    games = (
+        sprt.Played(row["deal"], tuple(numbers[label] for label in row["agents"]), row["winner"])
+        for row in store.rows(("deal", "agents", "winner"))
+    )
+    return sprt.judge(sprt.scores(games, block_size=len(store.setting.schedule(1))))
+
+
+def _tell(store: Store, arguments: argparse.Namespace) -> None:
+    """Tables and files."""
+    setting, results = store.setting, list(store.results())
+    if setting.duel:
+        verdict = _verdict(store)
+        first, second = setting.labels
+        print(f"Is {first} better than {second}? {verdict}\n")
+        if verdict.verdict != sprt.OPEN:
+            results = [result for result in results if result.deal < verdict.blocks]
+    summary = summarise(setting, results)
+    _print(setting, summary)
+    if arguments.csv:
+        write_csv(store, arguments.csv)
+    if arguments.json:
+        write_json(setting, summary, arguments.json)
+    if arguments.record:
+        write_records(store, arguments.record)
+    if arguments.report:
+        write_report(setting, summary, arguments.report)
+
+
+def _print(setting: Setting, summary: Summary) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    for table in rich_tables(summary):
+        console.print(table, "")
+    console.print(*remarks(setting, summary), sep="\n", highlight=False, markup=False)
+
+
+# ------------------------------------------------------------------------------------------------ agents
+
+
+def show_agents(argv: Sequence[str]) -> None:
+    """The command `agents`: the registered ones, or what others say when tried."""
+    parser = command_parser("agents")
+    parser.add_argument("agents", nargs="*", help=f"try these instead: {SPECS}")
+    arguments = parser.parse_args(argv)
+    table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
+    for row in map(_tried, arguments.agents) if arguments.agents else map(_described, bots.names()):
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _described(name: str) -> tuple[str, str, str, str]:
+    found = bots.find(name)
+    kind = "Python" if compiled_bot(name) is None else "compiled"
+    return name, str(found.version), kind, bots.about(name)
+
+
+def _tried(spec: str) -> tuple[str, str, str, str]:
+    entrant = _entrant_of_any(spec)
+    return entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
+
+
+def _entrant_of_any(spec: str) -> Entrant:
+    """The agent in the first of TRIALS that it plays; what it says of the first if it plays none."""
+    refusals = []
+    for preset, players in TRIALS:
+        rules = Rules.preset(preset, players, attack="blitz", defender_dice="max", max_rounds=100)
+        try:
+            (entrant,) = entrants([spec], rules, "classic")
+        except ValueError as error:
+            refusals.append(error)
+        else:
+            return entrant
+    raise refusals[0]
+
+
+# ------------------------------------------------------------------------------------------------ replay
+
+
+def replay(argv: Sequence[str]) -> None:
+    """The command `replay`: play recorded games again and compare; or tell one."""
+    parser = command_parser("replay")
+    parser.add_argument("file", help="JSON Lines of `tournament --record`")
+    parser.add_argument("--game", type=int, metavar="N", help="only this game of the tournament")
+    parser.add_argument("--log", action="store_true", help="print every action and roll")
+    parser.add_argument("--board", action="store_true", help="print the last position")
+    arguments = parser.parse_args(argv)
+    replayed = 0
+    for record in read_records(arguments.file):
+        if arguments.game in (None, record.facts.get("game")):
+            _retell(record, arguments)
+            replayed += 1
+    if not replayed:
+        which = "no game" if arguments.game is None else f"no game {arguments.game}"
+        raise ValueError(f"{arguments.file} holds {which}")
+    print(f"{replayed} {'game' if replayed == 1 else 'games'} replayed, as recorded")
+
+
+def _retell(record: Any, arguments: argparse.Namespace) -> None:
+    game, facts = record.replay(), record.facts
+    if arguments.log:
+        print(*game.log, sep="\n")
+    if arguments.board:
+        print(game)
+    if arguments.log or arguments.board or arguments.game is not None:
+        seats = ", ".join(f"{seat}: {label}" for seat, label in enumerate(facts.get("agents", ())))
+        print(
+            f"game {facts.get('game')} ({seats}): {facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
+        )

@@ -1,0 +1,163 @@
+"""A tournament as CSV (a row a game), as JSON (setting and summary), and as tables on the terminal."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from risk_agents.tournament.analysis import AgentSummary, Estimate, Summary
+from risk_agents.tournament.ratings import FEW_DEALS
+from risk_agents.tournament.setting import Setting
+from risk_agents.tournament.store import COLUMNS, LISTS, Store
+
+
+def write_csv(store: Store, path: str | Path) -> None:
+    """Every game in a row; values of a seat in columns of their own, `agents_0`, `agents_1`, ..."""
+    names = [name for name in COLUMNS if name != "actions"]
+    seats = range(store.setting.num_players)
+    heading = [column for name in names for column in (_columns(name, seats))]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(heading)
+        for row in store.rows(names):
+            writer.writerow(value for name in names for value in (row[name] if name in LISTS else [row[name]]))
+
+
+def _columns(name: str, seats: range) -> list[str]:
+    return [f"{name}_{seat}" for seat in seats] if name in LISTS else [name]
+
+
+def write_json(setting: Setting, summary: Summary, path: str | Path) -> None:
+    """Setting and summary."""
+    facts = {"setting": json.loads(setting.to_json()), "summary": summary.to_dict()}
+    Path(path).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------ tables
+
+
+def percent(estimate: Estimate) -> str:
+    """A rate in percent, with its interval."""
+    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def plain(estimate: Estimate, digits: int = 0) -> str:
+    """A number with its interval."""
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def ordinal(place: int) -> str:
+    """1st, 2nd, 3rd, 4th, 5th, 6th."""
+    return f"{place}{('st', 'nd', 'rd')[place - 1] if place <= 3 else 'th'}"
+
+
+Grid = tuple[str, list[str], list[list[str]]]  # title, heading, rows: what both terminal and report show
+
+
+def grids(summary: Summary) -> list[Grid]:
+    """The tables of a summary."""
+    return [_agent_grid(summary), _ahead_grid(summary), _seat_grid(summary)]
+
+
+def _agent_grid(summary: Summary) -> Grid:
+    places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
+    heading = [
+        "agent",
+        "version",
+        "rating",
+        "win %",
+        *places,
+        "mean place",
+        "games",
+        "decisions",
+        "ms a turn",
+        "forfeits",
+    ]
+    return "Agents (intervals: 95 %, bootstrap over deals)", heading, [_agent_row(agent) for agent in summary.agents]
+
+
+def _agent_row(agent: AgentSummary) -> list[str]:
+    return [
+        agent.label,
+        agent.version,
+        plain(agent.rating),
+        percent(agent.win_rate),
+        *(f"{100 * share:.1f}" for share in agent.places),
+        plain(agent.mean_place, 2),
+        str(agent.games),
+        f"{agent.decisions:.0f}",
+        f"{agent.ms_a_turn:.3g}",
+        str(agent.forfeits),
+    ]
+
+
+def _ahead_grid(summary: Summary) -> Grid:
+    labels = [agent.label for agent in summary.agents]
+    rows = [
+        [label, *("" if cell is None else percent(cell) for cell in row)]
+        for label, row in zip(labels, summary.ahead, strict=True)
+    ]
+    return "Payoff matrix: how often the row finished before the column, %", ["", *labels], rows
+
+
+def _seat_grid(summary: Summary) -> Grid:
+    heading = ["", *(str(k + 1) for k in range(len(summary.seat_win_rate)))]
+    rows = [
+        ["in turn order, the starter first", *map(percent, summary.order_win_rate)],
+        ["by seat", *map(percent, summary.seat_win_rate)],
+    ]
+    return "Seat bias: win %", heading, rows
+
+
+def rich_tables(summary: Summary) -> Iterator[Table]:
+    """The tables for a terminal."""
+    for title, heading, rows in grids(summary):
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for k, column in enumerate(heading):
+            table.add_column(column, justify="left" if k == 0 else "right", no_wrap=k == 0)
+        for row in rows:
+            table.add_row(*row)
+        yield table
+
+
+def remarks(setting: Setting, summary: Summary) -> list[str]:
+    """What was played and how it ended, in a few lines."""
+    mean, median, late = summary.rounds
+    return [
+        f"{summary.games} games, {summary.deals} deals: {summary.won} won, {summary.truncated} truncated after "
+        f"{setting.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
+        f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
+        *_bounds(summary),
+        *_doubts(summary),
+        *summary.forfeits,
+    ]
+
+
+def _bounds(summary: Summary) -> Iterator[str]:
+    """Who was always first or always last: no interval can say how far a rating of such is off."""
+    for agent, row in zip(summary.agents, summary.ahead, strict=True):
+        shares = {cell.value for cell in row if cell is not None}
+        if shares in ({1.0}, {0.0}):
+            side, bound = ("ahead of", "at least") if shares == {1.0} else ("behind", "at most")
+            yield f"{agent.label} finished {side} everybody in every game: its rating is {bound} what is shown"
+
+
+def _doubts(summary: Summary) -> Iterator[str]:
+    """Too few deals to draw from."""
+    if summary.deals < FEW_DEALS:
+        yield f"fewer than {FEW_DEALS} deals: the intervals of the ratings are narrower than what is known of them"
+
+
+def setting_lines(setting: Setting) -> list[str]:
+    """What is played: every option that the preset's name does not tell."""
+    rules: dict[str, Any] = setting.rules.to_dict()
+    return [
+        f"map {setting.map_source}, seed {setting.seed}, {setting.time_limit:g} s a decision"
+        + (", new processes for every game" if setting.fresh else ""),
+        "rules: " + ", ".join(f"{name}={value}" for name, value in rules.items()),
+    ]

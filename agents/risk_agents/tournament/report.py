@@ -1,0 +1,149 @@
+"""The report: plots of a tournament as a PNG, or with its tables as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from risk_agents.tournament.analysis import Summary
+from risk_agents.tournament.exports import grids, ordinal, remarks, setting_lines
+from risk_agents.tournament.setting import Setting
+
+KINDS = (".html", ".png")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol's, told apart by all
+MOST_BARS = 60  # of a histogram
+WIDTH, HEIGHT = 6.4, 4.2  # inches of one plot
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
+table {{ border-collapse: collapse; margin: .5rem 0 1.5rem; font-size: 14px; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; }}
+.wide {{ overflow-x: auto; }} .plots {{ display: flex; flex-wrap: wrap; gap: 1rem; }}
+img {{ max-width: 100%; width: 36rem; }}
+</style></head><body><h1>{title}</h1>
+{content}
+</body></html>
+"""
+
+
+def write_report(setting: Setting, summary: Summary, path: str | Path) -> None:
+    """Write an HTML page with tables and plots in it, or a PNG with the plots, by the file's ending."""
+    path = Path(path)
+    if path.suffix not in KINDS:
+        raise ValueError(f"--report {path}: the name must end in {' or '.join(KINDS)}")
+    if path.suffix == ".png":
+        path.write_bytes(picture(summary, list(PLOTS), columns=2))
+    else:
+        path.write_text(_page(setting, summary), encoding="utf-8")
+
+
+def _page(setting: Setting, summary: Summary) -> str:
+    lines = [*remarks(setting, summary), *setting_lines(setting)]
+    content = [f"<p>{html.escape(line)}</p>" for line in lines]
+    for title, heading, rows in grids(summary):
+        content.append(f'<h2>{html.escape(title)}</h2><div class="wide">{_table(heading, rows)}</div>')
+    content.append(f'<h2>Plots</h2><div class="plots">{"".join(_image(summary, name) for name in PLOTS)}</div>')
+    names = ", ".join(setting.labels)
+    return _PAGE.format(title=html.escape(f"Risk tournament: {names}"), content="\n".join(content))
+
+
+def _table(heading: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heading)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _image(summary: Summary, name: str) -> str:
+    data = base64.b64encode(picture(summary, [name], columns=1)).decode()
+    return f'<img alt="{html.escape(name)}" src="data:image/png;base64,{data}">'
+
+
+def picture(summary: Summary, names: list[str], columns: int) -> bytes:
+    """Some of the PLOTS as a PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = -(-len(names) // columns)
+    tall = max(1.0, len(summary.agents) / 10)
+    figure = Figure(figsize=(WIDTH * columns, HEIGHT * rows * tall), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    for place, name in enumerate(names):
+        axes = figure.add_subplot(rows, columns, place + 1)
+        axes.set_axisbelow(True)
+        PLOTS[name](axes, summary)
+        axes.set_title(name, fontsize=11)
+    data = io.BytesIO()
+    figure.savefig(data, format="png")
+    return data.getvalue()
+
+
+def _ratings(axes: Any, summary: Summary) -> None:
+    agents = summary.agents[::-1]
+    values = np.array([agent.rating.value for agent in agents])
+    ends = np.array([(agent.rating.low, agent.rating.high) for agent in agents]).T
+    errors = np.maximum(np.stack([values - ends[0], ends[1] - values]), 0.0)
+    axes.errorbar(values, range(len(agents)), xerr=errors, fmt="o", color=COLOURS[0], capsize=4)
+    axes.set_yticks(range(len(agents)), [agent.label for agent in agents])
+    axes.set_ylim(-0.6, len(agents) - 0.4)
+    axes.set_xlabel("rating (400 points: 10 to 1 to finish ahead)")
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _payoff(axes: Any, summary: Summary) -> None:
+    labels = [agent.label for agent in summary.agents]
+    values = np.array([[np.nan if cell is None else 100 * cell.value for cell in row] for row in summary.ahead])
+    axes.imshow(values, cmap="RdBu", vmin=0, vmax=100, aspect="auto")
+    size = 9 if len(labels) <= 8 else 6
+    for row, column in np.argwhere(~np.isnan(values)):
+        value = values[row, column]
+        ink = "white" if abs(value - 50) > 35 else "black"
+        axes.text(column, row, f"{value:.0f}", ha="center", va="center", color=ink, fontsize=size)
+    axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
+    axes.set_yticks(range(len(labels)), labels)
+
+
+def _orders(axes: Any, summary: Summary) -> None:
+    """Bars: win rates by turn order, of the best agents (as many as there are colours); marks: of all together."""
+    players = len(summary.order_win_rate)
+    agents = summary.agents[: len(COLOURS)]
+    width = 0.8 / len(agents)
+    for k, agent in enumerate(agents):
+        places = np.arange(players) + (k - (len(agents) - 1) / 2) * width
+        axes.bar(places, [100 * rate for rate in agent.win_rate_by_order], width, color=COLOURS[k], label=agent.label)
+    every = summary.order_win_rate
+    middle = np.array([100 * rate.value for rate in every])
+    errors = np.array([(100 * (rate.value - rate.low), 100 * (rate.high - rate.value)) for rate in every]).T
+    axes.errorbar(range(players), middle, yerr=np.maximum(errors, 0), fmt="k_", ms=12, capsize=3, label="all")
+    axes.set_xticks(range(players), [ordinal(place + 1) for place in range(players)])
+    axes.set_xlabel("place in the turn order")
+    axes.set_ylabel("win %")
+    axes.legend(fontsize=8)
+    axes.grid(axis="y", alpha=0.3)
+
+
+def _lengths(axes: Any, summary: Summary) -> None:
+    longest = max(summary.lengths)
+    width = -(-(longest + 1) // MOST_BARS)
+    axes.hist(summary.lengths, bins=np.arange(0, longest + width + 1, width) - 0.5, color=COLOURS[0])
+    mean, median, _ = summary.rounds
+    axes.axvline(mean, color=COLOURS[1], label=f"mean {mean:.1f}")
+    axes.axvline(median, color=COLOURS[2], linestyle="--", label=f"median {median:.0f}")
+    axes.set_xlabel("rounds")
+    axes.set_ylabel("games")
+    axes.legend(fontsize=8)
+
+
+PLOTS: dict[str, Callable[[Any, Summary], None]] = {
+    "Ratings with 95 % intervals": _ratings,
+    "Row finished before column, %": _payoff,
+    "Win rate by turn order": _orders,
+    "Length of the games": _lengths,
+}

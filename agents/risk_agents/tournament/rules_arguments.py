@@ -1,0 +1,57 @@
+"""The arguments of the command line that choose rules and map: the same for tournaments and for play."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from risk_env.board.rules import Rules, preset_players
+
+PRESET = "classic"
+_OWN = {"num_players": "--players", "expert": "--expert", "preset": "--preset"}  # what is no option of a preset
+
+
+def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, str]) -> None:
+    """Add them, each None where it is not given; `defaults` says in words what holds then."""
+    add = parser.add_argument
+    add("--preset", help="the rules (default: classic; `risk-env presets` lists them)")
+    add("--players", type=int, metavar="N", help=f"seats (default: {defaults['players']})")
+    add("--map", help="name or file of the map (default: classic)")
+    add("--expert", action="store_true", default=None, help="with the variations for experts (RULES 10)")
+    add("--attack", choices=("choice", "max", "blitz"), help=f"RULES 3.2.4 (default: {defaults['attack']})")
+    add("--defender-dice", choices=("choice", "max"), help=f"RULES 3.2.2 (default: {defaults['defender_dice']})")
+    add(
+        "--max-rounds",
+        type=int,
+        metavar="N",
+        help=f"rounds after which a game is truncated (default: {defaults['max_rounds']})",
+    )
+    add("--option", action="append", metavar="NAME=VALUE", help="any other option of the rules (RULES 13)")
+
+
+def rules_of(wanted: Mapping[str, Any], named: int | None) -> Rules:
+    """The rules of these arguments; by default as many seats as players are `named`, where the preset is for so many.
+
+    What is None is as the preset has it; --option wins over an argument of its own.
+    """
+    preset = wanted["preset"] or PRESET
+    players = wanted["players"]
+    if players is None and named in preset_players(preset):
+        players = named
+    options = dict(_option(text) for text in wanted["option"] or ())
+    for name in options.keys() & _OWN:
+        raise ValueError(f"--option {name}: is said by {_OWN[name]}")
+    for name in ("attack", "defender_dice", "max_rounds"):
+        if wanted[name] is not None:
+            options.setdefault(name, wanted[name])
+    return Rules.preset(preset, num_players=players, expert=bool(wanted["expert"]), **options)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """`name=value` with the value as Python would have it: a number, True, False, None or a word."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--option {text}: must be NAME=VALUE")
+    words: dict[str, Any] = {"None": None, "True": True, "False": False}
+    return name.strip().replace("-", "_"), words.get(value, int(value) if value.isdecimal() else value)

@@ -1,0 +1,126 @@
+"""Plays the games of a tournament that are not yet in its file, on as many processes as wished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
+
+import risk_env
+from risk_agents.tournament.jobs import Chunk, begin_job, chunks, close_casts, play, play_and_return, play_and_store
+from risk_agents.tournament.store import Store
+
+PULSE = 0.25  # seconds between two looks at what the jobs have done
+
+Progress = Callable[[int, int], None]  # games in the file, forfeits among them
+Verdict = Callable[[], bool]  # whether the games in the file are enough
+
+
+def _quiet(games: int, forfeits: int) -> None:
+    pass
+
+
+def _never() -> bool:
+    return False
+
+
+def conduct(
+    store: Store,
+    games: int,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    progress: Progress = _quiet,
+    enough: Verdict = _never,
+) -> None:
+    """Play on until at least `games` games are in the file, in whole deals, or until `enough()`.
+
+    The games are the same whatever `jobs`. With one job they are played in this process, else in processes of their own
+    that write into the file themselves; an `executor` of the caller's (any `concurrent.futures.Executor`) returns
+    its games to this process instead. Whatever stops this, a game that has ended is in the file.
+    """
+    done = store.finished()
+    left = [pairing for pairing in store.setting.schedule(games) if pairing.game not in done]
+    pieces = chunks(store.setting, left, jobs)
+    progress(*store.count())
+    if not left or enough():
+        return
+    if executor is not None:
+        _hand_out(store, pieces, executor, jobs, progress, enough, stores=False)
+    elif jobs == 1:
+        _play_here(store, pieces, progress, enough)
+    else:
+        risk_env.warmup()  # so that the jobs find everything compiled
+        with _processes(min(jobs, len(pieces)), store) as pool:
+            _hand_out(store, pieces, pool, jobs, progress, enough, stores=True)
+
+
+def _play_here(store: Store, pieces: Sequence[Chunk], progress: Progress, enough: Verdict) -> None:
+    games, forfeits = store.count()
+    try:
+        for piece in pieces:
+            for result in play(store.setting, piece):
+                store.add(result)
+                games, forfeits = games + 1, forfeits + bool(result.forfeit_kind)
+                progress(games, forfeits)
+            if enough():
+                return
+    finally:
+        close_casts()
+
+
+def _hand_out(
+    store: Store,
+    pieces: Sequence[Chunk],
+    executor: Executor,
+    jobs: int,
+    progress: Progress,
+    enough: Verdict,
+    stores: bool,
+) -> None:
+    """Keep twice as many chunks with the executor as there are jobs, until all are played or it is enough."""
+    waiting = iter(pieces)
+    running: set[Future] = set()
+    stop = False
+    while True:
+        while not stop and len(running) < 2 * jobs and (piece := next(waiting, None)):
+            running.add(_submit(executor, store, piece, stores))
+        if not running:
+            return
+        done, running = wait(running, timeout=PULSE, return_when=FIRST_COMPLETED)
+        for future in done:
+            _take(store, future, stores)
+        progress(*store.count())
+        stop = stop or (bool(done) and enough())
+
+
+def _submit(executor: Executor, store: Store, piece: Chunk, stores: bool) -> Future:
+    if stores:
+        return executor.submit(play_and_store, store.setting, str(store.path), piece)
+    return executor.submit(play_and_return, store.setting, piece)
+
+
+def _take(store: Store, future: Future, stores: bool) -> None:
+    for result in () if stores else future.result():
+        store.add(result)
+    future.result()
+
+
+@contextmanager
+def _processes(jobs: int, store: Store) -> Iterator[Executor]:
+    """A pool of processes, all of which have ended when this is left, however it is left."""
+    before = set(active_children())
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=begin_job)
+    try:
+        yield pool
+        pool.shutdown()
+    except BrokenProcessPool as error:
+        raise RuntimeError(
+            "a job's process was ended, from outside or by a compiled bot; "
+            f"all games that had ended are in {store.path}, --resume goes on"
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(active_children()) - before:
+            child.kill()

@@ -1,0 +1,1 @@
+"""Maps and their reader, rules and presets, and both as records for the kernels."""

@@ -1,0 +1,417 @@
+"""Rules: every option of RULES 13 under its own name, and the presets of RULES 12.
+
+A preset is a set of options; options given beside it win. A value or a combination that is not allowed is a
+`ValueError` of one line. What depends on the map as well is checked by `check_rules`.
+"""
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from risk_env.board.charts import load_chart
+
+STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
+    "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
+    "star": {3: 30, 4: 25, 5: 20},
+}
+LAID_OUT_OBJECTIVES = 4  # of each kind, minor and major, with random Objectives or Rewards (RULES 9.3)
+OBJECTIVES_TO_WIN = 3  # RULES 9.7
+MOST_STARTING_TROOPS = 1_000_000  # a counter's room, not a rule
+MOST = 2**31 - 1  # the same
+
+
+# What a single option may be.
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "deck": ("symbol", "star"),
+    "setup": ("claim", "deal", "random", "capitals", "chart"),
+    "neutral": (False, True),
+    "victory": ("domination", "headquarters", "mission", "objectives"),
+    "missions": ("standard", "extended"),
+    "set_values": ("escalating", "by_one"),
+    "occupied_bonus": ("once_a_turn", "once_a_set"),
+    "fortify": ("adjacent", "connected", "free"),
+    "defender_dice": ("choice", "max"),
+    "attack": ("choice", "max", "blitz"),
+    "card_reroll": (False, True),
+    "commander": (False, True),
+    "cities": (None, "fixed", "random"),
+    "objectives": (None, "fixed", "random"),
+    "rewards": (False, True),
+    "capitals": (False, True),
+}
+
+
+class Numbers(NamedTuple):
+    """The whole numbers that an option may be."""
+
+    least: int
+    most: int
+    or_none: bool
+
+
+NUMBERS: dict[str, Numbers] = {
+    "num_players": Numbers(2, 6, or_none=False),
+    "initial_troops": Numbers(1, MOST_STARTING_TROOPS, or_none=True),
+    "headquarters_to_win": Numbers(1, 5, or_none=True),
+    "max_troops": Numbers(2, MOST, or_none=True),  # with 1 nobody could ever attack
+    "max_rounds": Numbers(1, MOST, or_none=True),
+    "max_battles_per_turn": Numbers(1, MOST, or_none=True),
+}
+
+
+# What two options may be together.
+
+
+class Need(NamedTuple):
+    """An option with one of `values` needs the `other` option to be one of `allowed`."""
+
+    option: str
+    values: tuple[Any, ...]
+    other: str
+    allowed: tuple[Any, ...]
+    section: str
+
+
+LAID = ("fixed", "random")
+NEEDS: tuple[Need, ...] = (
+    Need("deck", ("star",), "num_players", (3, 4, 5), "4.2"),
+    Need("neutral", (True,), "num_players", (2,), "6.1"),
+    Need("neutral", (True,), "setup", ("deal", "random"), "6.1"),
+    Need("num_players", (2,), "victory", ("domination",), "6.3"),
+    Need("num_players", (2,), "setup", ("deal", "random"), "6.4"),
+    Need("victory", ("headquarters",), "deck", ("symbol",), "7"),
+    Need("victory", ("mission",), "deck", ("symbol",), "8"),
+    Need("victory", ("objectives",), "deck", ("star",), "9.7"),
+    Need("victory", ("objectives",), "objectives", LAID, "9.7"),
+    Need("victory", ("objectives",), "capitals", (True,), "9.7"),
+    Need("headquarters_to_win", (1, 2, 3, 4, 5), "victory", ("headquarters",), "7.3"),
+    *(Need("headquarters_to_win", (k,), "num_players", tuple(range(k + 1, 7)), "7.3") for k in (3, 4, 5)),
+    Need("missions", ("extended",), "victory", ("mission",), "8"),
+    Need("setup", ("capitals", "chart"), "deck", ("star",), "9"),
+    Need("setup", ("capitals", "chart"), "capitals", (True,), "9.11"),
+    Need("setup", ("chart",), "cities", ("fixed",), "9.1"),
+    Need("setup", ("chart",), "objectives", ("fixed",), "9.1"),
+    Need("setup", ("chart",), "rewards", (False,), "9.1"),
+    Need("setup", ("chart",), "initial_troops", (None,), "9.1"),
+    Need("capitals", (True,), "deck", ("star",), "13"),
+    Need("capitals", (True,), "setup", ("capitals", "random", "chart"), "13"),
+    Need("cities", LAID, "deck", ("star",), "13"),
+    Need("objectives", LAID, "deck", ("star",), "13"),
+    Need("rewards", (True,), "deck", ("star",), "13"),
+    Need("rewards", (True,), "objectives", ("random",), "9.3"),
+    Need("set_values", ("by_one",), "deck", ("symbol",), "5.2"),
+    Need("occupied_bonus", ("once_a_turn",), "deck", ("symbol",), "5.4"),
+    Need("card_reroll", (True,), "deck", ("symbol",), "10.4"),
+    Need("card_reroll", (True,), "attack", ("choice", "max"), "10.6"),
+    Need("commander", (True,), "attack", ("choice", "max"), "10.6"),
+)
+
+
+# The presets (RULES 12), as what they change of the defaults of `Rules`.
+
+EXPERT: dict[str, Any] = {  # RULES 10.1-10.5
+    "set_values": "by_one",
+    "fortify": "free",
+    "max_troops": 12,
+    "card_reroll": True,
+    "commander": True,
+}
+DUEL: dict[str, Any] = {"setup": "deal"}  # RULES 6.4: what `classic` becomes with two players
+
+
+class Preset(NamedTuple):
+    """A row of RULES 12: the numbers of players it is for, and its options."""
+
+    players: tuple[int, ...]
+    options: dict[str, Any]
+
+
+STAR_GAME = {"deck": "star", "capitals": True}
+COMMAND_ROOM = {**STAR_GAME, "setup": "capitals", "cities": "random", "objectives": "random", "rewards": True}
+PRESETS: dict[str, Preset] = {
+    "world_domination": Preset((3, 4, 5, 6), {"fortify": "adjacent", "occupied_bonus": "once_a_turn"}),
+    "classic": Preset((2, 3, 4, 5, 6), {}),
+    "two_player": Preset((2,), {"setup": "deal", "neutral": True}),
+    "capital": Preset((3, 4, 5, 6), {"victory": "headquarters"}),
+    "secret_mission": Preset(
+        (3, 4, 5, 6),
+        {"setup": "deal", "victory": "mission", "fortify": "adjacent", "occupied_bonus": "once_a_turn"},
+    ),
+    "basic_training": Preset(
+        (3, 4, 5),
+        {**STAR_GAME, "setup": "chart", "victory": "objectives", "cities": "fixed", "objectives": "fixed"},
+    ),
+    "command_room": Preset((3, 4, 5), {**COMMAND_ROOM, "victory": "objectives"}),
+    "world_conquest": Preset((3, 4, 5), COMMAND_ROOM),
+}
+
+
+def presets() -> tuple[str, ...]:
+    """The names of the presets, in the order of RULES 12."""
+    return tuple(PRESETS)
+
+
+def preset_players(name: str) -> tuple[int, ...]:
+    """The numbers of players that a preset is for (RULES 12)."""
+    return _preset(name).players
+
+
+def expert_options() -> dict[str, Any]:
+    """The options that `expert=True` turns on (RULES 10.1-10.5, 10.7)."""
+    return dict(EXPERT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The rules of one game: every option of RULES 13. The defaults are `classic` for three players.
+
+    Frozen, hashable, equal by value. A wrong value or combination raises ValueError.
+    """
+
+    num_players: int = 3  # 2-6
+    deck: str = "symbol"  # RULES 2.1, 2.2
+    setup: str = "claim"  # RULES 4.3
+    initial_troops: int | None = None  # None: RULES 4.2
+    neutral: bool = False  # RULES 6
+    victory: str = "domination"  # RULES 6.3, 7.3, 8.2, 9.7, 11.1
+    headquarters_to_win: int | None = None  # None: all (RULES 7.3)
+    missions: str = "standard"  # RULES 2.3
+    set_values: str = "escalating"  # RULES 5.2
+    occupied_bonus: str = "once_a_set"  # RULES 5.4
+    fortify: str = "connected"  # RULES 3.4
+    defender_dice: str = "choice"  # RULES 3.2.2
+    attack: str = "choice"  # RULES 3.2.4
+    max_troops: int | None = None  # RULES 10.3
+    card_reroll: bool = False  # RULES 10.4
+    commander: bool = False  # RULES 10.5
+    cities: str | None = None  # RULES 9.1, 9.3
+    objectives: str | None = None  # RULES 9.1, 9.3
+    rewards: bool = False  # RULES 9.8
+    capitals: bool = False  # RULES 9.3
+    max_rounds: int | None = None  # RULES 11.2
+    max_battles_per_turn: int | None = None  # RULES 11.3
+
+    def __post_init__(self) -> None:
+        """Refuse wrong values first, then wrong combinations."""
+        for option in OPTIONS:
+            _check_value(option, getattr(self, option))
+        for need in NEEDS:
+            _check_need(self, need)
+
+    @classmethod
+    def preset(cls, name: str, num_players: int | None = None, expert: bool = False, **options: Any) -> "Rules":
+        """The rules of a preset (RULES 12); `options` by their RULES 13 names win over it.
+
+        `num_players` None means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, over the symbol
+        deck only (RULES 10.7). Two players make `classic` the duel of RULES 6.4.
+        """
+        players = _players_of(name, num_players)
+        chosen = {
+            **PRESETS[name].options,
+            **(DUEL if name == "classic" and players == 2 else {}),
+            **(EXPERT if _is_expert(expert) else {}),
+            **_known(options),
+        }
+        if expert and chosen.get("deck") == "star":
+            whose = "" if "deck" in options else f" of preset {name!r}"
+            raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
+        return cls(num_players=players, **chosen)
+
+    def replace(self, **options: Any) -> "Rules":
+        """The same rules with other values of some options, checked again."""
+        return dataclasses.replace(self, **_known(options))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every option by its name; the values are plain numbers, texts, booleans and None."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> "Rules":
+        """The rules that `to_dict` wrote; an option left out has its default."""
+        if not isinstance(options, Mapping):
+            raise ValueError(f"options={options!r} must be a mapping of option names to values")
+        return cls(**_known(options))
+
+    def troops_to_start(self) -> int:
+        """The troops each army starts with (RULES 4.2): `initial_troops`, or the books' number."""
+        if self.initial_troops is not None:
+            return self.initial_troops
+        return STARTING_TROOPS[self.deck][self.num_players]
+
+
+OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rules))
+
+
+# The checks of `Rules`.
+
+
+def _preset(name: str) -> Preset:
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ValueError(f"preset={name!r} is unknown{_near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}")
+    return PRESETS[name]
+
+
+def _players_of(name: str, num_players: int | None) -> int:
+    """The number of players of a preset: the one asked for, or three, or two for `two_player`."""
+    allowed = _preset(name).players
+    if num_players is None:
+        return 3 if 3 in allowed else allowed[0]
+    _check_value("num_players", num_players)
+    if num_players not in allowed:
+        players = _listed(allowed, " or ")
+        raise ValueError(f"preset={name!r} needs num_players={players}, not num_players={num_players} (RULES 12)")
+    return num_players
+
+
+def _is_expert(expert: bool) -> bool:
+    if not isinstance(expert, bool):
+        raise ValueError(f"expert={expert!r} must be False or True")
+    return expert
+
+
+def _known(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options themselves, if RULES 13 has all of them."""
+    for option in options:
+        if option not in OPTIONS:
+            known = ", ".join(OPTIONS)
+            raise ValueError(f"option {option!r} is unknown{_near(option, OPTIONS)}: options are {known}")
+    return dict(options)
+
+
+def _check_value(option: str, value: Any) -> None:
+    """Refuse a value that the option can never have (RULES 13)."""
+    if option in NUMBERS:
+        right, allowed = _is_number(value, NUMBERS[option]), _number_text(NUMBERS[option])
+    else:
+        right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
+        allowed = _listed(CHOICES[option], " or ")
+    if not right:
+        raise ValueError(f"{option}={value!r} must be {allowed}")
+
+
+def _is_number(value: Any, numbers: Numbers) -> bool:
+    if value is None:
+        return numbers.or_none
+    return isinstance(value, int) and not isinstance(value, bool) and numbers.least <= value <= numbers.most
+
+
+def _number_text(numbers: Numbers) -> str:
+    return f"{'None or ' if numbers.or_none else ''}a whole number from {numbers.least} to {numbers.most}"
+
+
+def _check_need(rules: Rules, need: Need) -> None:
+    """Refuse two options that do not go together (RULES 13, last paragraph)."""
+    value, other = getattr(rules, need.option), getattr(rules, need.other)
+    if value in need.values and other not in need.allowed:
+        wanted = f"{need.other}={_listed(need.allowed, ' or ')}"
+        raise ValueError(f"{need.option}={value!r} needs {wanted}, not {need.other}={other!r} (RULES {need.section})")
+
+
+def _listed(values: Iterable[Any], between: str) -> str:
+    return between.join(repr(value) for value in values)
+
+
+def _near(name: Any, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(name), list(names), n=1)
+    return f", did you mean {close[0]!r}" if close else ""
+
+
+# What depends on the map as well.
+
+
+def check_rules(rules: Rules, board: Any) -> None:
+    """Refuse rules that cannot be played on this map: a ValueError names the option, its value and the map's number.
+
+    `board` is a map as `load_map` returns it. Checked are the deck, missions, Objectives and cities that the game
+    needs, and that all starting troops find room: at least one on every territory (RULES 4.3, 13) and at most
+    `max_troops` (RULES 10.3).
+    """
+    _check_deck(rules, board)
+    _check_missions(rules, board)
+    _check_objectives(rules, board)
+    _check_cities(rules, board)
+    if rules.setup == "chart":
+        _check_chart(rules, board)
+    else:
+        _check_room(rules, board)
+
+
+def _refuse(rules: Rules, option: str, problem: str) -> None:
+    raise ValueError(f"{option}={getattr(rules, option)!r}: {problem}")
+
+
+def _check_deck(rules: Rules, board: Any) -> None:
+    """The map must have the cards of the deck (RULES 2)."""
+    if rules.deck == "symbol" and board.symbols is None:
+        _refuse(rules, "deck", f"needs a symbol for every territory, this map has symbols for 0 of {_count(board)}")
+    if rules.deck == "star" and board.stars is None:
+        _refuse(rules, "deck", f"needs stars for every territory, this map has stars for 0 of {_count(board)}")
+
+
+def _check_missions(rules: Rules, board: Any) -> None:
+    """The map must have a mission for every player; those of unused colours do not count (RULES 8.1)."""
+    if rules.victory != "mission":
+        return
+    dealt = sum(_is_dealt(mission, rules) for mission in board.missions)
+    if dealt < rules.num_players:
+        problem = f"{rules.num_players} players need as many missions, this map has {dealt} for them"
+        _refuse(rules, "victory", f"{problem} with missions={rules.missions!r}")
+
+
+def _is_dealt(mission: Any, rules: Rules) -> bool:
+    if mission.extended and rules.missions != "extended":
+        return False
+    return mission.kind != "destroy" or mission.target < rules.num_players
+
+
+def _check_objectives(rules: Rules, board: Any) -> None:
+    """The map must have the Objectives that are laid out (RULES 9.1, 9.3), and enough of them to win (RULES 9.7)."""
+    if rules.objectives is None:
+        return
+    usable = [o for o in board.objectives if rules.objectives == "random" or o.basic_training]
+    majors = sum(bool(o.major) for o in usable)
+    minors = len(usable) - majors
+    has = f"this map has {minors} minor and {majors} major ones"
+    if rules.objectives == "random" and min(minors, majors) < LAID_OUT_OBJECTIVES:
+        _refuse(rules, "objectives", f"needs at least 4 minor and 4 major Objectives, {has}")
+    if rules.objectives == "fixed" and len(usable) < OBJECTIVES_TO_WIN:
+        _refuse(rules, "objectives", f"needs at least {OBJECTIVES_TO_WIN} fixed Objectives, {has}")
+
+
+def _check_cities(rules: Rules, board: Any) -> None:
+    """The map must say where its fixed cities are (RULES 9.1), or how many random ones it has (RULES 9.3)."""
+    if rules.cities == "fixed" and not board.basic_training_cities:
+        _refuse(rules, "cities", "needs a map with fixed cities, this map has 0")
+    if rules.cities == "random" and not 1 <= board.random_cities <= _count(board):
+        _refuse(rules, "cities", f"needs 1 to {_count(board)} random cities, this map has {board.random_cities}")
+
+
+def _check_chart(rules: Rules, board: Any) -> None:
+    """The map must be the chart's (RULES 9.1), and no start be over `max_troops` (RULES 10.3)."""
+    most = max(load_chart(board, rules.num_players).troops)
+    if rules.max_troops is not None and rules.max_troops < most:
+        _refuse(rules, "max_troops", f"the start chart of this map needs at least {most}")
+
+
+def _check_room(rules: Rules, board: Any) -> None:
+    """Every army has a territory, the claim has troops enough, and the troops find room (RULES 4.3, 10.3, 13)."""
+    armies = rules.num_players + rules.neutral
+    fewest, most = _count(board) // armies, -(-_count(board) // armies)
+    troops = rules.troops_to_start()
+    shares = f"{_count(board)} territories of this map for {armies} armies"
+    if fewest == 0:
+        _refuse(rules, "num_players", f"only {shares}")
+    if troops < most:
+        needs = f"num_players={rules.num_players} needs at least {most}"
+        _refuse(rules, "initial_troops", f"{troops} troops are too few, {needs} ({shares})")
+    if rules.max_troops is not None and rules.max_troops * fewest < troops:
+        needed = -(-troops // fewest)
+        started = f"{troops} starting troops (initial_troops={rules.initial_troops})"
+        _refuse(rules, "max_troops", f"{started} need at least {needed} ({shares})")
+
+
+def _count(board: Any) -> int:
+    return int(board.num_territories)

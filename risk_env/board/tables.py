@@ -1,0 +1,197 @@
+"""Maps and rules as the records that the kernels read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.board.charts import load_chart
+from risk_env.board.maps import OBJECTIVE_KINDS, SYMBOLS, Board
+from risk_env.board.rules import Rules, check_rules
+from risk_env.core import types
+from risk_env.core.bits import CHUNK
+
+_MISSION_KINDS = {"continents": types.Mission.CONTINENTS, "territories": types.Mission.TERRITORIES}
+_LAYOUTS = {None: types.Layout.NONE, "fixed": types.Layout.FIXED, "random": types.Layout.RANDOM}
+_CHOICES: dict[str, type[Any]] = {
+    "deck": types.Deck,
+    "setup": types.Setup,
+    "victory": types.Victory,
+    "set_values": types.SetValues,
+    "occupied_bonus": types.OccupiedBonus,
+    "fortify": types.Fortify,
+    "defender_dice": types.DefenderDice,
+    "attack": types.Attack,
+}
+_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
+
+
+Records = npt.NDArray[Any]  # of structured dtype; an element's fields are its attributes
+
+
+class Tables(NamedTuple):
+    """What the kernels need to know of a map and a choice of rules; each an array of one record."""
+
+    board: Records
+    rules: Records
+    sizes: types.SizeClass
+
+    @property
+    def num_actions(self) -> int:
+        """How many action numbers there are."""
+        return int(self.rules["num_actions"][0])
+
+    def new_games(self, count: int) -> Records:
+        """An array of empty game records."""
+        return np.zeros(count, types.game_dtype(self.sizes))
+
+    def new_shown(self, count: int) -> Records:
+        """The records of as many views, none of them written yet."""
+        shown = np.zeros(count, types.shown_dtype(self.sizes))
+        shown["seat"] = types.NOBODY
+        return shown
+
+
+@lru_cache(maxsize=256)
+def tables(rules: Rules, board: Board) -> Tables:
+    """The records of rules and map, checked against one another (ValueError if they do not fit)."""
+    check_rules(rules, board)
+    sizes = size_class_of(board)
+    return Tables(_read_only(_board_table(board, sizes)), _read_only(_rules_table(rules, board, sizes)), sizes)
+
+
+def size_class_of(board: Board) -> types.SizeClass:
+    """The size class of a map."""
+    return types.size_class(board.num_territories, len(board.borders), len(board.continents))
+
+
+def _read_only(table: Records) -> Records:
+    table.flags.writeable = False
+    return table
+
+
+def _put(words: np.ndarray[Any, Any], element: int) -> None:
+    words[element // 64] |= np.uint64(1 << element % 64)
+
+
+def _board_table(board: Board, sizes: types.SizeClass) -> Records:
+    table = np.zeros(1, types.board_dtype(sizes))
+    record = table[0]
+    record.num_territories = board.num_territories
+    record.num_borders = len(board.borders)
+    record.num_continents = len(board.continents)
+    record.num_chunks = -(-board.num_territories // CHUNK)
+    record.num_wilds = board.num_wilds
+    record.random_cities = board.random_cities
+    record.continent_bonus[: len(board.bonuses)] = board.bonuses
+    _write_territories(record, board)
+    _write_borders(record, board)
+    _write_missions(record, board)
+    _write_objectives(record, board)
+    return table
+
+
+def _write_territories(record: Any, board: Board) -> None:
+    for territory, continent in enumerate(board.continent_of):
+        _put(record.everywhere, territory)
+        _put(record.continent_members[continent], territory)
+        record.continent_of[territory] = continent
+        if board.symbols is not None:
+            _put(record.symbol_cards[SYMBOLS.index(board.symbols[territory])], territory)
+        if board.stars is not None and board.stars[territory] == 2:
+            _put(record.two_stars, territory)
+    for territory in board.basic_training_cities:
+        _put(record.fixed_cities, territory)
+
+
+def _write_borders(record: Any, board: Board) -> None:
+    for border, (source, target) in enumerate(board.borders):
+        record.border_source[border] = source
+        record.border_target[border] = target
+        _put(record.neighbours[source], target)
+        for subset in range(64):
+            if subset >> source % CHUNK & 1:
+                _put(record.chunk_neighbours[source // CHUNK, subset], target)
+                _put(record.chunk_out[source // CHUNK, subset], border)
+            if subset >> target % CHUNK & 1:
+                _put(record.chunk_in[target // CHUNK, subset], border)
+
+
+def _write_missions(record: Any, board: Board) -> None:
+    record.num_missions = len(board.missions)
+    for number, mission in enumerate(board.missions):
+        record.mission_kind[number] = _MISSION_KINDS.get(mission.kind, types.Mission.DESTROY)
+        record.mission_continents[number] = sum(1 << continent for continent in mission.continents)
+        record.mission_any_third[number] = mission.any_third
+        record.mission_territories[number] = mission.territories
+        record.mission_min_troops[number] = mission.min_troops
+        record.mission_target[number] = mission.target
+        record.mission_fallback[number] = mission.fallback_territories
+        record.mission_extended[number] = mission.extended
+
+
+def _write_objectives(record: Any, board: Board) -> None:
+    record.num_objectives = len(board.objectives)
+    for number, objective in enumerate(board.objectives):
+        record.goal_kind[number] = OBJECTIVE_KINDS.index(objective.kind)
+        record.goal_count[number] = objective.count
+        record.goal_continent[number] = objective.continent
+        record.goal_major[number] = objective.major
+        record.goal_fixed[number] = objective.basic_training
+
+
+def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
+    table = np.zeros(1, types.rules_dtype(sizes))
+    record = table[0]
+    record.num_players = rules.num_players
+    record.num_armies = rules.num_players + rules.neutral
+    record.extended_missions = rules.missions == "extended"
+    for option, words in _CHOICES.items():
+        record[option] = words[getattr(rules, option).upper()]
+    for option in _FLAGS:
+        record[option] = getattr(rules, option)
+    record.cities = _LAYOUTS[rules.cities]
+    record.objectives = _LAYOUTS[rules.objectives]
+    record.headquarters_to_win = rules.headquarters_to_win or rules.num_players - 1
+    record.max_troops = rules.max_troops or types.UNLIMITED
+    record.max_rounds = rules.max_rounds or types.UNLIMITED
+    record.max_battles = rules.max_battles_per_turn or types.UNLIMITED
+    record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()
+    _write_actions(record, rules, board)
+    _write_amounts(record)
+    if rules.setup == "chart":
+        _write_chart(record, rules, board)
+    return table
+
+
+def _write_actions(record: Any, rules: Rules, board: Board) -> None:
+    """Number the actions block by block (docs/decisions.md); a block that the rules never use takes no numbers."""
+    dice = types.NUM_FACES if rules.card_reroll or rules.commander else 0
+    objectives = types.NUM_OBJECTIVES if rules.objectives is not None else 0
+    record.border_0 = board.num_territories
+    record.dice_0 = record.border_0 + len(board.borders)
+    record.amount_0 = record.dice_0 + types.NUM_DICE_ACTIONS
+    record.card_0 = record.amount_0 + types.NUM_AMOUNTS
+    record.done = record.card_0 + board.num_territories + 1
+    record.die_0 = record.done + 1
+    record.objective_0 = record.die_0 + dice
+    record.num_actions = record.objective_0 + objectives
+
+
+def _write_amounts(record: Any) -> None:
+    """Which amounts are legal of r troops (docs/decisions.md), for r up to where all are."""
+    record.amounts[:] = types.AMOUNTS
+    for most in range(1, types.MANY + 1):
+        listed = sum(1 << answer for answer, amount in enumerate(types.AMOUNTS) if amount < most)
+        half = most // 2 >= 1 and most // 2 not in types.AMOUNTS
+        record.amount_words[most] = listed | half << types.HALF | 1 << types.ALL_OF_THEM
+
+
+def _write_chart(record: Any, rules: Rules, board: Board) -> None:
+    chart = load_chart(board, rules.num_players)
+    record.chart_owner[: board.num_territories] = chart.owner
+    record.chart_troops[: board.num_territories] = chart.troops
+    record.chart_capital[: rules.num_players] = chart.capitals

@@ -1,0 +1,77 @@
+"""Names to players.
+
+Players register in the entry-point group `risk_env.agents`, the project's own ladder as any third party's: each is
+a `CompiledBot`, or a class of agents (`risk_agents.base.Agent`). Nothing here knows any of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+
+GROUP = "risk_env.agents"
+
+
+def _plays_everything(rules: Rules, board: Board) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class CompiledBot:
+    """A bot that plays on the record array at core speed.
+
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is an entry point (`core.jit.entry_point`): for each
+    of the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
+    `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own chance,
+    `memory[lane, seat]` (int32, (N, 6, M), zeros when a game begins) what it may keep. It must not read what that
+    seat cannot see.
+    """
+
+    name: str
+    version: str
+    choose: Callable[..., None]
+    memory: int = 1  # M: int32 words a seat
+    check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
+
+
+@cache
+def _registered() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all registered players, sorted."""
+    return tuple(sorted(_registered()))
+
+
+def find(name: str) -> Any:
+    """The registered player of a name: a `CompiledBot` or a class of agents."""
+    known = _registered()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, 1)
+        hint = f", did you mean {near[0]!r}" if near else ""
+        raise ValueError(f"agent={name!r} is unknown{hint}: registered are {', '.join(names()) or 'none'}")
+    return known[name].load()
+
+
+def about(name: str) -> str:
+    """What a registered player says of itself: the first line of its class's or its module's docstring."""
+    found = find(name)
+    told = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
+    return (told.__doc__ or "").strip().partition("\n")[0]
+
+
+def compiled(bot: str | CompiledBot) -> CompiledBot:
+    """A compiled bot by name, or the bot itself."""
+    found = find(bot) if isinstance(bot, str) else bot
+    if not isinstance(found, CompiledBot):
+        raise ValueError(f"bot={bot!r} is not compiled; here only compiled bots can play")
+    return found

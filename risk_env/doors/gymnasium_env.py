@@ -1,0 +1,305 @@
+"""Gymnasium: `risk_env/Risk-v0`, one seat of a game, its opponents played inside; `make_vec` makes many at core speed.
+
+`import risk_env` registers it; `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from risk_env.board.maps import Board
+from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.doors.registration import register
+from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
+from risk_env.game import Game, observation_size
+
+FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
+
+Array = npt.NDArray[Any]
+
+
+def observation_space(board: Board, observation: str = "flat") -> gymnasium.Space[Any]:
+    """What a learner sees on a map: Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,)."""
+    D, T = observation_size(board), board.num_territories
+    if observation == "flat":
+        return _unit_box(D)
+    split = T * TERRITORY_WIDTH
+    return gymnasium.spaces.Dict({"territories": _unit_box(T, TERRITORY_WIDTH), "globals": _unit_box(D - split)})
+
+
+def _unit_box(*shape: int) -> gymnasium.spaces.Box:
+    return gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
+
+
+def make_lanes(
+    num_envs: int,
+    preset: str = "classic",
+    num_players: int | None = None,
+    board: Board | str = "classic",
+    opponents: Any = "random",
+    seat: int | None = None,
+    max_rounds: int | None = MAX_ROUNDS,
+    reward: str = "win",
+    observation: str = "flat",
+    opponent_order: str = "clockwise",
+    illegal_action: str = "raise",
+    **options: Any,
+) -> SeatLanes:
+    """The lanes behind an environment, from its arguments; `options` are those of the rules (RULES 13).
+
+    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `lanes.Policy`) or a list of
+    them, which `opponent_order` seats "clockwise" from the learner, "shuffled" anew each game, or "drawn" for every
+    seat from a list of any length. `seat` None takes the seats in turn. `illegal_action="random"` plays a random legal
+    action instead of an illegal one, for learners without masks, and says so in `info["replaced"]`.
+    """
+    return SeatLanes(
+        training_rules(preset, num_players, max_rounds=max_rounds, **options),
+        board,
+        num_envs,
+        opponents,
+        seat=seat,
+        order=opponent_order,
+        reward=reward,
+        observation=observation,
+        illegal=illegal_action,
+    )
+
+
+def draw(game: Game, render_mode: str) -> Any:
+    """A game as text for people ("ansi") or as pixels, uint8 (H, W, 3) ("rgb_array")."""
+    if render_mode == "ansi":
+        return str(game)
+    from risk_env.render.rgb import draw_rgb
+
+    return draw_rgb(game.board, game.scene())
+
+
+class RiskEnv(gymnasium.Env[Any, np.int64]):
+    """One seat of a game of Risk. Everybody else moves inside `reset` and `step`.
+
+    `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game (attacks are blitzes and
+    the defender rolls the most dice unless told otherwise); `opponents`, `seat`, `opponent_order` and `illegal_action`
+    who plays and how: docs/gymnasium.md. Observations are float32 (D,), or a Dict with `observation="structured"`.
+    `info["action_mask"]`, int8 (n,), says what is legal, `info["seat"]` the learner's seat; at the end come winner,
+    placement, rounds and seed. `reset(seed=s)` begins the game of `Game(seed=s)`, a reset without seed the
+    seed's next one, and `reset(options={"position": text})` goes on from a position of `Game.to_text`, with
+    the chance of seed and episode.
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own form)
+
+    def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
+        _check_render_mode(render_mode, self.metadata["render_modes"])
+        self.render_mode = render_mode
+        self.lanes = make_lanes(1, **arguments)
+        self.lanes.autoreset = False
+        self.observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
+        self.action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
+        self._mask = np.zeros(self.lanes.num_actions, np.int8)
+        self._is_running = False
+        self._is_seeded = False
+        self._window: Any = None
+
+    @property
+    def game(self) -> Game:
+        """A copy of the game at hand, for looking and for search."""
+        if self.lanes.batch.episodes[0] < 0:
+            raise gymnasium.error.ResetNeeded("no game before reset: call reset() first")
+        return self.lanes.batch.game(0)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """bool (n,): the legal actions, as sb3-contrib asks for them."""
+        return self._mask.astype(np.bool_)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin a game and play on to the learner's first decision: observation, info."""
+        position = _position_of(options)
+        super().reset(seed=seed)
+        self._is_running = False  # should anything go wrong
+        self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
+        self._is_seeded = True
+        if position is not None:
+            self._place(position)
+        self._is_running = True
+        self._show()
+        return self._seen(), self._info()
+
+    def _place(self, position: str) -> None:
+        self.lanes.place(0, position)
+        if self.lanes.ended[0]:
+            raise ValueError("position: leaves the learner nothing to decide")
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play an action and everybody else's until the learner is to decide again or has ended."""
+        if not self._is_running:
+            raise gymnasium.error.ResetNeeded("step: the game has ended or not begun, call reset() first")
+        self.lanes.step(np.array([action]))
+        self._is_running = not self.lanes.ended[0]
+        self._show()
+        terminated, truncated = bool(self.lanes.terminated[0]), bool(self.lanes.truncated[0])
+        return self._seen(), float(self.lanes.reward[0]), terminated, truncated, self._info()
+
+    def _seen(self) -> Any:
+        seen = self.lanes.observation() if self._is_running else self.lanes.final_observation(np.zeros(1, np.int64))
+        return {name: values[0] for name, values in seen.items()} if isinstance(seen, dict) else seen[0]
+
+    def _info(self) -> dict[str, Any]:
+        lanes = self.lanes
+        self._mask = lanes.masks()[0] if self._is_running else np.zeros(lanes.num_actions, np.int8)
+        info: dict[str, Any] = {"action_mask": self._mask.copy(), "seat": int(lanes.seat[0])}
+        if lanes.illegal == "random":
+            info["replaced"] = bool(lanes.replaced[0])
+        if not self._is_running:
+            final = lanes.final[0]
+            info.update({field: final[field].item() for field in FINAL_FIELDS})
+            info["seed"] = final["seed"]  # of 64 bits, too long for the int64 that Gymnasium's vectors make of an int
+        return info
+
+    def render(self) -> Any:
+        """The board: a text, an array of pixels, or None where a window shows it; see `render_mode`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() without a render_mode: give gymnasium.make(..., render_mode='ansi')")
+            return None
+        if self.render_mode == "human":
+            return self._show()
+        return draw(self.game, self.render_mode)
+
+    def _show(self) -> None:
+        """Draw the position into the window, if there is one to be."""
+        if self.render_mode != "human":
+            return
+        if self._window is None:
+            from risk_env.render.window import Window
+
+            self._window = Window()
+        game = self.game
+        self._window.show(game.board, game.scene())
+
+    def close(self) -> None:
+        """Close the window; may be called again."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies open a window of their own."""
+        return {**self.__dict__, "_window": None}
+
+
+class RiskVectorEnv(VectorEnv[Any, Any, Any]):
+    """`num_envs` seats, one a lane, each in one game after another, at core speed.
+
+    Arguments as for `RiskEnv` (docs/gymnasium.md), but that it has no window.
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...: lane 0 those of `RiskEnv`. A game that has ended
+    is followed by the next in the same step (`AutoresetMode.SAME_STEP`): observation and info are the next game's,
+    `info["final_obs"]` and `info["final_info"]` tell of the end. `reset(options={"reset_mask": bool (N,)})` begins
+    the next game in some lanes.
+    """
+
+    metadata = {  # noqa: RUF012 (Gymnasium's own form)
+        "render_modes": ["rgb_array", "ansi"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(self, num_envs: int = 1, render_mode: str | None = None, **arguments: Any) -> None:
+        _check_render_mode(render_mode, self.metadata["render_modes"])
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.lanes = make_lanes(num_envs, **arguments)
+        self.single_observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
+        self.single_action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
+        self._is_seeded = False
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """bool (N, n): the legal actions of every lane."""
+        return self.lanes.masks().astype(np.bool_)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin every lane's next game, or with `seed` its first: observations (N, ...), info."""
+        chosen = _lanes_of(options, self.num_envs)
+        if seed is not None and chosen is not None and len(chosen) < self.num_envs:
+            raise ValueError("reset: a seed is all lanes', give none where options['reset_mask'] leaves some out")
+        super().reset(seed=seed)
+        self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)
+        self._is_seeded = True
+        return self.lanes.observation(), self._info()
+
+    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+        """Play an action (int, N) in every lane and everybody else's until all learners are to decide again."""
+        lanes = self.lanes
+        lanes.step(np.asarray(actions))
+        info = self._info()
+        ended = np.flatnonzero(lanes.ended)
+        if len(ended):
+            info.update(self._ends(ended))
+        observation = lanes.observation()
+        return observation, lanes.reward.astype(np.float64), lanes.terminated.copy(), lanes.truncated.copy(), info
+
+    def _info(self) -> dict[str, Any]:
+        lanes, everywhere = self.lanes, np.ones(self.num_envs, np.bool_)
+        info = {"action_mask": lanes.masks(), "seat": lanes.seat.copy()}
+        if lanes.illegal == "random":
+            info["replaced"] = lanes.replaced.copy()
+        return {**info, **{f"_{name}": everywhere.copy() for name in info}}
+
+    def _ends(self, ended: Array) -> dict[str, Any]:
+        """`final_obs` and `final_info` of the lanes that ended, as Gymnasium has them: arrays (N, ...) and masks."""
+        observations = np.full(self.num_envs, None, dtype=object)
+        for lane, seen in zip(ended, _rows(self.lanes.final_observation(ended)), strict=True):
+            observations[lane] = seen
+        final = {field: self.lanes.final[field].copy() for field in ("seat", *FINAL_FIELDS)}
+        final["action_mask"] = np.zeros((self.num_envs, self.lanes.num_actions), np.int8)
+        masks = {f"_{name}": self.lanes.ended.copy() for name in final}
+        ends = {"final_obs": observations, "final_info": {**final, **masks}}
+        return {**ends, **{f"_{name}": self.lanes.ended.copy() for name in ends}}
+
+    def render(self) -> tuple[Any, ...] | None:
+        """The board of every lane, as texts or arrays of pixels; see `render_mode`."""
+        if self.render_mode is None:
+            return None
+        return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))
+
+
+def _rows(values: Any) -> list[Any]:
+    """Observations (k, ...) one by one."""
+    if isinstance(values, dict):
+        return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    return list(values)
+
+
+def _check_render_mode(render_mode: str | None, modes: list[str]) -> None:
+    if render_mode is not None and render_mode not in modes:
+        raise ValueError(f"render_mode={render_mode!r} must be None or one of {', '.join(map(repr, modes))}")
+
+
+def _position_of(options: dict[str, Any] | None) -> str | None:
+    _check_options(options, "position")
+    return (options or {}).get("position")
+
+
+def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
+    """The lanes of a `reset_mask`, None for all."""
+    _check_options(options, "reset_mask")
+    if not options:
+        return None
+    mask = np.asarray(options["reset_mask"])
+    if mask.shape != (num_envs,) or mask.dtype != np.bool_:
+        raise ValueError(f"options['reset_mask'] must be bool ({num_envs},), not {mask.dtype} {mask.shape}")
+    return np.flatnonzero(mask)
+
+
+def _check_options(options: dict[str, Any] | None, known: str) -> None:
+    for name in options or {}:
+        if name != known:
+            raise ValueError(f"options[{name!r}] is unknown: allowed is {known!r}")
+
+
+register(gymnasium)

@@ -1,0 +1,370 @@
+"""The PettingZoo door: an AEC environment of every preset, 2-6 players, one agent a seat (docs/pettingzoo.md).
+
+`env` is `raw_env` in PettingZoo's wrapper that notices calls in the wrong order. An illegal action raises IllegalAction
+and changes nothing, in both. Importing this module registers `risk_env/risk_v0` with PettingZoo.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import pettingzoo
+from gymnasium import spaces
+from numpy import empty
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.core.types import NOBODY
+from risk_env.engine.step_buffer import NO_ANSWER, ask_kernel
+from risk_env.game import Game, observation_size
+
+ID = "risk_env/risk_v0"
+REWARDS = ("win", "placement")
+OBSERVATIONS = ("flat", "structured")
+_SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # of observations and masks
+
+Observation = dict[str, Any]
+Mask = npt.NDArray[np.int8]
+
+
+def env(
+    preset: str = "classic",
+    num_players: int | None = None,
+    board: str | Board = "classic",
+    render_mode: str | None = None,
+    max_rounds: int | None = 100,
+    reward: str = "win",
+    **options: Any,
+) -> OrderedEnv:
+    """The environment as PettingZoo wants it; the arguments are those of `raw_env`."""
+    return OrderedEnv(raw_env(preset, num_players, board, render_mode, max_rounds, reward, **options))
+
+
+class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
+    """A game of Risk, `player_0` in seat 0 and so on.
+
+    `preset`, `num_players` (None: 3, or 2 for `two_player`), `max_rounds` and further `options` are those of
+    `Rules.preset`, `board` is a `Board` or what `load_map` takes. `reward` is `"win"` or `"placement"`, `observation`
+    `"flat"` or `"structured"`: an agent sees {"observation": float32 (D,), or {"territories": (T, F), "globals": (G,)},
+    "action_mask": int8 (n,)}.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "risk_v0",
+        "render_modes": ["ansi", "rgb_array", "human"],
+        "is_parallelizable": False,
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        preset: str = "classic",
+        num_players: int | None = None,
+        board: str | Board = "classic",
+        render_mode: str | None = None,
+        max_rounds: int | None = 100,
+        reward: str = "win",
+        observation: str = "flat",
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        _check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        _check_choice("reward", reward, REWARDS)
+        _check_choice("observation", observation, OBSERVATIONS)
+        self.render_mode = render_mode
+        self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
+        self.board = board if isinstance(board, Board) else load_map(board)
+        self._reward, self._is_flat = reward, observation == "flat"
+        self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions
+        self._seed, self._episode = secrets.randbits(63), -1
+        self._game: Game | None = None
+        self._ending = True  # whether an agent whose part has ended, or nobody, is to step
+        self._is_shown = render_mode == "human"
+        self._window: Any = None
+        self._ask: Any = None  # the kernel
+        self._desk: Any = None  # where it finds the game
+        self._next_frame = 0.0
+        self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all who are not asked
+        self._nothing.flags.writeable = False
+        self._make_agents()
+
+    def _make_agents(self) -> None:
+        """The agents and their spaces; none takes part before `reset`."""
+        self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
+        self.agents: list[str] = []
+        self.agent_selection = ""
+        self._asked: Any = None  # the agent that the game asks, None when it asks nobody
+        self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
+        self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
+        self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
+
+    def _observation_space(self) -> spaces.Dict:
+        mask = spaces.Box(0, 1, (self._num_actions,), np.int8)
+        if self._is_flat:
+            return spaces.Dict({"observation": spaces.Box(0, 1, (self._size,), np.float32), "action_mask": mask})
+        T = self.board.num_territories
+        territories = spaces.Box(0, 1, (T, TERRITORY_WIDTH), np.float32)
+        others = spaces.Box(0, 1, (self._size - T * TERRITORY_WIDTH,), np.float32)
+        view = spaces.Dict({"territories": territories, "globals": others})
+        return spaces.Dict({"observation": view, "action_mask": mask})
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """What an agent may see; the same object every time."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The numbers of all actions; the same object every time."""
+        return self.action_spaces[agent]
+
+    @property
+    def game(self) -> Game:
+        """The game under way: to be looked at and copied, not played."""
+        if self._game is None:
+            raise RuntimeError("no game before reset: call reset() first")
+        return self._game
+
+    # ------------------------------------------------------------------------------------------ beginning
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin the first episode of `seed`, or without one the next episode of the seed before.
+
+        `options={"position": text}` begins at a position in the words of `Game.to_text`; chance is still that of the
+        seed and the episode. Other options are ignored.
+        """
+        seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
+        self._sit_down(self._new_game((options or {}).get("position"), seed, episode))
+        self._seed, self._episode = seed, episode
+        if self._is_shown:
+            self.render()
+
+    def _new_game(self, position: str | None, seed: int, episode: int) -> Game:
+        if position is None:
+            return Game(self.rules, self.board, seed, episode=episode)
+        game = Game.from_position(position, self.rules, self.board, seed, episode=episode)
+        if game.is_over:
+            raise ValueError("position: the game is over")
+        return game
+
+    def _sit_down(self, game: Game) -> None:
+        """All who live take part, and the first of them is asked."""
+        self._game = game
+        self._lay(game)
+        self.agents = [agent for agent, lives in zip(self.possible_agents, game.alive, strict=True) if lives]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": self._nothing} for agent in self.agents}
+        self._skip_agent_selection = None
+        self._ending = False
+        self._asked = self.agent_selection = self.possible_agents[game.seat]
+        view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+        self._put(self._ask(self._desk, NO_ANSWER, view, mask), view, mask)
+
+    def _lay(self, game: Game) -> None:
+        """Lay the game where the kernel finds it."""
+        self._desk, self._ask = game.take_desk(), ask_kernel(game.tables.sizes)
+
+    # ------------------------------------------------------------------------------------------ playing
+
+    def step(self, action: int | None) -> None:
+        """Play the action of the agent to move: a legal one, or None for an agent whose part has ended.
+
+        An illegal action raises IllegalAction, and nothing has changed.
+        """
+        if self._ending:
+            self._step_of_the_dead(action)
+        else:
+            view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+            seat = self._game.step_by(self._ask, self._desk, action, view, mask)  # type: ignore[union-attr]
+            self._put(seat, view, mask)
+        if self._is_shown:
+            self.render()
+
+    def _step_of_the_dead(self, action: int | None) -> None:
+        """An agent whose part has ended leaves; the last of them lets the game go on, if it does."""
+        if not self.agents:
+            raise RuntimeError("no agent is left to step: call reset() first")
+        self._was_dead_step(action)
+        self._ending = not self.agents or any(self.terminations.values()) or any(self.truncations.values())
+
+    def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask) -> None:
+        """The question goes to a seat, and nobody else has one; to NOBODY when parts end first."""
+        if seat == NOBODY:
+            self._end_parts(view, mask)
+            return
+        agent = self.possible_agents[seat]
+        if agent != self._asked:
+            self.infos[self._asked] = {"action_mask": self._nothing}
+            self._asked = self.agent_selection = agent
+        self.infos[agent] = {"action_mask": mask}
+        self._seen = {"observation": view if self._is_flat else self._split(view), "action_mask": mask}
+
+    def _split(self, view: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
+        border = TERRITORY_WIDTH * self.board.num_territories
+        return {"territories": view[:border].reshape(-1, TERRITORY_WIDTH), "globals": view[border:]}
+
+    def _end_parts(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
+        """The part of those who have fallen ends, with the game everybody's (DESIGN, Rewards)."""
+        game = self.game
+        if game.is_over:
+            self._asked = None
+        else:
+            self._put(game.seat, view, mask)
+        places = game.placements().tolist()
+        for seat, lives in enumerate(game.alive.tolist()):
+            if self.possible_agents[seat] in self.rewards and (game.is_over or not lives):
+                self._end_part(seat, places[seat], truncated=lives and game.truncated)
+        self._ending = True
+        self._deads_step_first()
+
+    def _end_part(self, seat: int, place: int, truncated: bool) -> None:
+        agent = self.possible_agents[seat]
+        self.terminations[agent], self.truncations[agent] = not truncated, truncated
+        self.rewards[agent] = 0.0 if truncated else self._reward_of(seat, place)
+        self._cumulative_rewards[agent] += self.rewards[agent]
+        ends = {"winner": self.game.winner, "placement": place, "rounds": self.game.round}
+        self.infos[agent] = {"action_mask": self._nothing, **ends}
+
+    def _reward_of(self, seat: int, place: int) -> float:
+        """1 or -1 / (P - 1); or by the place, from 1 down to -1 in even steps."""
+        others = self.rules.num_players - 1
+        if self._reward == "placement":
+            return (others + 2.0 - 2.0 * place) / others
+        return 1.0 if seat == self.game.winner else -1.0 / others
+
+    # ------------------------------------------------------------------------------------------ seeing
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since it last moved, terminated, truncated and info of the agent to move."""
+        agent = self.agent_selection
+        seen = self._seen if agent == self._asked else self.observe(agent)
+        return (
+            seen if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees now; the mask is all zero but for the agent that the game asks."""
+        if agent == self._asked:
+            return self._seen
+        view = self.game.observe(self._seat_of(agent), "flat" if self._is_flat else "structured")
+        return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
+
+    def _seat_of(self, agent: str) -> int:
+        _check_choice("agent", agent, self.possible_agents)
+        return self.possible_agents.index(agent)
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """The flat views of all seats in a row, float32 (P * D,): everything but the dice to come."""
+        return np.concatenate([self.game.observe(seat) for seat in range(self.rules.num_players)])
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """The board for people, public facts only: text, pixels uint8 (H, W, 3), or in a window (None)."""
+        if self.render_mode == "ansi":
+            return str(self.game)
+        if self.render_mode == "rgb_array":
+            from risk_env.render import draw_rgb
+
+            return draw_rgb(self.board, self.game.scene())
+        if self.render_mode == "human":
+            self._show()
+        else:
+            gymnasium.logger.warn("render() without a render_mode: give one to env()")
+        return None
+
+    def _show(self) -> None:
+        """Draw into the window, at most `render_fps` times a second so that eyes can follow."""
+        from risk_env.render.window import Window
+
+        if self._window is None:
+            self._window = Window(caption="Risk")
+        self._window.show(self.board, self.game.scene())
+        if self._window.is_open:
+            time.sleep(max(0.0, self._next_frame - time.monotonic()))
+            self._next_frame = time.monotonic() + 1 / self.metadata["render_fps"]
+
+    def close(self) -> None:
+        """Shut the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    # ------------------------------------------------------------------------------------------ copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the window and where kernels work."""
+        return {**self.__dict__, "_window": None, "_ask": None, "_desk": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._nothing.flags.writeable = False  # which copies are not
+        if self._game is not None:
+            self._lay(self._game)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:
+        memo[id(self.board)], memo[id(self.rules)] = self.board, self.rules
+        other = raw_env.__new__(raw_env)
+        memo[id(self)] = other
+        other.__setstate__(deepcopy(self.__getstate__(), memo))
+        return other
+
+    def __copy__(self) -> raw_env:
+        """An environment that goes on by itself: two could not share a game."""
+        return deepcopy(self)
+
+
+class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
+    """PettingZoo's wrapper against calls in the wrong order, without its detours on the way to `last` and `step`."""
+
+    env: raw_env
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since it last moved, terminated, truncated and info of the agent to move."""
+        return self.env.last(observe) if self._has_reset else super().last(observe)
+
+    def step(self, action: int | None) -> None:
+        """Play the action of the agent to move (`raw_env.step`)."""
+        env = self.env
+        if self._has_reset and env.agents:
+            self._has_updated = True
+            env.step(action)
+        else:
+            super().step(action)
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that take part."""
+        return self.env.agents if self._has_reset else self.__getattr__("agents")
+
+    @property
+    def agent_selection(self) -> str:
+        """The agent to move."""
+        return self.env.agent_selection if self._has_reset else self.__getattr__("agent_selection")
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+    def __copy__(self) -> OrderedEnv:
+        return deepcopy(self)
+
+
+def _check_choice(name: str, value: Any, choices: Any) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+
+
+if ID.replace("_v", "-v") not in pettingzoo.aec_registry:  # the registry's own spelling
+    pettingzoo.register("aec", ID, entry_point="risk_env.risk_v0:env")

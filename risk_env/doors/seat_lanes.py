@@ -1,0 +1,452 @@
+"""Lanes of one learner each: all other seats are played inside (the Gymnasium and SB3 doors).
+
+A lane is one learner's seat in one game after another. Opponents move until the learner must decide, has died or the
+game is over; in the last two cases the lane ends and its next game begins at once. What happens in a game after
+its learner has died is nobody's experience, so it is not played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.arena import LEARNER, Seating
+from risk_env.batch import GameBatch, in_one_piece
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot, compiled
+from risk_env.compiler import BoundKernel
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.core.types import MAX_SEATS
+from risk_env.engine import loop
+from risk_env.engine.waiting import sort_lanes
+from risk_env.game import Game
+from risk_env.seeds import game_seed, word
+
+Array = npt.NDArray[Any]
+Opponent = Any  # the name of a compiled bot, a CompiledBot or a Policy
+
+MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
+ORDERS = ("clockwise", "shuffled", "drawn")
+OBSERVATIONS = ("flat", "structured")
+ILLEGAL = ("raise", "random")
+MOST_BARREN = 1000  # games in a row in which no learner had anything to decide
+_ORDER_SALT = np.uint64(0x5EA7)  # keeps the seating's chance apart from the bots' own
+_SPARE_BITS = np.uint64(11)  # of a word, beyond the 53 of a number in [0, 1)
+_REPLACED = 2  # a stream of chance beside the bots' own (seeds.bot_seed)
+
+
+FINAL = np.dtype(
+    [
+        ("winner", np.int64),  # seat, -1 if nobody has won: truncated, or still open when the learner died
+        ("placement", np.int64),  # the learner's place (RULES 11.2)
+        ("rounds", np.int64),
+        ("seat", np.int64),  # the learner's
+        ("seed", np.uint64),  # of the game
+    ]
+)
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """An opponent that answers for many lanes in one inference."""
+
+    def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
+        """A legal action for each of k lanes, int (k,), from what their seats to decide see.
+
+        Observations are float32 (k, D), or structured as the door's; masks int8 (k, n); seats int64 (k,).
+        """
+
+
+def training_rules(preset: str = "classic", num_players: int | None = None, **options: Any) -> Rules:
+    """The rules of a preset as the learners' doors play them unless told otherwise.
+
+    Attacks are blitzes (RULES 3.2.4), or single rolls with the most dice where re-roll or commander is played; the
+    defender rolls the most dice; 100 rounds truncate a game.
+    """
+    single_rolls = any(options.get(option) for option in ("expert", "card_reroll", "commander"))
+    usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max", "max_rounds": MAX_ROUNDS}
+    return Rules.preset(preset, num_players, **{**usual, **options})
+
+
+class SeatLanes:
+    """`num_lanes` learners, lane i in the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
+
+    `seat` is the learners' seat in every game; None: each lane takes all seats in turn, beginning at different ones.
+    `opponents` is one player for all other seats, or a list; `order` seats a list of P - 1 players `"clockwise"` from
+    the learner or `"shuffled"` anew each game, or fills every seat with a player `"drawn"` from a list of any length.
+    `illegal="random"` plays a random legal action instead of an illegal one, for learners without masks.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        board: Board | str = "classic",
+        num_lanes: int = 1,
+        opponents: Opponent | Sequence[Opponent] = "random",
+        *,
+        seat: int | None = None,
+        order: str = "clockwise",
+        reward: str = "win",
+        observation: str = "flat",
+        illegal: str = "raise",
+        autoreset: bool = True,
+    ) -> None:
+        self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
+        _check_choice("opponent_order", order, ORDERS)
+        _check_choice("observation", observation, OBSERVATIONS)
+        _check_choice("illegal_action", illegal, ILLEGAL)
+        _check_seat(seat, rules.num_players)
+        self.num_lanes, self.autoreset = num_lanes, autoreset
+        self.order, self.observation_kind, self.illegal = order, observation, illegal
+        self._fixed_seat = seat
+        players = _players(opponents, rules.num_players, order)
+        bots = [player for player in players if isinstance(player, CompiledBot)]
+        self.players: list[Any] = list(dict.fromkeys([*bots, *players]))  # bots first: their numbers are the seating's
+        self._plan = np.array([self.players.index(player) for player in players])
+        self._bounds = np.linspace(0, 1, len(players) + 1)[1:]  # (K,) of [0, 1): where each drawn player's part ends
+        self._is_even = True
+        self.batch = GameBatch(rules, self.board, num_lanes, autoreset=False, reward=reward)
+        self.seating = Seating(self.batch, [player for player in self.players if isinstance(player, CompiledBot)])
+        self._arguments = (rules, self.board, num_lanes, opponents)
+        self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
+        self._options |= {"illegal": illegal}
+        self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
+        self._is_amid = False  # whether a step or reset has begun and not ended
+        self._make_arrays()
+
+    def _make_arrays(self) -> None:
+        N = self.num_lanes
+        self._all = np.arange(N)
+        self._actions = np.zeros(N, np.int64)
+        self._groups, self._spare = np.zeros(N, np.int64), np.zeros(N, np.int64)
+        self._group_starts = np.zeros(len(self.players) + 2, np.int64)
+        self._starts = self._group_starts.tolist()
+        self._has_decided = np.zeros(N, np.bool_)  # (N,) whether the learner has had anything to decide in this game
+        self._words = np.zeros((N, MAX_SEATS), np.uint64)
+        self.seat = np.zeros(N, np.int64)  # (N,) the learner's seat
+        self._sort = BoundKernel(sort_lanes, self.batch.records, self.seat, self.seating.numbers, self._group_starts)
+        self.reward = np.zeros(N, np.float32)  # (N,) what the last step brought the learner
+        self.terminated = np.zeros(N, np.bool_)
+        self.truncated = np.zeros(N, np.bool_)
+        self.ended = np.zeros(N, np.bool_)  # (N,) terminated or truncated: the final fields are valid
+        self.replaced = np.zeros(N, np.bool_)  # (N,) an illegal action was replaced (illegal="random")
+        self.final = np.zeros(N, FINAL)  # (N,) how the lane's last game ended
+        self._final_codes = np.zeros(self.batch.observation.shape, np.int8)
+
+    # ------------------------------------------------------------------------------------------ what doors call
+
+    @property
+    def num_actions(self) -> int:
+        """n: how many action numbers there are."""
+        return self.batch.num_actions
+
+    def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
+        """Begin the next game of every lane, or of these; with `seed` their first."""
+        lanes = self._all if lanes is None else in_one_piece(lanes)
+        others_amid = self._is_amid and len(lanes) < self.num_lanes
+        self._is_amid = True
+        if seed is not None:
+            self.batch.seed_word = word(seed)
+            self.batch.episodes[lanes] = -1
+        self._forget_step()
+        self.replaced[lanes] = False
+        self._begin(lanes)
+        self._go_on(lanes)
+        self.batch.ask(self._all)
+        self._is_amid = others_amid
+
+    def step(self, actions: Array, lanes: Array | None = None) -> None:
+        """Play the learners' actions (int, N) and everybody else's until every learner is to decide again.
+
+        Only in these lanes (int64, k; None: in all); in the others nothing happens, whatever their actions. An illegal
+        one raises IllegalAction, and no lane is stepped. Written are reward, terminated, truncated, ended and, where
+        it ended, the final fields; without `autoreset` a lane that has ended needs a reset. So do all when an
+        opponent's error has left them amid a step.
+        """
+        if self._is_amid:
+            raise RuntimeError("step: an error ended the last one before its end, call reset() first")
+        actions = self.batch.as_actions(actions)
+        if self.illegal == "random":
+            actions = self._made_legal(actions)
+        lanes = self._all if lanes is None else in_one_piece(lanes)
+        self.batch.check_legal(actions, lanes)
+        self._is_amid = True
+        self._forget_step()
+        self._has_decided[lanes] = True
+        self.batch.step_lanes(lanes, actions)
+        self._go_on(lanes)
+        self.batch.ask(lanes)
+        self._is_amid = False
+
+    def observation(self) -> Any:
+        """What every learner sees: a new float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}."""
+        return self._shaped(self.batch.observation)
+
+    def masks(self) -> npt.NDArray[np.int8]:
+        """The learners' legal actions: a new int8 (N, n)."""
+        return self._mask.copy()
+
+    def final_observation(self, lanes: Array) -> Any:
+        """What the learners of these lanes (k) saw last: a new float32 (k, D), or as `observation`."""
+        return self._shaped(self._final_codes[lanes])
+
+    def draw_by(self, weights: Array) -> None:
+        """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
+        weights = np.asarray(weights, np.float64)
+        if self.order != "drawn" or weights.shape != self._bounds.shape:
+            raise ValueError(
+                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.order!r}, "
+                f"and {len(self._bounds)} opponents to draw from"
+            )
+        if not (weights >= 0).all() or not weights.sum() > 0:
+            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and one of them more")
+        self._bounds = np.cumsum(weights / weights.sum())
+        self._bounds[np.flatnonzero(weights)[-1] :] = 1.0
+        self._is_even = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """All games, players' chance and memories, to go on from by `load_state_dict`; not who the players are."""
+        draw = None if self._is_even else self._bounds.copy()
+        return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": [read(self).copy() for read in _STATE]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` of lanes with the same arguments gave."""
+        self.batch.seed_word = np.uint64(state["seed_word"])
+        self._is_even = state["draw"] is None
+        if not self._is_even:
+            self._bounds = state["draw"].copy()
+        for read, values in zip(_STATE, state["arrays"], strict=True):
+            read(self)[...] = values
+        if (self.batch.episodes >= 0).any():
+            self.batch.ask(self._all)
+
+    def place(self, lane: int, position: str) -> None:
+        """Go on in a lane from a position in words, with the chance of the lane's game; the opponents know no other."""
+        batch = self.batch
+        seed, episode = int(batch.seed_word), int(batch.episodes[lane])
+        batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
+        lanes = self._all[lane : lane + 1]
+        self.seating.sit_down(lanes)
+        self._forget_step()
+        self._has_decided[lanes] = True
+        self._go_on(lanes)
+        self.batch.ask(self._all)
+
+    def _shaped(self, codes: Array) -> Any:
+        values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
+        if self.observation_kind == "flat":
+            return values
+        split = TERRITORY_WIDTH * self.board.num_territories
+        return {
+            "territories": values[:, :split].reshape(len(values), -1, TERRITORY_WIDTH),
+            "globals": values[:, split:].copy(),
+        }
+
+    def _made_legal(self, actions: Array) -> Array:
+        """Legal actions as they are, a random legal one, by the game's seed and length, instead of any other."""
+        mask = self._mask
+        inside = (actions >= 0) & (actions < self.num_actions)
+        self.replaced[:] = ~(inside & (mask[self._all, np.where(inside, actions, 0)] > 0))
+        actions = np.array(actions, np.int64)
+        for lane in np.flatnonzero(self.replaced):
+            legal = np.flatnonzero(mask[lane])
+            chance = game_seed(int(self.batch.seeds[lane]), self.batch.games[lane].decisions, _REPLACED)
+            actions[lane] = legal[int(chance) % len(legal)]
+        return actions
+
+    # ------------------------------------------------------------------------------------------ the games
+
+    def _forget_step(self) -> None:
+        self.reward[:] = 0.0
+        self.terminated[:] = False
+        self.truncated[:] = False
+        self.ended[:] = False
+
+    def _begin(self, lanes: Array) -> None:
+        """Begin the next game of these lanes, everybody seated."""
+        self.batch.begin(lanes)
+        self._has_decided[lanes] = False
+        self.seat[lanes] = self._learners(lanes)
+        self._seat_opponents(lanes)
+        self.seating.sit_down(lanes)
+
+    def _learners(self, lanes: Array) -> Array:
+        if self._fixed_seat is not None:
+            return np.full(len(lanes), self._fixed_seat)
+        first = int(game_seed(int(self.batch.seed_word), -1, -1) % np.uint64(self.rules.num_players))
+        return (first + lanes + self.batch.episodes[lanes]) % self.rules.num_players
+
+    def _seat_opponents(self, lanes: Array) -> None:
+        chosen = self._chosen(lanes)
+        for step in range(chosen.shape[1]):
+            seats = (self.seat[lanes] + 1 + step) % self.rules.num_players
+            self.seating.numbers[lanes, seats] = chosen[:, step]
+        self.seating.numbers[lanes, self.seat[lanes]] = LEARNER
+
+    def _chosen(self, lanes: Array) -> Array:
+        """int (k, P - 1): number of the player of each seat clockwise from the learner."""
+        others = self.rules.num_players - 1
+        if self.order == "clockwise":
+            return np.broadcast_to(self._plan, (len(lanes), others))
+        loop.seed_bots(self.batch.seeds ^ _ORDER_SALT, lanes, self._words)
+        words = self._words[lanes, :others]
+        if self.order == "shuffled":
+            return self._plan[np.argsort(words, axis=1)]
+        if self._is_even:
+            return self._plan[(words % np.uint64(len(self._plan))).astype(np.int64)]
+        return self._plan[np.searchsorted(self._bounds, (words >> _SPARE_BITS) * 2.0**-53, side="right")]
+
+    def _go_on(self, lanes: Array) -> None:
+        """Play on in these lanes until their learners are to decide; lanes end and begin anew on the way."""
+        barren = 0
+        while len(lanes := self._sorted(lanes)):
+            over = lanes[: self._starts[1]]
+            if len(over):
+                barren += not self._has_decided[over].all()
+                if barren > MOST_BARREN:
+                    raise RuntimeError(f"in {MOST_BARREN} games in a row the learner had nothing to decide")
+                lanes = np.concatenate([self._end(over), lanes[len(over) :]])
+            else:
+                self._opponents_move(lanes)
+
+    def _sorted(self, lanes: Array) -> Array:
+        """The lanes in which not the learner is to decide; `_starts` says where each group begins (`sort_lanes`)."""
+        self._groups, self._spare = self._spare, self._groups
+        self._sort(lanes, self._groups)
+        self._starts = self._group_starts.tolist()
+        return self._groups[: self._starts[-1]]
+
+    def _end(self, over: Array) -> Array:
+        """The games of these lanes are over, or their learners dead: note it and begin the next.
+
+        Returns the lanes in which a game began. Where the learner had nothing to decide the game counts as none.
+        """
+        decided = self._has_decided[over]
+        if decided.any():
+            self._note_end(over[decided])
+        again = over if self.autoreset else over[~decided]
+        if len(again):
+            self._begin(again)
+        return again
+
+    def _note_end(self, lanes: Array) -> None:
+        """What the learners of these lanes got at the end, and how it came."""
+        batch, seats = self.batch, self.seat[lanes]
+        batch.finish(lanes)
+        self.ended[lanes] = True
+        self.reward[lanes] = batch.reward[lanes, seats]
+        self.terminated[lanes] = batch.terminated[lanes, seats]
+        self.truncated[lanes] = batch.truncated[lanes, seats]
+        self._final_codes[lanes] = batch.final_observation[lanes, seats]
+        self.final["winner"][lanes] = batch.records["winner"][lanes]
+        self.final["placement"][lanes] = batch.final_placement[lanes, seats]
+        self.final["rounds"][lanes] = batch.final_rounds[lanes]
+        self.final["seat"][lanes] = seats
+        self.final["seed"][lanes] = batch.seeds[lanes]
+
+    # ------------------------------------------------------------------------------------------ the opponents
+
+    def _opponents_move(self, lanes: Array) -> None:
+        """One decision in each of the sorted lanes that wait for compiled bots or, if none does, for policies."""
+        by_bots = self._starts[1 + len(self.seating.bots)]
+        if by_bots:
+            self._bots_choose(lanes)
+            lanes = lanes[:by_bots]
+        else:
+            self._policies_choose(lanes)
+        self.batch.step_lanes(lanes, self._actions)
+
+    def _bots_choose(self, lanes: Array) -> None:
+        for number in range(len(self.seating.bots)):
+            theirs = lanes[self._starts[1 + number] : self._starts[2 + number]]
+            if len(theirs):
+                self.seating.choose(number, theirs, self._actions)
+
+    def _policies_choose(self, lanes: Array) -> None:
+        """Every policy answers for all lanes that wait for it, in one inference."""
+        self.batch.ask(lanes)
+        first = len(self.seating.bots)
+        for number, policy in enumerate(self.players[first:], start=1 + first):
+            theirs = lanes[self._starts[number] : self._starts[number + 1]]
+            if len(theirs):
+                masks = self._mask[theirs]
+                answers = policy.act_batch(self._shaped(self.batch.observation[theirs]), masks, self.batch.seat[theirs])
+                self._actions[theirs] = _checked_answers(answers, masks, policy)
+
+    # ------------------------------------------------------------------------------------------ copies
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles go on by themselves: made anew, and filled with the state."""
+        return _restored, (self._arguments, {**self._options, "autoreset": self.autoreset}, self.state_dict())
+
+
+_STATE = [
+    attrgetter(name)
+    for name in (
+        *("batch.records", "batch.episodes", "batch.seeds"),
+        *("seating.numbers", "seating.randoms", "seating.memory"),
+        *("seat", "_has_decided", "reward", "terminated", "truncated", "ended", "replaced", "final", "_final_codes"),
+    )
+]
+
+
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> SeatLanes:
+    lanes = SeatLanes(*arguments, **options)
+    lanes.load_state_dict(state)
+    return lanes
+
+
+def _players(opponents: Opponent | Sequence[Opponent], num_players: int, order: str) -> list[CompiledBot | Policy]:
+    """The opponents as players: P - 1 of them, or any number to draw from."""
+    if isinstance(opponents, list | tuple):
+        players = [_player(opponent) for opponent in opponents]
+        if order != "drawn" and len(players) != num_players - 1:
+            raise ValueError(
+                f"opponents={list(opponents)!r}: {len(players)} opponents, but num_players={num_players} needs one for "
+                f"all or a list of {num_players - 1}; a list of another length needs opponent_order='drawn'"
+            )
+        if not players:
+            raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")
+        return players
+    return [_player(opponents)] * (num_players - 1)
+
+
+def _player(opponent: Opponent) -> CompiledBot | Policy:
+    if isinstance(opponent, str | CompiledBot):
+        return compiled(opponent)
+    if isinstance(opponent, Policy):
+        return opponent
+    raise ValueError(
+        f"opponent={opponent!r} must be a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
+    )
+
+
+def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+
+
+def _check_seat(seat: Any, num_players: int) -> None:
+    is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
+    if seat is not None and not is_seat:
+        raise ValueError(f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}")
+
+
+def _checked_answers(answers: Any, masks: Array, policy: Any) -> Array:
+    """The answers of a policy, int (k,), if all of them are legal by its masks."""
+    answers = np.asarray(answers)
+    if answers.shape != (len(masks),) or answers.dtype.kind not in "iu":
+        raise ValueError(
+            f"{policy!r} must answer with whole numbers of shape ({len(masks)},), not {answers.dtype} {answers.shape}"
+        )
+    inside = (answers >= 0) & (answers < masks.shape[1])
+    legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] > 0)
+    if not legal.all():
+        k = int(legal.argmin())
+        raise ValueError(f"{policy!r} answered {answers[k]}, which is not legal: legal are {np.flatnonzero(masks[k])}")
+    return answers

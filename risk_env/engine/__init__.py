@@ -1,0 +1,1 @@
+"""What makes the rules fast on this processor: batch loop, incremental views, vectors, prefetch, threads."""

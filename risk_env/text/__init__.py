@@ -1,0 +1,1 @@
+"""Actions and positions as text, both ways, and what is wrong with a position."""

@@ -1,0 +1,152 @@
+"""Stable-Baselines3 and sb3-contrib: many seats as one native `VecEnv`, with masks, and their policies as opponents."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Discrete
+from stable_baselines3.common.vec_env import VecEnv
+
+from risk_env.doors.gymnasium_env import FINAL_FIELDS, draw, make_lanes, observation_space
+from risk_env.doors.seat_lanes import SeatLanes
+
+Array = npt.NDArray[Any]
+Indices = None | int | Iterable[int]
+ATTRIBUTES = ("action_masks", "game", "render_mode", "seat")  # of each environment
+
+
+class RiskVecEnv(VecEnv):
+    """`num_envs` seats, each in one game after another, opponents played inside.
+
+    Arguments as for `gym_env.RiskEnv` (docs/gymnasium.md), but that it draws pixels or nothing.
+    Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; `seed` None is one of the system's, and
+    `seed(s)` takes effect at the next `reset`, as ever in SB3. Observations are float32 (N, D), or a dict with
+    `observation="structured"`; masks come through `env_method("action_masks")`. The arrays that `reset` and `step`
+    return are never written again. Where a game has ended, the observation is the next game's, and the info has
+    `terminal_observation`, `TimeLimit.truncated`, winner, placement, rounds, seat and seed.
+    """
+
+    def __init__(
+        self, num_envs: int = 64, seed: int | None = None, render_mode: str | None = None, **arguments: Any
+    ) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode={render_mode!r} must be None or 'rgb_array'")
+        self.lanes: SeatLanes = make_lanes(num_envs, **arguments)
+        self._first_seed: int | None = secrets.randbits(64) if seed is None else seed
+        self._render_mode = render_mode
+        self._actions = np.zeros(num_envs, np.int64)
+        space = observation_space(self.lanes.board, self.lanes.observation_kind)
+        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # asks for render_mode: last
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """bool (N, n): the legal actions of every environment."""
+        return self.lanes.masks().view(np.bool_)
+
+    def reset(self) -> Any:
+        """Begin every environment's next game, or after `seed` its first: the observations."""
+        seed = self._seeds[0] if self._seeds[0] is not None else self._first_seed
+        self.lanes.reset(seed)
+        self._first_seed = None
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = [{"seat": int(seat)} for seat in self.lanes.seat]
+        return self.lanes.observation()
+
+    def step_async(self, actions: Array) -> None:
+        """Keep the actions (int, N) for `step_wait`."""
+        self._actions = np.asarray(actions)
+
+    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play the actions and everybody else's until all are to decide again: observations, rewards, dones, infos."""
+        lanes = self.lanes
+        lanes.step(self._actions)
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if lanes.illegal == "random":
+            infos = [{"replaced": replaced} for replaced in lanes.replaced.tolist()]
+        ended = np.flatnonzero(lanes.ended)
+        if len(ended):
+            self._tell_ends(ended, infos)
+        return lanes.observation(), lanes.reward.copy(), lanes.ended.copy(), infos
+
+    def _tell_ends(self, ended: Array, infos: list[dict[str, Any]]) -> None:
+        seen = self.lanes.final_observation(ended)
+        for k, lane in enumerate(ended):
+            final = self.lanes.final[lane]
+            infos[lane].update({field: final[field].item() for field in ("seat", *FINAL_FIELDS)})
+            infos[lane]["terminal_observation"] = _row(seen, k)
+            infos[lane]["TimeLimit.truncated"] = bool(self.lanes.truncated[lane])
+            self.reset_infos[lane] = {"seat": int(self.lanes.seat[lane])}
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """An attribute of each environment: action_masks, game, render_mode or seat; AttributeError for any other."""
+        if attr_name not in ATTRIBUTES:
+            raise AttributeError(f"the environments have no attribute {attr_name!r}, only {', '.join(ATTRIBUTES)}")
+        return [self._attribute(attr_name, index) for index in self._get_indices(indices)]
+
+    def _attribute(self, name: str, index: int) -> Any:
+        if name == "action_masks":
+            return partial(self._mask_of, index)
+        if name == "game":
+            return self.lanes.batch.game(index)
+        return self._render_mode if name == "render_mode" else int(self.lanes.seat[index])
+
+    def _mask_of(self, index: int) -> npt.NDArray[np.bool_]:
+        return self.action_masks()[index]
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """ValueError for any option: the environments have none."""
+        if any(options if isinstance(options, list) else [options]):
+            raise ValueError(f"options={options!r}: the environments have none")
+        super().set_options(options)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """AttributeError: the environments have nothing to set."""
+        raise AttributeError(f"attribute {attr_name!r} cannot be set: make a new RiskVecEnv with other arguments")
+
+    def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
+        """The answers of a method of each environment: action_masks, bool (n,) each; AttributeError for any other."""
+        if method_name != "action_masks" or args or kwargs:
+            raise AttributeError(
+                f"the environments have no method {method_name!r} of that form, only 'action_masks' without arguments"
+            )
+        masks = self.action_masks()
+        return [masks[index] for index in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
+        """False for each environment: nothing wraps them one by one."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[Array | None]:
+        """The boards as pixels, uint8 (H, W, 3) each, with `render_mode="rgb_array"`."""
+        if self.render_mode is None:
+            warnings.warn("get_images() without a render_mode: make RiskVecEnv(render_mode='rgb_array')", stacklevel=2)
+            return [None] * self.num_envs
+        return [draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs)]
+
+
+class PolicyOpponent:
+    """A trained model (MaskablePPO, or its policy) as an opponent: one inference for all that wait for it."""
+
+    def __init__(self, model: Any, deterministic: bool = False) -> None:
+        self.model, self.deterministic = model, deterministic
+
+    def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
+        """Its actions, int64 (k,), for observations float32 (k, D), masks int8 (k, n) and seats int64 (k,)."""
+        actions, _ = self.model.predict(
+            observations, deterministic=self.deterministic, action_masks=masks.astype(np.bool_)
+        )
+        return np.asarray(actions, np.int64)
+
+
+def _row(values: Any, k: int) -> Any:
+    """Observation k of a batch, its own memory."""
+    return {name: value[k].copy() for name, value in values.items()} if isinstance(values, dict) else values[k].copy()

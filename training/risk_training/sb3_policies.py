@@ -1,0 +1,149 @@
+"""`BoardPolicy`: the network of the project's own policies as a policy of sb3-contrib's MaskablePPO; its rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+from risk_agents.learned.layout import Layout
+from risk_agents.learned.sight import look_all, sight_of
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.core.observe import MOST_CODE
+from risk_training.network import Network, drawn, log_probabilities
+
+Masks = np.ndarray | torch.Tensor | None
+
+
+class Seen(NamedTuple):
+    """What the network looks at: places float32 (k, T, 2 F) and the whole board (k, I) (`learned.sight`)."""
+
+    places: torch.Tensor
+    whole: torch.Tensor
+
+
+class BoardRolloutBuffer(MaskableRolloutBuffer):
+    """A rollout for `BoardPolicy`: observations are kept as codes, and looked at once for all epochs."""
+
+    def __init__(self, *arguments: Any, layout: Layout, **others: Any) -> None:
+        super().__init__(*arguments, **others)
+        self._sight, self._is_seen = sight_of(layout), False
+        self._room = layout.room(self.buffer_size * self.n_envs)
+        self._seen = Seen(*map(torch.as_tensor, self._room))
+
+    def reset(self) -> None:
+        """Forget the rollout."""
+        super().reset()
+        self.observations = np.zeros(self.observations.shape, np.int8)
+        self.action_masks = np.zeros(self.action_masks.shape, np.bool_)  # type: ignore[assignment]
+        self._is_seen = False
+
+    def add(self, obs: np.ndarray, *facts: Any, **masks: Any) -> None:
+        """Keep a step of all environments."""
+        super().add(codes_of(obs), *facts, **masks)
+
+    def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> MaskableRolloutBufferSamples:
+        if not self._is_seen:
+            look_all(self._sight, self.observations, *self._room)
+            self._is_seen = True
+        rows = torch.as_tensor(batch_inds)
+        seen = Seen(*(part[rows].to(self.device) for part in self._seen))
+        facts = (self.actions, self.values, self.log_probs, self.advantages, self.returns, self.action_masks)
+        actions, *numbers, masks = (torch.as_tensor(fact[batch_inds], device=self.device) for fact in facts)
+        return MaskableRolloutBufferSamples(seen, actions, *(number.flatten() for number in numbers), masks)  # type: ignore
+
+
+def codes_of(observations: Any) -> Any:
+    """Codes int8 (k, D) of observations float32 (k, D), array or tensor."""
+    return np.rint(np.asarray(observations) * np.float32(MOST_CODE)).astype(np.int8)
+
+
+class BoardPolicy(MaskableActorCriticPolicy):
+    """A trunk that sees the whole board, and local heads for territories, borders and cards (`risk_training.network`).
+
+    It takes flat observations. Probabilities are computed without torch.distributions, which cost more than all else.
+    `rules` are those of `Rules.to_dict`, `map_source` what `load_map` takes.
+    """
+
+    def __init__(
+        self,
+        observation_space: Any,
+        action_space: Any,
+        lr_schedule: Any,
+        *,
+        rules: Mapping[str, Any],
+        map_source: str,
+        width: int = 128,
+        local: int = 32,
+        **arguments: Any,
+    ) -> None:
+        self.network_arguments = {"rules": dict(rules), "map_source": map_source, "width": width, "local": local}
+        super().__init__(observation_space, action_space, lr_schedule, net_arch=[], **arguments)
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        found = super()._get_constructor_parameters()
+        own = ("net_arch", "activation_fn", "ortho_init", "features_extractor_class", "features_extractor_kwargs")
+        return {name: value for name, value in found.items() if name not in own} | self.network_arguments
+
+    def _build(self, lr_schedule: Any) -> None:
+        arguments = self.network_arguments
+        board = load_map(arguments["map_source"])
+        layout = Layout(Rules.from_dict(arguments["rules"]), board, int(self.action_space.n))  # type: ignore[attr-defined]
+        self.network = Network(layout, arguments["width"], arguments["local"])
+        quick = {"fused": True} if issubclass(self.optimizer_class, torch.optim.Adam) else {}
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **quick, **self.optimizer_kwargs)
+
+    def answer(self, observations: torch.Tensor, masks: Masks = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits (k, n), very low where not legal, and values (k,), of observations float32 (k, D), masks (k, n)."""
+        return self.network(codes_of(observations.cpu()), self._legal(observations, masks))
+
+    def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
+        """bool (k, n); all of them without masks."""
+        shape = len(observations), int(self.action_space.n)  # type: ignore[attr-defined]
+        if masks is None:
+            return torch.ones(shape, dtype=torch.bool, device=self.device)
+        return torch.as_tensor(masks, device=self.device).reshape(shape).bool()
+
+    def forward(
+        self, obs: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Actions (k,), values (k, 1) and the actions' log-probabilities (k,)."""
+        legal = self._legal(obs, action_masks)
+        logits, values = self.answer(obs, legal)
+        logs = logits - logits.logsumexp(1, keepdim=True)
+        actions = logs.argmax(1) if deterministic else drawn(logs, legal)
+        return actions, values[:, None], logs.gather(1, actions[:, None])[:, 0]
+
+    def evaluate_actions(  # type: ignore[override]
+        self, obs: torch.Tensor | Seen, actions: torch.Tensor, action_masks: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Values (k, 1), log-probabilities of the actions (k,) and entropies (k,), of observations or what is seen."""
+        if isinstance(obs, Seen):
+            logits, values = self.network.answer(*obs, torch.as_tensor(action_masks).bool())
+        else:
+            logits, values = self.answer(obs, action_masks)
+        logs, entropy = log_probabilities(logits, actions)
+        return values[:, None], logs, entropy
+
+    def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
+        """Values (k, 1)."""
+        nothing = torch.zeros((len(obs), self.action_space.n), dtype=torch.bool)  # type: ignore[attr-defined]
+        return self.answer(obs, nothing)[1][:, None]
+
+    def _predict(
+        self, observation: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
+    ) -> torch.Tensor:
+        return self(observation, deterministic, action_masks)[0]
+
+    def get_distribution(self, obs: torch.Tensor, action_masks: Masks = None) -> MaskableDistribution:
+        """The distribution of actions, for those who want more than actions."""
+        found = self.action_dist.proba_distribution(action_logits=self.answer(obs)[0])
+        if action_masks is not None:
+            found.apply_masking(action_masks)
+        return found

@@ -1,0 +1,115 @@
+"""The weights of `beam` for some number of players, found by playing.
+
+In every game one seat is a beam with weights of its own, drawn around the present ones; the others are drawn from the
+ladder. After each round of games the present weights move along the slope of winning by each weight, the further the
+surer the slope (an evolution strategy with mirrored draws; Salimans et al. 2017).
+
+    python -m risk_training.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1]
+
+prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+
+from risk_agents.search import beam
+from risk_agents.search.outlook import SETS, STEADY
+from risk_env.arena import Seating
+from risk_env.batch import GameBatch
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+
+OPPONENTS = ("beam", "planner", "breaker", "hunter")
+SPREAD = np.array([0.3, 0.3, 0.4, 0.15, 0.4, 0.4, 0.25, 0.4, 0.0, 0.25, 0.003, 0.3])  # of the drawn weights
+PLAIN = (STEADY, SETS)  # moved as they are; all others by their logarithms
+STEP = 0.2  # of the spread, for one standard error of the slope
+MOST_SURE = 4.0  # standard errors
+
+Array = npt.NDArray[Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Tune, and print every round's weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--players", type=int, default=3)
+    parser.add_argument("--preset", default="classic")
+    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--games", type=int, default=800, help="a round")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args(argv)
+    rules = Rules.preset(arguments.preset, arguments.players, max_rounds=100)
+    chance = np.random.default_rng(arguments.seed)
+    present = bent(beam.weights_for(arguments.players)[0])
+    for number in range(arguments.rounds):
+        draws = chance.normal(size=(arguments.games // 2, len(present)))
+        draws = np.concatenate([draws, -draws])
+        won = play(rules, straight(present + draws * SPREAD), chance)
+        present = present + STEP * SPREAD * sureness(draws, won)
+        weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
+        Console().print(
+            f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", soft_wrap=True
+        )
+
+
+def bent(weights: Array) -> Array:
+    """Weights as they are moved, (NUM_WEIGHTS,)."""
+    found = np.log(np.maximum(weights, 1e-9))
+    found[list(PLAIN)] = weights[list(PLAIN)]
+    return found
+
+
+def straight(moved: Array) -> Array:
+    """Weights (k, NUM_WEIGHTS) of those that were moved."""
+    found = np.exp(moved)
+    found[:, PLAIN] = moved[:, PLAIN]
+    return found
+
+
+def sureness(draws: Array, won: Array) -> Array:
+    """Slope of winning by each weight in standard errors, (NUM_WEIGHTS,), cut at `MOST_SURE`."""
+    slope = np.linalg.lstsq(np.column_stack([np.ones(len(won)), draws]), won.astype(float), rcond=None)[0][1:]
+    return np.clip(slope * len(won) ** 0.5 / max(won.std(), 1e-9), -MOST_SURE, MOST_SURE)
+
+
+def play(rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
+    """Play a game with each row of weights (N, NUM_WEIGHTS), at seats in turn; bool (N,) whether it won.
+
+    The second half meets the opponents of the first.
+    """
+    games, players = len(weights), rules.num_players
+    batch = GameBatch(
+        rules, load_map("classic"), games, int(chance.integers(2**62)), observation=None, mask=None, autoreset=False
+    )
+    seating = Seating(batch, [*OPPONENTS, tuned(weights)])
+    lanes, actions = np.arange(games), np.zeros(games, np.int64)
+    half = chance.integers(len(OPPONENTS), size=(-(-games // 2), players))
+    seating.numbers[:, :players] = np.concatenate([half, half])[:games]
+    seating.numbers[lanes, lanes % players] = len(OPPONENTS)
+    batch.reset()
+    seating.sit_down(lanes)
+    running = lanes
+    while len(running):
+        batch.step_lanes(seating.answer(running, actions), actions)
+        running = running[batch.records["seat"][running] >= 0]
+    return np.asarray(batch.records["winner"] == lanes % players)
+
+
+def tuned(weights: Array) -> CompiledBot:
+    """A beam that plays each lane by its row of weights."""
+
+    def choose(games, boards, rules, lanes, randoms, memory, actions):
+        beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)
+
+    return CompiledBot("tuned", "", choose, beam.MEMORY)
+
+
+if __name__ == "__main__":
+    main()
