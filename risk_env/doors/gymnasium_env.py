@@ -1,6 +1,6 @@
 """Gymnasium: `risk_env/Risk-v0`, one seat of a game, its opponents played inside; `make_vec` makes many at core speed.
 
-`import risk_env` registers it; `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import at all.
+`import risk_env` registers it; `gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no import at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from risk_env.board.maps import Board
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.doors.registration import register
+from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.game import Game, observation_size
 
@@ -302,4 +302,4 @@ def _check_options(options: dict[str, Any] | None, known: str) -> None:
             raise ValueError(f"options[{name!r}] is unknown: allowed is {known!r}")
 
 
-register(gymnasium)
+register_if_loaded()

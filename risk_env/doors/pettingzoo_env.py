@@ -24,6 +24,7 @@ from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import NOBODY
+from risk_env.doors.registration import register_if_loaded
 from risk_env.engine.step_buffer import NO_ANSWER, ask_kernel
 from risk_env.game import Game, observation_size
 
@@ -368,3 +369,4 @@ def _check_choice(name: str, value: Any, choices: Any) -> None:
 
 if ID.replace("_v", "-v") not in pettingzoo.aec_registry:  # the registry's own spelling
     pettingzoo.register("aec", ID, entry_point="risk_env.risk_v0:env")
+register_if_loaded()  # importing this door has loaded Gymnasium
