@@ -1,6 +1,6 @@
 """Gymnasium: `risk_env/Risk-v0`, one seat of a game, its opponents played inside; `make_vec` makes many at core speed.
 
-`import risk_env` registers it; `gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no import at all.
+`import risk_env` registers it; `gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no such import.
 """
 
 from __future__ import annotations
