@@ -15,7 +15,7 @@ from risk_env.core import types
 from risk_env.core.bits import CHUNK
 
 _MISSION_KINDS = {"continents": types.Mission.CONTINENTS, "territories": types.Mission.TERRITORIES}
-_LAYOUTS = {None: types.Layout.NONE, "fixed": types.Layout.FIXED, "random": types.Layout.RANDOM}
+_PLACEMENTS = {None: types.Placement.NONE, "fixed": types.Placement.FIXED, "random": types.Placement.RANDOM}
 _CHOICES: dict[str, type[Any]] = {
     "deck": types.Deck,
     "setup": types.Setup,
@@ -153,8 +153,8 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
         record[option] = words[getattr(rules, option).upper()]
     for option in _FLAGS:
         record[option] = getattr(rules, option)
-    record.cities = _LAYOUTS[rules.cities]
-    record.objectives = _LAYOUTS[rules.objectives]
+    record.cities = _PLACEMENTS[rules.cities]
+    record.objectives = _PLACEMENTS[rules.objectives]
     record.headquarters_to_win = rules.headquarters_to_win or rules.num_players - 1
     record.max_troops = rules.max_troops or types.UNLIMITED
     record.max_rounds = rules.max_rounds or types.UNLIMITED
