@@ -7,7 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from risk_env.board.maps import Board, Drawing, Ring
+from risk_env.board.drawings import Drawing, Ring
+from risk_env.board.maps import Board
 
 WIDTH, HEIGHT, MARGIN = 1200, 760, 50
 STEPS = 200

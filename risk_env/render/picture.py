@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, pi, sin
 from textwrap import wrap
 
-from risk_env.board.maps import Board, Drawing, Point, Ring
+from risk_env.board.drawings import Drawing, Point, Ring
+from risk_env.board.maps import Board
 from risk_env.render.geometry import Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
