@@ -1,4 +1,4 @@
-"""A drawing for maps that bring none: near territories lie near each other, the same every time."""
+"""An automatic drawing for maps without one: adjacent territories lie near each other. It is the same every time."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ Places = NDArray[np.float64]  # (T, 2)
 
 
 def drawing_of(board: Board) -> Drawing:
-    """The map's own drawing, or one made for it."""
+    """The drawing of the map, or an automatic one."""
     return board.drawing or automatic_drawing(board.num_territories, board.borders)
 
 
 @lru_cache(maxsize=16)
 def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
-    """Discs placed so that adjacent territories lie near each other and none overlap."""
-    room = 0.8 * np.sqrt((WIDTH - 2 * MARGIN) * (HEIGHT - 2 * MARGIN) / num_territories)
-    places = spread(fit(unfolded(steps_between(num_territories, borders))), min(room, 160.0))
+    """Discs, adjacent territories near each other; none overlap, and lines between them avoid other discs if possible."""
+    room = min(160.0, 0.8 * np.sqrt((WIDTH - 2 * MARGIN) * (HEIGHT - 2 * MARGIN) / num_territories))
+    places = spread(
+        fit(unfolded(steps_between(num_territories, borders))), room, np.array([b for b in borders if b[0] < b[1]])
+    )
     radius = min(34.0, 0.42 * nearest_distance(places))
     centres = tuple((float(x), float(y)) for x, y in places)
     return Drawing(
@@ -51,7 +53,7 @@ def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) ->
 
 
 def unfolded(steps: NDArray[np.float64]) -> Places:
-    """Places whose distances follow the steps as well as they can, near ones above all (stress majorization)."""
+    """Places whose distances are as near as possible to the steps, short distances first (stress majorization)."""
     turn = 2 * np.pi * np.arange(len(steps)) / len(steps)
     places = len(steps) ** 0.5 * np.stack([1.5 * np.cos(turn), np.sin(turn)], axis=1)
     weight = 1 / np.where(steps > 0, steps, np.inf) ** 2
@@ -63,7 +65,7 @@ def unfolded(steps: NDArray[np.float64]) -> Places:
 
 
 def fit(places: Places) -> Places:
-    """The places turned so that they lie broad, and stretched to the picture."""
+    """The places turned so that their longer extent is horizontal, and stretched to the picture."""
     centred = places - places.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
@@ -72,16 +74,33 @@ def fit(places: Places) -> Places:
     return MARGIN + (turned - low) / np.maximum(high - low, 1e-9) * size
 
 
-def spread(places: Places, room: float) -> Places:
-    """The places pushed apart until each has its room, inside the picture, in whole pixels."""
+def spread(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
+    """The places pushed apart until each has `room`, inside the picture, in whole pixels.
+
+    `lines` (L, 2) are pairs of places that a line joins; at first places are pushed away from these lines too.
+    """
     high = np.array([WIDTH, HEIGHT]) - MARGIN
     others = 1 - np.eye(len(places))
-    for _ in range(STEPS):
+    for step in range(STEPS):
+        if step < STEPS / 2:
+            places = places + (1 - 2 * step / STEPS) * push_from_lines(places, room / 2, lines)
         distance = np.maximum(distances(places), 1e-6)
         push = others * np.maximum(room - distance, 0.0) / distance
         places = places + 0.3 * (push.sum(axis=1)[:, None] * places - push @ places)
         places = np.clip(places, MARGIN, high)
     return np.round(places)
+
+
+def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
+    """How far every place (T, 2) should move for the lines that pass it at less than `room`."""
+    start, along = places[lines[:, 0]], places[lines[:, 1]] - places[lines[:, 0]]
+    length = np.maximum((along**2).sum(axis=1), 1e-6)
+    part = np.clip(((places[:, None] - start) * along).sum(axis=2) / length, 0.0, 1.0)  # (T, L)
+    away = places[:, None] - start - part[:, :, None] * along
+    distance = np.hypot(away[:, :, 0], away[:, :, 1])
+    push = 0.3 * np.maximum(room - distance, 0.0) / np.maximum(distance, 1e-6)
+    push[lines.T, np.arange(len(lines))] = 0.0  # the ends of a line
+    return (push[:, :, None] * away).sum(axis=1)
 
 
 def distances(places: Places) -> NDArray[np.float64]:
