@@ -23,11 +23,10 @@ def drawing_of(board: Board) -> Drawing:
 
 @lru_cache(maxsize=16)
 def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
-    """Discs, adjacent territories near each other; none overlap, and lines between them avoid other discs if possible."""
+    """Discs that do not overlap, adjacent territories near each other, their lines clear of other discs if possible."""
     room = min(160.0, 0.8 * np.sqrt((WIDTH - 2 * MARGIN) * (HEIGHT - 2 * MARGIN) / num_territories))
-    places = spread(
-        fit(unfolded(steps_between(num_territories, borders))), room, np.array([b for b in borders if b[0] < b[1]])
-    )
+    lines = np.array([border for border in borders if border[0] < border[1]])
+    places = spread(fit(unfolded(steps_between(num_territories, borders))), room, lines)
     radius = min(34.0, 0.42 * nearest_distance(places))
     centres = tuple((float(x), float(y)) for x, y in places)
     return Drawing(
