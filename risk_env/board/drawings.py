@@ -38,11 +38,11 @@ def read_drawing(file: Table, names: list[str]) -> Drawing | None:
     size = table.whole("width", 1, MAX_PIXELS), table.whole("height", 1, MAX_PIXELS)
     outlines = _per_territory(table.table("outlines"), names, lambda t, n: _rings(t, n, size))
     centres = _per_territory(table.table("centres"), names, lambda t, n: _point(t, n, size))
-    labels = table.table("labels", {})
+    labels, below = table.table("labels", {}), tuple((x, min(y + 20, size[1] - 8.0)) for x, y in centres)
     return Drawing(
         *size,
         centres=centres,
-        labels=_per_territory(labels, names, lambda t, n: _point(t, n, size), centres),
+        labels=_per_territory(labels, names, lambda t, n: _point(t, n, size), below),
         outlines=outlines,
         wrapped=_wrapped(table, names),
         routes=tuple(_route(route, names, size) for route in table.tables("route", MAX_ROUTES)),
