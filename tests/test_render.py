@@ -15,7 +15,7 @@ from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
 from risk_env.render.geometry import geometry_of
-from risk_env.render.layout import HEIGHT, MARGIN, WIDTH, automatic_drawing, drawing_of, nearest_distance
+from risk_env.render.layout import MARGIN, automatic_drawing, drawing_of, nearest_distance
 from risk_env.render.picture import (
     NEUTRAL,
     SEATS,
@@ -181,8 +181,9 @@ def test_automatic_layout(size):
     drawing = automatic_drawing(size, borders)
     automatic_drawing.cache_clear()
     assert automatic_drawing(size, borders) == drawing
-    assert nearest_distance(np.array(drawing.centres)) > (20 if size == 256 else 60)
-    assert all(MARGIN <= x <= WIDTH - MARGIN and MARGIN <= y <= HEIGHT - MARGIN for x, y in drawing.centres)
+    assert nearest_distance(np.array(drawing.centres)) > 60
+    assert all(MARGIN <= x <= drawing.width - MARGIN for x, _ in drawing.centres)
+    assert all(MARGIN <= y <= drawing.height - MARGIN for _, y in drawing.centres)
 
 
 def test_colours_are_told_apart():

@@ -38,7 +38,7 @@ def read_drawing(file: Table, names: list[str]) -> Drawing | None:
     size = table.whole("width", 1, MAX_PIXELS), table.whole("height", 1, MAX_PIXELS)
     outlines = _per_territory(table.table("outlines"), names, lambda t, n: _rings(t, n, size))
     centres = _per_territory(table.table("centres"), names, lambda t, n: _point(t, n, size))
-    labels, below = table.table("labels", {}), tuple((x, min(y + 20, size[1] - 8.0)) for x, y in centres)
+    labels, below = table.table("labels", {}), tuple(label_below(c, size[1]) for c in centres)
     return Drawing(
         *size,
         centres=centres,
@@ -47,6 +47,11 @@ def read_drawing(file: Table, names: list[str]) -> Drawing | None:
         wrapped=_wrapped(table, names),
         routes=tuple(_route(route, names, size) for route in table.tables("route", MAX_ROUTES)),
     )
+
+
+def label_below(centre: Point, height: float) -> Point:
+    """Where a name lies below the disc with this centre, on a map of this height."""
+    return centre[0], min(centre[1] + 22.0, height - 8.0)
 
 
 def _per_territory(

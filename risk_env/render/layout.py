@@ -7,13 +7,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from risk_env.board.drawings import Drawing, Ring
+from risk_env.board.drawings import Drawing, Ring, label_below
 from risk_env.board.maps import Board
 
-WIDTH, HEIGHT, MARGIN = 1200, 760, 50
+WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of the drawing of a map with so many territories
+SMALLEST, LARGEST = 0.45, 2.5  # times that size
+MARGIN = 50
 STEPS = 200
 
 Places = NDArray[np.float64]  # (T, 2)
+Size = NDArray[np.float64]  # (2,) width and height
 
 
 def drawing_of(board: Board) -> Drawing:
@@ -24,16 +27,18 @@ def drawing_of(board: Board) -> Drawing:
 @lru_cache(maxsize=16)
 def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
     """Discs that do not overlap, adjacent territories near each other, their lines clear of other discs if possible."""
-    room = min(160.0, 0.8 * np.sqrt((WIDTH - 2 * MARGIN) * (HEIGHT - 2 * MARGIN) / num_territories))
+    scale = np.clip(np.sqrt(num_territories / TERRITORIES), SMALLEST, LARGEST)
+    size = np.round([scale * WIDTH, scale * HEIGHT])
+    room = min(160.0, 0.8 * np.sqrt((size - 2 * MARGIN).prod() / num_territories))
     lines = np.array([border for border in borders if border[0] < border[1]])
-    places = spread(fit(unfolded(steps_between(num_territories, borders))), room, lines)
+    places = spread(fit(unfolded(steps_between(num_territories, borders)), size), room, lines, size)
     radius = min(34.0, 0.42 * nearest_distance(places))
     centres = tuple((float(x), float(y)) for x, y in places)
     return Drawing(
-        width=WIDTH,
-        height=HEIGHT,
+        width=int(size[0]),
+        height=int(size[1]),
         centres=centres,
-        labels=tuple((x, min(y + 20, HEIGHT - 8.0)) for x, y in centres),
+        labels=tuple(label_below(centre, size[1]) for centre in centres),
         outlines=tuple((disc(x, y, radius),) for x, y in centres),
         wrapped=(),
         routes=(),
@@ -63,22 +68,20 @@ def unfolded(steps: NDArray[np.float64]) -> Places:
     return places
 
 
-def fit(places: Places) -> Places:
+def fit(places: Places, size: Size) -> Places:
     """The places turned so that their longer extent is horizontal, and stretched to the picture."""
     centred = places - places.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
     low, high = turned.min(axis=0), turned.max(axis=0)
-    size = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    return MARGIN + (turned - low) / np.maximum(high - low, 1e-9) * size
+    return MARGIN + (turned - low) / np.maximum(high - low, 1e-9) * (size - 2 * MARGIN)
 
 
-def spread(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
+def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) -> Places:
     """The places pushed apart until each has `room`, inside the picture, in whole pixels.
 
     `lines` (L, 2) are pairs of places that a line joins; at first places are pushed away from these lines too.
     """
-    high = np.array([WIDTH, HEIGHT]) - MARGIN
     others = 1 - np.eye(len(places))
     for step in range(STEPS):
         if step < STEPS / 2:
@@ -86,7 +89,7 @@ def spread(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
         distance = np.maximum(distances(places), 1e-6)
         push = others * np.maximum(room - distance, 0.0) / distance
         places = places + 0.3 * (push.sum(axis=1)[:, None] * places - push @ places)
-        places = np.clip(places, MARGIN, high)
+        places = np.clip(places, MARGIN, size - MARGIN)
     return np.round(places)
 
 
