@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from risk_env.board.charts import load_chart
-
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
     "star": {3: 30, 4: 25, 5: 20},
@@ -390,10 +388,14 @@ def _check_cities(rules: Rules, board: Any) -> None:
 
 
 def _check_chart(rules: Rules, board: Any) -> None:
-    """The map must be the chart's (RULES 9.1), and no start be over `max_troops` (RULES 10.3)."""
-    most = max(load_chart(board, rules.num_players).troops)
-    if rules.max_troops is not None and rules.max_troops < most:
-        _refuse(rules, "max_troops", f"the start chart of this map needs at least {most}")
+    """The map must have a start chart for the players (RULES 9.1), with `max_troops` at most (RULES 10.3)."""
+    chart = board.chart(rules.num_players)
+    if chart is None:
+        has = _listed((chart.num_players for chart in board.charts), ", ") or "nobody"
+        needs = f"needs a start chart for num_players={rules.num_players}"
+        _refuse(rules, "setup", f"{needs}, the map {board.name!r} has charts for {has}")
+    if rules.max_troops is not None and rules.max_troops < max(chart.troops):
+        _refuse(rules, "max_troops", f"the start chart of this map needs at least {max(chart.troops)}")
 
 
 def _check_room(rules: Rules, board: Any) -> None:

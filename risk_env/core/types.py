@@ -110,7 +110,7 @@ class Attack(IntEnum):
     BLITZ = 2
 
 
-class Layout(IntEnum):
+class Placement(IntEnum):
     """Where cities and objectives come from."""
 
     NONE = 0

@@ -11,7 +11,8 @@ from math import hypot
 
 import numpy as np
 
-from risk_env.board.maps import Board, Drawing, Point, Ring
+from risk_env.board.drawings import Drawing, Point, Ring
+from risk_env.board.maps import Board
 from risk_env.render.layout import drawing_of
 
 Path = tuple[Point, ...]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, pi, sin
 from textwrap import wrap
 
-from risk_env.board.maps import Board, Drawing, Point, Ring
+from risk_env.board.drawings import Drawing, Point, Ring
+from risk_env.board.maps import Board
 from risk_env.render.geometry import Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
@@ -168,18 +169,20 @@ def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator
     for i, line in enumerate(lines):
         yield Text(x, y + LABEL * (i - (len(lines) - 1) / 2), line, LABEL, INK, halo=PAPER)
     x, y = drawing.centres[t]
-    free = 1 if drawing.labels[t][1] < y - DISC else -1  # the side where the name is not
-    yield from _marks(scene, t, (x, y), disc_width(scene.troops[t]) / 2, free * (DISC - 1))
+    label = drawing.labels[t]
+    across = -1 if label[0] > x + DISC and abs(label[1] - y) < DISC else 1  # left of the disc if the name is right
+    free = 1 if label[1] < y - DISC else -1  # below the disc if the name is above
+    yield from _marks(scene, t, (x, y), disc_width(scene.troops[t]) / 2, across, free * (DISC - 1))
 
 
-def _marks(scene: Scene, t: int, centre: Point, half: float, side: float) -> Iterator[Shape]:
-    """City, airfield, capitals and headquarters around a disc, `half` being half its width."""
+def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: float) -> Iterator[Shape]:
+    """City, airfield, capitals and headquarters around a disc that is 2 `half` wide."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
         yield Area((star(right + 2, y + side, 7.5),), INK)
         yield Area((star(right + 2, y + side, 5.5),), GOLD)
     if t in scene.airfields:
-        yield from _airfield(right + 7, y - side)
+        yield from _airfield(centre[0] + across * (half + 9), y - 0.3 * side)
     for seat in (s for s, place in enumerate(scene.capitals) if place == t):
         yield from _crown(left - 4, y + side, seat_colour(scene, seat))
     for seat in (s for s, place in enumerate(scene.headquarters) if place == t):
@@ -332,7 +335,9 @@ def _player(scene: Scene, seat: int, x: float, cell: float, unit: float) -> Iter
     yield Text(x + 28 * unit, y, "N" if seat == scene.num_players else str(seat), 17 * unit, INK)
     ink = PAPER if lives else "#97a3ad"
     yield Text(x + 50 * unit, y - 9 * unit, shortened(scene.name(seat), cell / unit - 60, 8.5), 15 * unit, ink, "start")
-    yield Text(x + 50 * unit, y + 10 * unit, _holdings(scene, seat, lives), 11 * unit, ink, "start")
+    words = _holdings(scene, seat, lives)
+    size = min(11.0, (cell / unit - 58) / (0.53 * len(words)))
+    yield Text(x + 50 * unit, y + 10 * unit, words, size * unit, ink, "start")
 
 
 def shortened(name: str, room: float, letter: float) -> str:
@@ -346,7 +351,8 @@ def _holdings(scene: Scene, seat: int, lives: bool) -> str:
     if not lives:
         return "out"
     held = scene.held_by(seat)
-    words = [f"{len(held)} terr.", f"{short_number(sum(scene.troops[t] for t in held))} troops"]
+    troops = sum(scene.troops[t] for t in held)
+    words = [f"{len(held)} terr.", f"{short_number(troops)} troop{'s' if troops != 1 else ''}"]
     if seat < len(scene.hand_sizes):
         words.append(f"{scene.hand_sizes[seat]} card{'s' if scene.hand_sizes[seat] != 1 else ''}")
     return "  ".join(words)
