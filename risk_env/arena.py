@@ -14,7 +14,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.compiler import BoundKernel
 from risk_env.core.types import MAX_SEATS
-from risk_env.engine import loop
+from risk_env.engine import batch_loop
 
 LEARNER = -1  # instead of a bot's number: the seat is not a bot's
 MAX_LANES = 1024
@@ -38,7 +38,7 @@ class Seating:
 
     def sit_down(self, lanes: Array) -> None:
         """The games of these lanes have begun: every bot's chance and memory with them."""
-        loop.seed_bots(self.batch.seeds, lanes, self.randoms)
+        batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
         self.memory[lanes] = 0
 
     def asked(self, lanes: Array) -> Array:
@@ -96,7 +96,7 @@ def play(
     seating = Seating(batch, bots)
     seating.numbers[:, : len(bots)] = np.arange(len(bots))
     results = np.zeros(games, result_dtype(len(bots)))
-    loop.write_seeds(batch.seed_word, np.arange(games), np.zeros(games, np.int64), results["seed"])
+    batch_loop.write_seeds(batch.seed_word, np.arange(games), np.zeros(games, np.int64), results["seed"])
     _play_all(batch, seating, results, progress or (lambda ended: None))
     return results
 

@@ -28,8 +28,8 @@ def _plays_everything(rules: Rules, board: Board) -> None:
 class CompiledBot:
     """A bot that plays on the record array at core speed.
 
-    `choose(games, boards, rules, lanes, randoms, memory, actions)` is an entry point (`core.jit.entry_point`): for each
-    of the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`: for each of
+    the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
     `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own chance,
     `memory[lane, seat]` (int32, (N, 6, M), zeros when a game begins) what it may keep. It must not read what that
     seat cannot see.

@@ -1,7 +1,7 @@
 """What the first use would compile, compiled ahead of it: the rules, and the registered bots.
 
 The work is cut into parts that know nothing of each other, so that several processes can share it. What they compile is
-kept on disk (`core.jit`) and found there by every later process.
+kept on disk (`compiler.cache`) and found there by every later process.
 """
 
 from __future__ import annotations

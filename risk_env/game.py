@@ -17,11 +17,11 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, Mission, load_map
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import Tables, tables
-from risk_env.compiler import direct
+from risk_env.compiler import compiled_for
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
-from risk_env.engine.step_buffer import ILLEGAL, lay
+from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.seeds import game_seed, word
 from risk_env.story import Battle, Story, members, play_chance, play_one
 from risk_env.text import notation, positions
@@ -42,7 +42,7 @@ class SaveError(ValueError):
 def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
     """`entry.step_game` for the records of a size class."""
     games, board, rules = (np.zeros(1, dtype(sizes)) for dtype in (game_dtype, board_dtype, rules_dtype))
-    return direct(entry.step_game, games, 0, board, rules, 0)
+    return compiled_for(entry.step_game, games, 0, board, rules, 0)
 
 
 class Game:
@@ -230,16 +230,18 @@ class Game:
             raise self._illegal(action)
         self._actions.append(number)
 
-    def take_desk(self) -> npt.NDArray[Any]:
-        """A new desk for a door's kernel (doors/ask.py): from now on the record lies there, and on no desk before."""
-        desk = lay(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
-        self._games = desk["game"]
-        return desk
+    def new_step_buffer(self) -> npt.NDArray[Any]:
+        """A step buffer with this game (`engine.step_buffer`). The record moves into it, and leaves any earlier one."""
+        buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
+        self._games = buffer["game"]
+        return buffer
 
-    def step_by(self, kernel: Callable[..., int], desk: npt.NDArray[Any], action: Any, view: Any, mask: Any) -> int:
-        """`step`, played at the desk by a kernel that writes the next question too (doors/ask.py): what it returns."""
+    def step_in(
+        self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
+    ) -> int:
+        """`step` in the game's step buffer, by a kernel that also writes the next question; what the kernel returns."""
         number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
-        found = kernel(desk, number, view, mask)
+        found = kernel(buffer, number, observation, mask)
         if found == ILLEGAL:
             raise self._illegal(action)
         self._actions.append(number)

@@ -48,12 +48,6 @@ class Tables(NamedTuple):
         """An array of empty game records."""
         return np.zeros(count, types.game_dtype(self.sizes))
 
-    def new_shown(self, count: int) -> Records:
-        """The records of as many views, none of them written yet."""
-        shown = np.zeros(count, types.shown_dtype(self.sizes))
-        shown["seat"] = types.NOBODY
-        return shown
-
 
 @lru_cache(maxsize=256)
 def tables(rules: Rules, board: Board) -> Tables:

@@ -25,7 +25,7 @@ from risk_env.board.tables import tables
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import NOBODY
 from risk_env.doors.registration import register_if_loaded
-from risk_env.engine.step_buffer import NO_ANSWER, ask_kernel
+from risk_env.engine.step_buffer import NO_ACTION, question_kernel
 from risk_env.game import Game, observation_size
 
 ID = "risk_env/risk_v0"
@@ -91,8 +91,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._ending = True  # whether an agent whose part has ended, or nobody, is to step
         self._is_shown = render_mode == "human"
         self._window: Any = None
-        self._ask: Any = None  # the kernel
-        self._desk: Any = None  # where it finds the game
+        self._kernel: Any = None  # `next_question`
+        self._buffer: Any = None  # the step buffer that it takes
         self._next_frame = 0.0
         self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all who are not asked
         self._nothing.flags.writeable = False
@@ -158,7 +158,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _sit_down(self, game: Game) -> None:
         """All who live take part, and the first of them is asked."""
         self._game = game
-        self._lay(game)
+        self._use_buffer_of(game)
         self.agents = [agent for agent, lives in zip(self.possible_agents, game.alive, strict=True) if lives]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -169,11 +169,11 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._ending = False
         self._asked = self.agent_selection = self.possible_agents[game.seat]
         view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-        self._put(self._ask(self._desk, NO_ANSWER, view, mask), view, mask)
+        self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
-    def _lay(self, game: Game) -> None:
-        """Lay the game where the kernel finds it."""
-        self._desk, self._ask = game.take_desk(), ask_kernel(game.tables.sizes)
+    def _use_buffer_of(self, game: Game) -> None:
+        """Move the game into a step buffer."""
+        self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -186,7 +186,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._step_of_the_dead(action)
         else:
             view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-            seat = self._game.step_by(self._ask, self._desk, action, view, mask)  # type: ignore[union-attr]
+            seat = self._game.step_in(self._buffer, self._kernel, action, view, mask)  # type: ignore[union-attr]
             self._put(seat, view, mask)
         if self._is_shown:
             self.render()
@@ -306,14 +306,14 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     # ------------------------------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the window and where kernels work."""
-        return {**self.__dict__, "_window": None, "_ask": None, "_desk": None}
+        """Everything but the window, the kernel and its buffer."""
+        return {**self.__dict__, "_window": None, "_kernel": None, "_buffer": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._nothing.flags.writeable = False  # which copies are not
         if self._game is not None:
-            self._lay(self._game)
+            self._use_buffer_of(self._game)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:
         memo[id(self.board)], memo[id(self.rules)] = self.board, self.rules

@@ -25,7 +25,7 @@ from risk_env.arena import Seating
 from risk_env.batch import GameBatch
 from risk_env.bots import CompiledBot
 from risk_env.core import entry
-from risk_env.engine import loop
+from risk_env.engine import batch_loop
 from risk_env.seeds import game_seed
 from risk_env.text import notation
 
@@ -103,14 +103,14 @@ class Block:
             if len(theirs):
                 self._choose(number, theirs)
         faulty = np.zeros(0, np.int64)
-        while (lane := self._first_illegal(running)) != loop.NO_LANE:
+        while (lane := self._first_illegal(running)) != batch_loop.NO_LANE:
             yield self._forfeited(lane)
             faulty = np.append(faulty, lane)
             running = running[running != lane]
         return faulty
 
     def _first_illegal(self, lanes: Array) -> int:
-        return int(loop.first_illegal(self.batch.records, self.batch.tables.rules, lanes, self._actions))
+        return int(batch_loop.first_illegal(self.batch.records, self.batch.tables.rules, lanes, self._actions))
 
     def _choose(self, number: int, lanes: Array) -> None:
         seats = self._seat[lanes]
