@@ -39,9 +39,7 @@ class CompiledBot:
     version: str
     choose: Callable[..., None]
     memory: int = 1  # M: int32 words for each seat
-    check: Callable[[Rules, Board], None] = (
-        _plays_everything  # raises ValueError for rules or a map that it cannot play
-    )
+    check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
 
 
 @cache

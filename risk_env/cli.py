@@ -39,9 +39,7 @@ COMMANDS: dict[str, Command] = {
     "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
     "replay": Command("risk_agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
-    "evaluate": Command(
-        "risk_training.evaluate", "main", "play one agent against each of several others, in all seats"
-    ),
+    "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }

@@ -1,6 +1,6 @@
-"""Makes `risk_env/Risk-v0` known to Gymnasium without importing it: at once where it is loaded, else as soon as it is.
+"""Registers `risk_env/Risk-v0` with Gymnasium without importing Gymnasium: now if it is imported, else when it is.
 
-Gymnasium has had no entry points for environments since 1.0, and takes longer to import than all of this package.
+Since version 1.0 Gymnasium finds no environments by entry points, and its import takes longer than that of risk_env.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GYMNASIUM = "gymnasium"
 
 
 def announce() -> None:
-    """Register now if Gymnasium is loaded, else when it is."""
+    """Register now if Gymnasium is imported, else when it is."""
     if GYMNASIUM in sys.modules:
         register(sys.modules[GYMNASIUM])
     elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
@@ -26,27 +26,27 @@ def announce() -> None:
 
 
 def register(gymnasium: Any) -> None:
-    """Let `gymnasium.make` and `gymnasium.make_vec` know the environment."""
-    registry = getattr(gymnasium, "registry", None)  # None in the middle of its own import
+    """Register the environment for `gymnasium.make` and `gymnasium.make_vec`."""
+    registry = getattr(gymnasium, "registry", None)  # None while Gymnasium is being imported
     if registry is not None and ID not in registry:
         gymnasium.register(ID, entry_point=f"{HOME}:RiskEnv", vector_entry_point=f"{HOME}:RiskVectorEnv")
 
 
 class _Waiting(MetaPathFinder):
-    """Waits on `sys.meta_path` until Gymnasium is imported, not only looked for, and leaves."""
+    """Stays on `sys.meta_path` until Gymnasium is imported (not only searched for), then removes itself."""
 
     def __init__(self) -> None:
-        self._is_asking = False
+        self._is_searching = False
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Gymnasium's own spec, whose loader registers when it is done; None for every other module."""
-        if fullname != GYMNASIUM or self._is_asking:
+        """Gymnasium's spec, with a loader that registers after loading; None for every other module."""
+        if fullname != GYMNASIUM or self._is_searching:
             return None
-        self._is_asking = True
+        self._is_searching = True
         try:
             spec = importlib.util.find_spec(GYMNASIUM)
         finally:
-            self._is_asking = False
+            self._is_searching = False
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 

@@ -397,7 +397,7 @@ def scaled(shape: Shape, factor: float) -> Shape:
 
 
 def goal_rows(scene: Scene) -> int:
-    """The number of lines for Objectives and Rewards: constant during a game, so that all its pictures have one size."""
+    """Lines for Objectives and Rewards: constant during a game, so that all its pictures have one size."""
     return FACE_UP_ROWS + scene.num_players if scene.objectives else 0
 
 
