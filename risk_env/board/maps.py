@@ -51,15 +51,15 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 @dataclass(frozen=True)
 class Mission:
-    """One mission card (RULES 8); fields that its kind does not use are empty, 0 or -1."""
+    """One mission card (RULES 8); fields that its kind does not use are empty, False, 0 or -1."""
 
     kind: str  # "continents" | "territories" | "destroy"
     continents: tuple[int, ...] = ()
-    any_third: bool = False  # and one more continent of the player's choice
+    any_third: bool = False  # and any one continent more
     territories: int = 0
     min_troops: int = 1  # on each of those territories
     target: int = -1  # seat to destroy
-    fallback_territories: int = 0  # instead, if the target is the holder (RULES 8.3)
+    fallback_territories: int = 0  # to hold instead, for the seat that is the target itself (RULES 8.3)
     extended: bool = False
 
 
@@ -100,7 +100,7 @@ class Board:
 
     @property
     def num_territories(self) -> int:
-        """How many territories the map has."""
+        """The number of territories."""
         return len(self.territories)
 
     @cached_property
@@ -112,7 +112,7 @@ class Board:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """Every name and alias with its territory."""
+        """The number of each territory by every name and alias."""
         return {name: t for t, own in enumerate(self.territories) for name in (own, *self.aliases[t])}
 
     @cached_property
@@ -120,13 +120,13 @@ class Board:
         return {key_of(name): t for name, t in self._numbers.items()}
 
     def neighbours(self, territory: int) -> tuple[int, ...]:
-        """The territories adjacent to one (RULES 1.2), ascending."""
+        """The territories adjacent to this one (RULES 1.2), ascending; MapError if there is no such territory."""
         if not 0 <= territory < self.num_territories:
             raise MapError(f"territory {territory}: the map {self.name!r} has 0 ... {self.num_territories - 1}")
         return self._neighbours[territory]
 
     def territory(self, name: str) -> int:
-        """The number of a territory by its name or alias, in any case, surrounding blanks ignored (RULES 1.3)."""
+        """The number of a territory by name or alias (RULES 1.3), in any case; MapError if there is none."""
         number = self._by_key.get(key_of(name))
         if number is None:
             raise MapError(f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}")
@@ -197,7 +197,7 @@ def _file_text(path: Path) -> str:
 
 
 def read_map(text: str, source: str = "<text>") -> Board:
-    """The map that a TOML text describes; `source` names it in messages."""
+    """The map in a TOML text; MapErrors call it `source`."""
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -284,7 +284,7 @@ def _check_no_empty(continents: list[Table], continent_of: tuple[int, ...]) -> N
 
 
 def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) -> tuple[Any, ...] | None:
-    """A key that either every territory gives or none."""
+    """The values of a key that either all territories have or none (None)."""
     given = [t for t in tables if key in t.values]
     if not given:
         return None
@@ -375,7 +375,7 @@ def _mission(table: Table, continents: tuple[str, ...], territories: int) -> lis
 
 
 def _destroy_missions(table: Table, territories: int) -> list[Mission]:
-    """One mission for each colour; colour i is seat i (RULES 8.1)."""
+    """A mission for each colour; colour i is seat i (RULES 8.1)."""
     table.only("kind", "extended", "colours", "fallback_territories")
     fallback = table.whole("fallback_territories", 1, territories)
     extended = table.flag("extended")
@@ -405,7 +405,7 @@ def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> t
     for i, table in enumerate(tables):
         table.check_new("name", objectives[i].name, seen)
         if i and objectives[i - 1].major and not objectives[i].major:
-            raise table.error("a minor objective after a major one: the minor ones come first", "major")
+            raise table.error("a minor objective after a major one: the minor ones must come first", "major")
     return objectives
 
 

@@ -1,4 +1,4 @@
-"""Maps and rules as the records that the kernels read."""
+"""Maps and rules as records for the kernels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Records = npt.NDArray[Any]  # of structured dtype; an element's fields are its a
 
 
 class Tables(NamedTuple):
-    """What the kernels need to know of a map and a choice of rules; each an array of one record."""
+    """A map and rules as the kernels take them: two arrays of one record each."""
 
     board: Records
     rules: Records
@@ -51,7 +51,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=256)
 def tables(rules: Rules, board: Board) -> Tables:
-    """The records of rules and map, checked against one another (ValueError if they do not fit)."""
+    """The records of rules and map; ValueError if these rules cannot be played on this map."""
     check_rules(rules, board)
     sizes = size_class_of(board)
     return Tables(_read_only(_board_table(board, sizes)), _read_only(_rules_table(rules, board, sizes)), sizes)
@@ -177,7 +177,7 @@ def _write_actions(record: Any, rules: Rules, board: Board) -> None:
 
 
 def _write_amounts(record: Any) -> None:
-    """Which amounts are legal of r troops (docs/decisions.md), for r up to where all are."""
+    """The legal amounts of r troops (docs/decisions.md), for every r up to `MANY`, from which on all are legal."""
     record.amounts[:] = types.AMOUNTS
     for most in range(1, types.MANY + 1):
         listed = sum(1 << answer for answer, amount in enumerate(types.AMOUNTS) if amount < most)

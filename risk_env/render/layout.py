@@ -46,7 +46,7 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
 
 
 def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """How many borders lie between any two territories, (T, T)."""
+    """The number of borders between any two territories, float64 (T, T)."""
     steps = np.full((num_territories, num_territories), np.inf)
     steps[np.diag_indices(num_territories)] = 0.0
     for source, target in borders:
@@ -106,13 +106,13 @@ def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Pl
 
 
 def distances(places: Places) -> NDArray[np.float64]:
-    """The distances of all places from each other, (T, T)."""
+    """The distance between any two places, (T, T)."""
     x, y = places.T
     return np.hypot(x[:, None] - x, y[:, None] - y)
 
 
 def nearest_distance(places: Places) -> float:
-    """The distance of the two places nearest each other, at least 10."""
+    """The smallest distance between two places, at least 10."""
     return max(10.0, float((distances(places) + np.diag(np.full(len(places), np.inf))).min()))
 
 
