@@ -353,13 +353,14 @@ def _check_missions(rules: Rules, board: Any) -> None:
     """The map must have a mission for every player, not counting those of unused colours (RULES 8.1)."""
     if rules.victory != "mission":
         return
-    dealt = sum(_is_dealt(mission, rules) for mission in board.missions)
+    dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
         problem = f"{rules.num_players} players need as many missions, this map has {dealt} for them"
         _refuse(rules, "victory", f"{problem} with missions={rules.missions!r}")
 
 
-def _is_dealt(mission: Any, rules: Rules) -> bool:
+def is_dealt(mission: Any, rules: Rules) -> bool:
+    """Whether a mission of the map is in the pile (RULES 8.1)."""
     if mission.extended and rules.missions != "extended":
         return False
     return mission.kind != "destroy" or mission.target < rules.num_players
