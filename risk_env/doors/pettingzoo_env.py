@@ -327,7 +327,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
-    """PettingZoo's wrapper against calls in the wrong order; for speed `last` and `step` go straight to the environment."""
+    """PettingZoo's wrapper against calls in the wrong order; `last` and `step` are faster than in its own class."""
 
     env: raw_env
 
