@@ -56,9 +56,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
     names = ", ".join(MEASURES)
     parser.add_argument("--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}")
-    parser.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help="an interpreter with other libraries"
-    )
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="another interpreter to try")
     parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)")
     parser.add_argument("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
     parser.add_argument(
@@ -66,7 +64,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         type=at_least_one,
         default=1,
         metavar="N",
-        help="how often all measures are run in turn (default: 1)",
+        help="times to run all in turn (default: 1)",
     )
     parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result")
     parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")
