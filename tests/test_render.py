@@ -186,6 +186,19 @@ def test_automatic_layout(size):
     assert all(MARGIN <= y <= drawing.height - MARGIN for _, y in drawing.centres)
 
 
+def test_lines_of_automatic_drawings_pass_no_other_disc():
+    """On the classic board's borders; on larger maps some are unavoidable."""
+    board = load_map("classic")
+    drawing = automatic_drawing(board.num_territories, board.borders)
+    centres = np.array(drawing.centres)
+    radius = drawing.outlines[0][0][0][0] - centres[0, 0]
+    for source, target in board.borders:
+        along = centres[target] - centres[source]
+        for other in set(range(len(centres))) - {source, target}:
+            part = np.clip((centres[other] - centres[source]) @ along / (along @ along), 0, 1)
+            assert np.hypot(*(centres[other] - centres[source] - part * along)) > radius
+
+
 def test_colours_are_told_apart():
     board = load_map("classic")
     assert len({*SEATS, NEUTRAL}) == 7
