@@ -4,6 +4,7 @@ A change knows what an attacker would know: the ranges of a field and just beyon
 single territories and cards, and how to write the derived fields again so that nothing is noticed.
 """
 
+import json
 import time
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.board.tables import tables
 from risk_env.core import entry
-from risk_env.core.types import Phase
+from risk_env.core.types import Phase, Trade
 from risk_env.text.check import DERIVED, MOST_TROOPS, SETS, check, complete, ranges
 from risk_env.text.positions import PositionError
 from tests.conftest import mode
@@ -166,6 +167,36 @@ def try_everything_at(games, rules, board, table, rng):
         game.observe(seat)
         game.determinize(seat, int(rng.integers(2**32)))
     assert len(game.placements()) == rules.num_players
+
+
+def test_a_trade_without_a_set_is_refused():
+    """Nothing could be guessed about such a hand: `determinize` would search for ever."""
+    for rules, board, table, corpus in games_of("classic"):
+        for games in corpus:
+            if games["phase"][0] == Phase.TRADE and games["trade"][0] == Trade.FREE:
+                bare = games.copy()
+                bare["hand"][0, bare["turn"][0]] = bare["picked"] = 0
+                bare["wilds"][0, bare["turn"][0]] = bare["picked_wilds"] = 0
+                assert complete(bare, table, rules, board) == [f"phase TRADE: seat {bare['turn'][0]} holds no set"]
+
+
+HEADERS = {
+    "a seed that is no number": {"seed": float("inf")},
+    "a map that is no name": {"map": ["tiny"]},
+    "a digest that is no text": {"digest": 7},
+    "rules that are a list": {"rules": []},
+    "a wrong option": {"rules": {"num_players": 99}},
+    "deep nesting": {"rules": json.loads("[" * 900 + "]" * 900)},
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_a_save_with_another_header_is_refused(name):
+    data = Game("classic", "tiny", seed=1).to_bytes()[:-16]
+    length = int.from_bytes(data[10:14], "little")
+    header = json.dumps({**json.loads(data[14 : 14 + length]), **HEADERS[name]}).encode()
+    with pytest.raises(SaveError):
+        Game.from_bytes(sealed(data[:10] + len(header).to_bytes(4, "little") + header + data[14 + length :]))
 
 
 @pytest.mark.modes
