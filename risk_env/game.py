@@ -424,7 +424,7 @@ class Game:
             game = cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
             game._play_on()
             return game
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
 
     def to_record(self) -> bytes:
@@ -523,7 +523,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SaveError("a damaged saved game: the checksum does not match")
     try:
         facts = json.loads(body[_HEADER.size : _HEADER.size + length])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SaveError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
         raise SaveError("not a saved game: its header is no table")
