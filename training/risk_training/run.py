@@ -201,12 +201,14 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
 
 
 def to_data(value: Any) -> Any:
-    """Arrays as tensors of bytes with their dtype and shape, all else as it is: what `torch.load` reads as data."""
+    """Arrays as tensors of bytes with their dtype and shape, NumPy's numbers as Python's: data for `torch.load`."""
     if isinstance(value, np.ndarray):
         values = torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
         return {_ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)), "shape": value.shape, "bytes": values}
     if isinstance(value, Mapping):
         return {name: to_data(inner) for name, inner in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
     return type(value)(map(to_data, value)) if isinstance(value, list | tuple) else value
 
 
