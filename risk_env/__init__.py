@@ -12,6 +12,7 @@ from risk_env.doors import registration
 
 if TYPE_CHECKING:
     from risk_env.batch import GameBatch
+    from risk_env.board.action_space import ActionSpace
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
     from risk_env.game import Game, SaveError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # What is public, and where it lives: a module is imported when its first name is asked for.
 _HOMES = {
+    "ActionSpace": "board.action_space",
     "Board": "board.maps",
     "Game": "game",
     "GameBatch": "batch",
@@ -33,6 +35,7 @@ _HOMES = {
     "presets": "board.rules",
 }
 __all__ = [
+    "ActionSpace",
     "Board",
     "Game",
     "GameBatch",

@@ -239,18 +239,7 @@ class Program:
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
     """Rules, map and numbering of actions, as a program is told them when a game begins."""
-    numbers = tables(rules, board).rules[0]
-    blocks = {
-        "territory": 0,
-        "border": int(numbers.border_0),
-        "dice": int(numbers.dice_0),
-        "amount": int(numbers.amount_0),
-        "card": int(numbers.card_0),
-        "done": int(numbers.done),
-        "die": int(numbers.die_0),
-        "objective": int(numbers.objective_0),
-        "end": int(numbers.num_actions),
-    }
+    space = tables(rules, board).space
     return {
         "num_players": rules.num_players,
         "rules": rules.to_dict(),
@@ -266,7 +255,7 @@ def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
             "stars": board.stars,
             "objectives": [objective.name for objective in board.objectives],
         },
-        "actions": blocks,
+        "actions": {block: numbers.start for block, numbers in space.blocks.items()} | {"end": space.n},
     }
 
 

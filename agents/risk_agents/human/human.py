@@ -20,7 +20,7 @@ Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
 SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that tell something hidden
-LONG = ("TERRITORY", "BORDER")  # blocks of many actions, which are not written again and again
+LONG = ("territory", "border")  # blocks of many actions, which are not written again and again
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short ones that tell nothing
 
 

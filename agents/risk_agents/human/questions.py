@@ -9,13 +9,14 @@ from risk_agents.base import View
 from risk_agents.human.answers import argument_of, movable, question_of
 from risk_agents.human.telling import Words
 from risk_agents.human.terminal import wrapped
+from risk_env.board.action_space import DONE, WILD
 from risk_env.board.maps import Board, Mission
 from risk_env.core.cards import MAX_STARS, MIN_STARS, set_troops_due, star_troops
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
 from risk_env.story import members
-from risk_env.text.notation import DONE, WILD, reward_name
+from risk_env.text.notation import reward_name
 
 # The rules' own functions, called as Python: a question is asked of a person
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
@@ -150,16 +151,16 @@ _ASKED: dict[Phase, str | Callable[[View, Words], str]] = {
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
     """Legal actions with the numbers by which they can be called, in few lines."""
     asked = question_of(view)
-    if asked.block == "BORDER":
+    if asked.block == "border":
         return _attacks(view, words, numbers, width)
-    if asked.block == "TERRITORY":
+    if asked.block == "territory":
         return _territories(view, numbers, width)
-    if asked.block in ("CARD", "OBJECTIVE"):
-        describe = card_in_words if asked.block == "CARD" else _objective
+    if asked.block in ("card", "objective"):
+        describe = card_in_words if asked.block == "card" else _objective
         told = [f"{number} {describe(argument_of(text, asked), view)}" for text, number in _named(numbers)]
         return [wrapped(", ".join(told), width, "  ", "  ")]
     counts = (
-        {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"} if asked.block == "AMOUNT" else {}
+        {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"} if asked.block == "amount" else {}
     )
     told = [argument_of(text, asked) for text in numbers]
     return [wrapped(" | ".join(counts.get(name, name) for name in told), width, "  ", "  ")]
