@@ -124,12 +124,11 @@ def _fit(part: str, name: str, view: View) -> int:
 
 def movable(view: View) -> int:
     """How many troops an amount is about: those that can be placed or moved (docs/decisions.md)."""
-    record = view._game.record
-    source, target = int(record.source), int(record.target)
-    is_draft = view.phase == Phase.DRAFT_AMOUNT
-    count = int(record.draft_left) if is_draft else int(record.troops[source]) - 1
-    most = view.rules.max_troops
-    return count if most is None else min(count, most - int(record.troops[target]))
+    position, most = view.position, view.rules.max_troops
+    count = position.draft_left
+    if view.phase != Phase.DRAFT_AMOUNT:
+        count = int(position.troops[position.source]) - 1
+    return count if most is None else min(count, most - int(position.troops[position.target]))
 
 
 def _amount(wanted: int, view: View) -> Understood:
@@ -148,5 +147,5 @@ def _amount(wanted: int, view: View) -> Understood:
     first = max(number for number in legal if number < wanted)
     again: tuple[str, ...] = (str(wanted - first),)
     if view.phase == Phase.DRAFT_AMOUNT:
-        again = (view.board.territories[int(view._game.record.target)], *again)
+        again = (view.board.territories[view.position.target], *again)
     return Understood(_number(f"{word} {first}", view), again)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from risk_agents.base import Agent, View
 from risk_agents.human.answers import question_of, understand
+from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, legal_lines, own_lines, question
-from risk_agents.human.telling import Words
 from risk_agents.human.terminal import Terminal
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
