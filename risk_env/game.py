@@ -318,7 +318,7 @@ class Game:
 
     def public(self) -> PublicState:
         """What all at the table may see."""
-        return public_state(self.record, self._tables)
+        return public_state(self._games, self._tables)
 
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.

@@ -111,80 +111,59 @@ class PublicState:
 
 
 _NAMES = tuple(field.name for field in fields(PublicState))
+_NUMBERS = (  # fields that are numbers of the record under the same name
+    *("seat", "turn", "starter", "winner", "truncated", "captured", "battles", "moves_left", "draft_left"),
+    *("source", "target", "sets_traded", "discard_wilds", "picked_wilds"),
+)
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
 
 
-def public_state(record: Any, tables: Tables) -> PublicState:
-    """The public facts of a game record (`core.types.game_dtype`)."""
-    rules, territories = tables.rules[0], int(tables.board[0].num_territories)
-    players, phase = int(rules.num_players), Phase(int(record.phase))
+def public_state(games: Any, tables: Tables) -> PublicState:
+    """The public facts of a game, an array of one record (`core.types.game_dtype`)."""
+
+    def field(name: str) -> Any:
+        return games[name][0]  # far quicker than an attribute of the record
+
+    players, armies = (int(tables.rules[name][0]) for name in ("num_players", "num_armies"))
+    territories, phase = int(tables.board["num_territories"][0]), Phase(field("phase"))
+    shown = tuple(members(field("shown")))
     return PublicState(
-        owner=record.owner[:territories],
-        troops=record.troops[:territories],
+        owner=field("owner")[:territories],
+        troops=field("troops")[:territories],
         num_players=players,
         phase=phase,
-        seat=int(record.seat),
-        turn=int(record.turn),
-        round=int(record.round_number),
-        starter=int(record.starter),
-        alive=record.death[:players] == 0,
-        winner=int(record.winner),
-        truncated=bool(record.truncated),
-        to_place=tuple(record.to_place[: int(rules.num_armies)].tolist()),
-        captured=bool(record.captured),
-        battles=int(record.battles),
-        moves_left=int(record.moves_left),
-        **_cards(record, rules, players),
-        **_move(record, phase),
-        **_goals(record, players),
+        round=int(field("round_number")),
+        alive=field("death")[:players] == 0,
+        hand_sizes=np.bitwise_count(field("hand")[:players]).sum(axis=1) + field("wilds")[:players],
+        next_set=_next_set(tables, int(field("sets_traded"))),
+        deck=int(np.bitwise_count(field("deck")).sum()) + int(field("deck_wilds")),
+        discard=tuple(members(field("discard"))),
+        shown=shown,
+        shown_hands=tuple(_holder(field("hand"), card) for card in shown),
+        picked=tuple(members(field("picked"))),
+        to_place=tuple(field("to_place")[:armies].tolist()),
+        chosen_dice=int(field("chosen_dice")[ATTACKER]),
+        dice=dice_of(field("settled")) if phase in ROLLED_PHASES else (),
+        cities=tuple(members(field("city"))),
+        airfields=tuple(place for place in field("airfield").tolist() if place != NOWHERE),
+        capitals=field("capital")[:players],
+        headquarters=field("headquarters")[:players] if field("headquarters_open") else np.full(players, NOWHERE),
+        objectives=field("objective"),
+        objective_rewards=tuple(field("objective_reward").tolist()),
+        rewards=tuple(field("reward_owner").tolist()),
+        **{name: field(name).item() for name in _NUMBERS},
     )
 
 
-def _cards(record: Any, rules: Any, players: int) -> dict[str, Any]:
-    """Hands by size, piles, and the cards that all know (RULES 2.4, 10.4)."""
-    is_symbol, shown = rules.deck == Deck.SYMBOL, members(record.shown)
-    return {
-        "hand_sizes": np.bitwise_count(record.hand[:players]).sum(axis=1) + record.wilds[:players],
-        "sets_traded": int(record.sets_traded),
-        "next_set": int(_set_troops_due(rules, int(record.sets_traded) + 1)) if is_symbol else 0,
-        "deck": int(np.bitwise_count(record.deck).sum()) + int(record.deck_wilds),
-        "discard": tuple(members(record.discard)),
-        "discard_wilds": int(record.discard_wilds),
-        "shown": tuple(shown),
-        "shown_hands": tuple(_holder(record, card) for card in shown),
-        "picked": tuple(members(record.picked)),
-        "picked_wilds": int(record.picked_wilds),
-    }
+def _next_set(tables: Tables, sets_traded: int) -> int:
+    """Troops for the next set (RULES 5.2); the star deck has none."""
+    rules = tables.rules[0]
+    return int(_set_troops_due(rules, sets_traded + 1)) if rules.deck == Deck.SYMBOL else 0
 
 
-def _holder(record: Any, card: int) -> int:
+def _holder(hands: npt.NDArray[np.uint64], card: int) -> int:
     """The seat that holds a territory's card, -1 where it lies on the discard pile."""
-    return next((seat for seat, hand in enumerate(record.hand) if card in members(hand)), NOBODY)
-
-
-def _move(record: Any, phase: Phase) -> dict[str, Any]:
-    """The placement, attack or move under way."""
-    return {
-        "draft_left": int(record.draft_left),
-        "source": int(record.source),
-        "target": int(record.target),
-        "chosen_dice": int(record.chosen_dice[ATTACKER]),
-        "dice": dice_of(record.settled) if phase in ROLLED_PHASES else (),
-    }
-
-
-def _goals(record: Any, players: int) -> dict[str, Any]:
-    """What is played for (RULES 7, 9)."""
-    opened = record.headquarters[:players] if record.headquarters_open else np.full(players, NOWHERE)
-    return {
-        "cities": tuple(members(record.city)),
-        "airfields": tuple(place for place in record.airfield.tolist() if place != NOWHERE),
-        "capitals": record.capital[:players],
-        "headquarters": opened,
-        "objectives": record.objective,
-        "objective_rewards": tuple(record.objective_reward.tolist()),
-        "rewards": tuple(record.reward_owner.tolist()),
-    }
+    return next((seat for seat, hand in enumerate(hands) if card in members(hand)), NOBODY)
 
 
 def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], ...]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import Held, Phase
@@ -42,7 +44,7 @@ class Scene(PublicState):
 
     def held_by(self, seat: int) -> list[int]:
         """The territories of a seat, ascending."""
-        return [t for t, owner in enumerate(self.owner) if owner == seat]
+        return np.flatnonzero(self.owner == seat).tolist()
 
     def armies(self) -> list[int]:
         """All seats, and the neutral army's if it holds a territory."""
@@ -50,8 +52,8 @@ class Scene(PublicState):
 
     def holder(self, board: Board, continent: int) -> int:
         """Who holds a whole continent (RULES 3.1.2), -1 for nobody."""
-        owners = {int(self.owner[t]) for t, c in enumerate(board.continent_of) if c == continent}
-        return owners.pop() if len(owners) == 1 else -1
+        owners = self.owner[np.array(board.continent_of) == continent]
+        return int(owners[0]) if (owners == owners[0]).all() else -1
 
     def goals(self, board: Board) -> list[tuple[str, str]]:
         """Whose Objectives and Rewards are which (RULES 9.5, 9.8): those face up, then those of every seat."""
@@ -109,10 +111,9 @@ def check_scene(board: Board, scene: Scene) -> None:
         given = len(getattr(scene, field))
         if given != board.num_territories:
             raise ValueError(f"{field}: {given} values; the map {board.name!r} has {board.num_territories} territories")
-    for t, owner in enumerate(scene.owner):
-        if not -1 <= owner <= scene.num_players:
-            allowed = f"-1 (free) ... {scene.num_players} (neutral)"
-            raise ValueError(f"owner of {board.territories[t]}: {owner}; allowed are {allowed}")
+    for t in np.flatnonzero((scene.owner < -1) | (scene.owner > scene.num_players)):
+        allowed = f"-1 (free) ... {scene.num_players} (neutral)"
+        raise ValueError(f"owner of {board.territories[t]}: {scene.owner[t]}; allowed are {allowed}")
     for field in ("hand_sizes", "alive", "names", "capitals", "headquarters"):
         given = len(getattr(scene, field))
         if given not in (0, scene.num_players):
