@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from risk_agents import Agent, View
+from risk_env import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase
-
-DICE_AND_AMOUNTS = 4 + 17  # actions behind those of the borders (docs/decisions.md, Action numbers)
 
 
 class Borderer(Agent):
@@ -25,8 +24,8 @@ class Borderer(Agent):
         """Prepare for a game: store where each border leads."""
         super().reset(seat, rules, board, seed)
         self.sources, self.targets = np.array(board.borders).T
-        self.first_border = board.num_territories
-        self.first_card = self.first_border + len(board.borders) + DICE_AND_AMOUNTS
+        blocks = ActionSpace(rules, board).blocks
+        self.first_border, self.first_card = blocks["border"].start, blocks["card"].start
 
     def act(self, view: View) -> int:
         """One of `view.legal_actions`."""

@@ -7,7 +7,7 @@ import json
 import operator
 import secrets
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,8 +22,9 @@ from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
+from risk_env.events import Battle, Event, GameLog, last_battle
+from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
-from risk_env.story import Battle, Story, members, play_chance, play_one
 from risk_env.text import notation, positions
 from risk_env.text.check import check
 
@@ -73,7 +74,7 @@ class Game:
         self._chance = game_seed(seed, lane, episode)
         self.seed = int(seed)
         self._actions: list[int] = []
-        self._told: Story | None = None
+        self._game_log: GameLog | None = None
         if ask_forced:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         else:
@@ -225,10 +226,16 @@ class Game:
         if self._ask_forced:
             self._check_legal(number, action)
             self.record.decisions += 1
-            play_one(self._games, self._tables, number)
+            entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, number)
+            self._play_chance()
         elif not _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, number):
             raise self._illegal(action)
         self._actions.append(number)
+
+    def _play_chance(self) -> None:
+        """Chance, until a seat must decide."""
+        while entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules):
+            pass
 
     def new_step_buffer(self) -> npt.NDArray[Any]:
         """A step buffer with this game (`engine.step_buffer`). The record moves into it, and leaves any earlier one."""
@@ -276,28 +283,44 @@ class Game:
         return notation.parse_action(text, self.record, self._tables, self.board)
 
     @property
-    def last_battle(self) -> Battle | None:
-        """The last roll of this history, None before the first."""
-        return self._story().battle
-
-    @property
-    def log(self) -> list[str]:
-        """Every action and chance result so far as text (docs/decisions.md); of a loaded game, since it was loaded."""
-        return list(self._story().lines)
-
-    @property
     def actions(self) -> tuple[int, ...]:
         """The asked actions so far; of a loaded game, since it was loaded."""
         return tuple(self._actions)
 
-    def _story(self) -> Story:
-        """The history told up to now. It is told only when asked for: playing costs no words."""
-        if self._told is None:
-            self._told = Story(self.rules, self.board, self._start, self._chance, self._ask_forced)
-        self._told.catch_up(self._actions)
-        return self._told
+    # ------------------------------------------------------------------------------------------ what happened
 
-    # ------------------------------------------------------------------------------------------ what a seat may see
+    def events(self, since: int = 0, seat: int | None = None) -> list[Event]:
+        """What happened so far: what everybody saw and, with `seat`, what this seat alone saw.
+
+        `since` is the number of events to leave out. The history of a loaded game begins where it was loaded.
+        """
+        if seat is not None:
+            self._check_seat(seat)
+        viewers = (NOBODY,) if seat is None else (NOBODY, seat)
+        return [event for event in self._history().events if event.only in viewers][since:]
+
+    @property
+    def last_battle(self) -> Battle | None:
+        """The last roll of this history, None before the first."""
+        return last_battle(self._history().events, self.board)
+
+    @property
+    def log(self) -> list[str]:
+        """Every action and chance result so far as text (docs/decisions.md); of a loaded game, since it was loaded."""
+        return self._history().lines()
+
+    def _history(self) -> GameLog:
+        """The history up to now. It is found only when it is asked for: playing costs nothing."""
+        if self._game_log is None:
+            self._game_log = GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced)
+        self._game_log.catch_up(self._actions)
+        return self._game_log
+
+    # ------------------------------------------------------------------------------------------ what may be seen
+
+    def public(self) -> PublicState:
+        """What all at the table may see."""
+        return public_state(self._games, self._tables)
 
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
@@ -362,13 +385,13 @@ class Game:
         other.rules, other.board, other.seed = self.rules, self.board, self.seed
         other._tables, other._ask_forced = self._tables, self._ask_forced
         other._games = self._games.copy()
-        other._told = None
+        other._game_log = None
         return other
 
     def _begin_history(self) -> None:
         self._start = self._games.tobytes()
         self._actions = []
-        self._told = None
+        self._game_log = None
 
     @classmethod
     def from_record(
@@ -450,7 +473,7 @@ class Game:
     def _play_on(self) -> None:
         """Chance and, unless `ask_forced`, forced decisions up to the next question."""
         if self._ask_forced:
-            play_chance(self._games, self._tables)
+            self._play_chance()
         else:
             entry.resume_game(self._games, 0, self._tables.board, self._tables.rules)
 
@@ -479,11 +502,11 @@ class Game:
 
     # ------------------------------------------------------------------------------------------ for people
 
-    def scene(self) -> Any:
-        """The public facts as the renderers take them."""
+    def scene(self, names: Sequence[str] = ()) -> Any:
+        """The public state as the renderers take it, with the names of the seats."""
         from risk_env.render.scene import scene_of
 
-        return scene_of(self)
+        return scene_of(self.public(), self.rules, names)
 
     def __str__(self) -> str:
         """The board for people, public facts only."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,41 +16,13 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.core.types import MAX_SEATS, NOWHERE, Phase
+from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game import Game
+from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
 from risk_env.text import notation
 
 _BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does
-
-
-class Position:
-    """The public facts of a position, as read-only copies (RULES 2.4 says what is public)."""
-
-    def __init__(self, game: Game) -> None:
-        record = game.record
-        players = game.num_players
-        self.phase, self.seat, self.turn, self.round = game.phase, game.seat, game.turn, game.round
-        self.starter = int(record.starter)
-        self.owner = game.owner  # int64 (T,): seat, -1 free, num_players the neutral army
-        self.troops = game.troops  # int64 (T,)
-        self.alive = _read_only(game.alive)  # bool (P,)
-        self.hand_sizes = _read_only([game.hand_size(seat) for seat in range(players)])  # int64 (P,)
-        self.sets_traded = int(record.sets_traded)
-        self.draft_left = int(record.draft_left)
-        self.source, self.target = int(record.source), int(record.target)  # territories, or -1
-        self.captured = bool(record.captured)  # whether a territory fell this turn
-        self.capitals = _read_only(record.capital[:players])  # int64 (P,): territory, or -1
-        opened = record.headquarters[:players] if record.headquarters_open else np.full(players, NOWHERE)
-        self.headquarters = _read_only(opened)  # int64 (P,): territory, or -1 where it is not public
-        self.objectives = _read_only(record.objective)  # int64 (12,): seat that holds it, -1 face up, -2 not in play
-
-
-def _read_only(values: Any) -> npt.NDArray[Any]:
-    array = np.array(values)
-    array = array.astype(np.int64) if array.dtype.kind == "i" else array
-    array.flags.writeable = False
-    return array
 
 
 class View:
@@ -106,9 +77,9 @@ class View:
         return notation.legal_texts(self._game.record, self._game.tables, self._game.board)
 
     @cached_property
-    def position(self) -> Position:
-        """The public facts."""
-        return Position(self._game)
+    def position(self) -> PublicState:
+        """What all at the table may see."""
+        return self._game.public()
 
     @property
     def hand(self) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from risk_agents.base import Agent, View
 from risk_agents.human.answers import question_of, understand
+from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, legal_lines, own_lines, question
-from risk_agents.human.telling import Words
 from risk_agents.human.terminal import Terminal
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -20,7 +20,7 @@ Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
 SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that tell something hidden
-LONG = ("TERRITORY", "BORDER")  # blocks of many actions, which are not written again and again
+LONG = ("territory", "border")  # blocks of many actions, which are not written again and again
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short ones that tell nothing
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.external import ProgramFault
 from risk_agents.human.human import Desk, Human
+from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import board_lines, mission_in_words
-from risk_agents.human.telling import Chronicle, Words, tell
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
 from risk_agents.registry import HUMAN, make
@@ -44,8 +44,7 @@ class Table:
         self._agents: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in players]
         self.names = (*_names(self._agents), "neutral")
         self._chances = chance_seeds(self._agents, int(game_seed(game.seed)))
-        self._chronicle = Chronicle(game.rules, game.board, game.seed)
-        self._told = dict.fromkeys(self.people, 0)  # notes that each person has been told
+        self._told = dict.fromkeys(self.people, 0)  # events that each person has been told of
         self._watched_round = NOBODY
         for seat, agent in enumerate(self._agents):
             self._seat(seat, agent)
@@ -83,7 +82,7 @@ class Table:
                 self._tell_news(seat)
             elif not self._is_anyone_in():
                 self._watch()
-            self._step(self._answer(seat))
+            self.game.step(self._answer(seat))
         self._tell_the_end()
 
     def resume(self, saved: SavedGame) -> None:
@@ -92,21 +91,17 @@ class Table:
         for action in saved.actions:
             seat = self.game.seat
             if seat in self._told:
-                self._told[seat] = len(self._chronicle.notes)
+                self._told[seat] = len(self.game.events())
             elif seat != NOBODY and self._answer(seat) != action:
                 strays.add(self.names[seat])
             try:
-                self._step(action)
+                self.game.step(action)
             except ValueError as error:
                 raise SavedGameError(f"{self.path}: {error}") from error
         if digest(self.game) != saved.state:
             raise SavedGameError(f"{self.path}: this version of the program plays its actions otherwise")
         for name in sorted(strays):
             self.terminal.say(f"{name} would play otherwise now than when the game was kept.")
-
-    def _step(self, action: int) -> None:
-        self.game.step(action)
-        self._chronicle.add(action)
 
     def _answer(self, seat: int) -> int:
         """What the player of a seat answers; BotFault if a bot gives no legal answer."""
@@ -142,10 +137,9 @@ class Table:
 
     def _news(self, seat: int) -> list[str]:
         """What the person of a seat has not been told."""
-        notes = self._chronicle.notes
-        lines = tell(notes[self._told[seat] :], self._words(seat), self.terminal.width)
-        self._told[seat] = len(notes)
-        return lines
+        events = self.game.events(since=self._told[seat])
+        self._told[seat] += len(events)
+        return narrate(events, self._words(seat), self.terminal.width)
 
     def _tell_news(self, seat: int) -> None:
         agent = self._agents[seat]
@@ -196,8 +190,8 @@ class Table:
     # ------------------------------------------------------------------------------------------ commands
 
     def _show_log(self, rest: str) -> None:
-        """The command `log`: the last lines of the whole story."""
-        lines = tell(self._chronicle.notes, self._words(NOBODY), self.terminal.width)
+        """The command `log`: the last lines of what happened in the game."""
+        lines = narrate(self.game.events(), self._words(NOBODY), self.terminal.width)
         count = int(rest) if rest.isdecimal() and int(rest) else LOG_LINES
         self.terminal.say("\n".join(lines[-count:]))
 
