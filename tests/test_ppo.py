@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from risk_agents.learned.policy import Layout
-from risk_env.arena import LEARNER
+from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.tables import tables
 from risk_training.league import LeagueSettings
@@ -137,8 +137,8 @@ def test_a_rollout_holds_the_learners_decisions_and_every_end_is_paid() -> None:
         assert (rollout.ends[rollout.rewards != 0] == TERMINATED).all()
         rewards += rollout.rewards[rollout.ends == TERMINATED].tolist()
     assert set(rewards) == {0.0, 1.0}
-    numbers = arena.seating.numbers[:, :3]
-    learners = (numbers == LEARNER).sum(1)
+    numbers = arena.table.numbers[:, :3]
+    learners = (numbers == CALLER).sum(1)
     assert set(learners) == {1, 3}
     assert (learners == np.where(arena.opponent == "", 3, 1)).all()
 

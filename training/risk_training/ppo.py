@@ -133,35 +133,34 @@ class Arena:
         self.batch = GameBatch(self.rules, board, config.games, config.seed, autoreset=False)
         self.bots = config.league.bots
         self.league = League(config.league, config.seed)
-        self.seating = arena.Seating(self.batch, self.bots)
+        self.table = arena.Arena(self.batch, [*self.bots, Snapshots(self)])
         self.playing: dict[str, Network] = {}  # snapshots by label; those of games under way included
         self.opponent = np.full(config.games, "", dtype=object)  # (N,) label, "" where the learner plays every seat
         self.chance = np.random.default_rng(config.seed)
         self.draws = torch.Generator().manual_seed(config.seed)
         self.lanes = np.arange(config.games)
         self.last_step = np.full((config.games, MAX_SEATS), NO_STEP)  # of each seat in this rollout
-        self.actions = np.zeros(config.games, np.int64)
         self.won: list[tuple[str, bool]] = []  # games that ended since they were last told: opponent, learner won
         self.rounds: list[int] = []
 
     def begin(self, lanes: Array) -> None:
         """Begin the next game of these lanes and seat its players."""
         self.batch.begin(lanes)
-        self.seating.numbers[lanes] = arena.LEARNER
+        self.table.numbers[lanes] = arena.CALLER
         self.opponent[lanes] = ""
         self.last_step[lanes] = NO_STEP
         if self.league.names:
             against = lanes[self.chance.random(len(lanes)) < self.config.league_share]
             for lane, name in zip(against, self.league.draw(len(against)), strict=True):
                 self._seat_opponent(int(lane), name)
-        self.seating.sit_down(lanes)
+        self.table.seat_players(lanes)
 
     def _seat_opponent(self, lane: int, label: str) -> None:
         """One seat is the learner's, all others the opponent's."""
         self.opponent[lane] = label
         number = self.bots.index(label) if label in self.bots else len(self.bots)
-        self.seating.numbers[lane, : self.rules.num_players] = number
-        self.seating.numbers[lane, self.chance.integers(self.rules.num_players)] = arena.LEARNER
+        self.table.numbers[lane, : self.rules.num_players] = number
+        self.table.numbers[lane, self.chance.integers(self.rules.num_players)] = arena.CALLER
 
     def collect(self, network: Network, rollout: Rollout) -> None:
         """Play until the learner has decided `steps` times in every lane; write all of it."""
@@ -174,8 +173,7 @@ class Arena:
             rollout.log_probabilities[step], rollout.values[step] = logs, values
             rollout.potentials[step] = potential(self.batch.observation, self.board, self.config.shaping)
             self.last_step[self.lanes, self.batch.seat] = step
-            self.batch.step_lanes(self.lanes, actions)
-            self.note_ends(self.lanes, network, rollout)
+            self.table.actions[:] = actions
             self.settle(network, rollout)
         rollout.next_seats[:] = self.batch.seat
         rollout.next_values[:] = self.see_and_decide(network, self.batch.observation, self.batch.action_mask)[2]
@@ -205,31 +203,12 @@ class Arena:
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
         """Play on until the learner is to decide in every lane; games that are over give way to the next."""
-        waiting = self.lanes
-        while len(waiting):
-            over = waiting[self.batch.records["seat"][waiting] < 0]
-            if len(over):
-                self.begin(over)
-            asked = self.seating.asked(waiting)
-            waiting = waiting[asked != arena.LEARNER]
-            if len(waiting):
-                self._opponents_decide(waiting)
-                self.batch.step_lanes(waiting, self.actions)
-                self.note_ends(waiting, network, rollout)
+        for over in self.table.run(self.lanes):
+            self.note_ends(over, network, rollout)
+            self.begin(over)
+            self.table.resume(over)
+        self.note_ends(self.lanes, network, rollout)
         self.batch.ask(self.lanes)
-
-    def _opponents_decide(self, waiting: Array) -> None:
-        """Bots choose, and every snapshot answers for all its lanes at once."""
-        self.seating.answer(waiting, self.actions)
-        by_snapshot = waiting[self.seating.asked(waiting) >= len(self.bots)]
-        if not len(by_snapshot):
-            return
-        self.batch.ask(by_snapshot)
-        labels = self.opponent[by_snapshot]
-        for label in sorted(set(labels)):
-            lanes = by_snapshot[labels == label]
-            codes, masks = self.batch.observation[lanes], self.batch.action_mask[lanes]
-            self.actions[lanes] = self.see_and_decide(self.playing[label], codes, masks)[0]
 
     def note_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
         """Seats of these lanes that have just ended: the reward goes to the last decision of each."""
@@ -264,7 +243,7 @@ class Arena:
         self.rounds += self.batch.final_rounds[over].tolist()
         for lane in over[self.opponent[over] != ""]:
             winner, label = int(self.batch.records["winner"][lane]), self.opponent[lane]
-            won = winner >= 0 and self.seating.numbers[lane, winner] == arena.LEARNER
+            won = winner >= 0 and self.table.numbers[lane, winner] == arena.CALLER
             self.league.record(label, float(won))
             self.won.append((label, won))
 
@@ -276,7 +255,7 @@ class Arena:
         needed = {*self.opponent, *self.league.snapshots}
         self.playing = {name: found for name, found in self.playing.items() if name in needed}
 
-    _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "seating.numbers", "seating.randoms", "seating.memory")
+    _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "table.numbers", "table.randoms", "table.memory")
 
     def state_dict(self) -> dict[str, Any]:
         """Games, players and chance, for a checkpoint taken between two rollouts."""
@@ -311,6 +290,25 @@ def _read(owner: Any, path: str) -> Any:
     for name in path.split("."):
         owner = getattr(owner, name)
     return owner
+
+
+class Snapshots:
+    """The snapshots that play in an arena's games, as one player: each answers for all its lanes at once."""
+
+    def __init__(self, games: Arena) -> None:
+        self.games = games
+
+    def begin(self, batch: GameBatch, lanes: Array, seats: Array) -> None:
+        """They keep nothing of a game."""
+
+    def choose(self, batch: GameBatch, lanes: Array, actions: Array) -> None:
+        """Sampled actions in these lanes."""
+        batch.ask(lanes)
+        labels = self.games.opponent[lanes]
+        for label in sorted(set(labels)):
+            theirs = lanes[labels == label]
+            codes, masks = np.asarray(batch.observation)[theirs], np.asarray(batch.action_mask)[theirs]
+            actions[theirs] = self.games.see_and_decide(self.games.playing[label], codes, masks)[0]
 
 
 def potential(codes: Array, board: Board, weight: float) -> Array:

@@ -32,7 +32,7 @@ from risk_agents.scripted import random_bot
 from risk_agents.search.outlook import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, look_all
-from risk_env.arena import Seating
+from risk_env import arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
@@ -41,7 +41,7 @@ from risk_env.seeds import game_seed
 from risk_training.config import GameSettings, known_settings
 from risk_training.files import replace_file
 from risk_training.run_log import RunLog, timed
-from risk_training.win_rate import bot_win_rate, check_rivals
+from risk_training.win_rate import check_rivals, win_rate
 
 Array = npt.NDArray[Any]
 
@@ -157,50 +157,49 @@ class Arena:
             raise ValueError(f"map={config.map!r} has too many continents for a learned value")
         self.batch = GameBatch(self.rules, self.board, config.round_games, observation=None, mask=None, autoreset=False)
         self.chance = np.random.default_rng(config.seed)
-        self.actions = np.zeros(config.round_games, np.int64)
         self.threads = threads
 
     def play(self, first: int, learner: CompiledBot | None) -> Positions:
         """Play a round, of games number `first` on; all seats are bots' where there is no learner."""
         lanes = np.arange(self.config.round_games)
-        seating = self._seated(learner)
+        table = self._table(learner)
         seeds = np.array([game_seed(self.config.seed, first + lane) for lane in lanes], np.uint64)
         self.batch.begin_seeded(lanes, seeds)
-        seating.sit_down(lanes)
+        table.seat_players(lanes)
         records, found = self.batch.records, []
         running = lanes
         with ThreadPoolExecutor(self.threads) as pool:
             while len(running):
                 turn, phase = records["turn"][running].copy(), records["phase"][running].copy()
                 parts = np.array_split(running, self.threads)
-                list(pool.map(lambda part: seating.answer(part, self.actions), parts))
-                self._explore(running, phase, seating)
-                self.batch.step_lanes(running, self.actions)
+                list(pool.map(table.ask, parts))
+                self._explore(running, phase, table)
+                table.step(running)
                 found.append(self._left_behind(running, turn, phase))
                 running = running[records["seat"][running] >= 0]
         return self._positions(found)
 
-    def _seated(self, learner: CompiledBot | None) -> Seating:
+    def _table(self, learner: CompiledBot | None) -> arena.Arena:
         """Who plays which seat: drawn for every seat by itself."""
         config, P = self.config, self.rules.num_players
-        seating = Seating(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
+        table = arena.Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
         shape = config.round_games, P
         by_bot = self.chance.random(shape) < (config.bot_share if learner else 1.0)
         bots = self.chance.integers(len(config.bots), size=shape) if config.bots else np.zeros(shape, np.int64)
-        seating.numbers[:, :P] = np.where(by_bot, bots, len(config.bots))
-        return seating
+        table.numbers[:, :P] = np.where(by_bot, bots, len(config.bots))
+        return table
 
-    def _explore(self, running: Array, phase: Array, seating: Seating) -> None:
+    def _explore(self, running: Array, phase: Array, table: arena.Arena) -> None:
         """Now and then a draft goes anywhere, or attacks are called off; who plays there plans anew."""
         surprised = self.chance.random(len(running)) < self.config.explore
         called_off = running[surprised & (phase == Phase.ATTACK)]
-        self.actions[called_off] = self.batch.tables.rules[0].done
+        table.actions[called_off] = self.batch.tables.rules[0].done
         anywhere = running[surprised & (phase == Phase.DRAFT)]
         T = self.batch.tables
         random_bot.BOT.choose(
-            self.batch.records, T.board, T.rules, anywhere, seating.randoms, seating.memory, self.actions
+            self.batch.records, T.board, T.rules, anywhere, table.randoms, table.memory, table.actions
         )
-        seating.memory[np.concatenate([called_off, anywhere])] = 0
+        table.memory[np.concatenate([called_off, anywhere])] = 0
 
     def _left_behind(self, running: Array, turn: Array, phase: Array) -> tuple[Array, Array, Array]:
         """Games, seats and what the seats see, where attacks or a turn have just ended."""
@@ -334,7 +333,7 @@ class Trainer:
         """Win rates against scripted bots in all seats, with their 95 % intervals; the beam is as wide as it plays."""
         bot, facts = self.value().bot("learner"), {}
         for rival in self.config.evaluate_against:
-            found = bot_win_rate(bot, self.arena.rules, self.arena.board, rival, self.config.evaluate_games)
+            found = win_rate(bot, self.arena.rules, self.arena.board, rival, self.config.evaluate_games)
             facts[f"win_rate/{rival}"], facts[f"win_rate_low/{rival}"], facts[f"win_rate_high/{rival}"] = found.interval
         return facts
 
