@@ -116,12 +116,12 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
     """ns a decision of each part, over about so many seconds."""
-    from risk_env.engine import loop
+    from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
     work: dict[str, Callable[[], Any]] = {
         "choose": ours.choose,
-        "check": lambda: loop.first_illegal(batch.records, batch.tables.rules, ours.lanes, ours.actions),
+        "check": lambda: batch_loop.first_illegal(batch.records, batch.tables.rules, ours.lanes, ours.actions),
         "rules": lambda: batch.step_lanes(ours.lanes, ours.actions),
         "ends": lambda: batch.finish(np.flatnonzero(batch.game_over)),
         "mask and observation": lambda: batch.ask(ours.lanes),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from risk_env.doors import registration
+from risk_env.doors.registration import register_if_loaded
 
 if TYPE_CHECKING:
     from risk_env.batch import GameBatch
@@ -47,12 +47,17 @@ __all__ = [
     "warmup",
 ]
 
-registration.announce()  # to Gymnasium: "risk_env/Risk-v0"
+register_if_loaded()  # Gymnasium then knows "risk_env/Risk-v0"
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("risk-env")
     if name not in _HOMES:
         raise AttributeError(f"module 'risk_env' has no attribute {name!r}")
+    register_if_loaded()
     return getattr(import_module(f"risk_env.{_HOMES[name]}"), name)
 
 

@@ -32,7 +32,7 @@ from risk_env.compiler import BoundKernel
 from risk_env.compiler.calls import COUNTS_CYCLES, NO_ADDRESS, address_of
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, NOBODY
-from risk_env.engine import loop
+from risk_env.engine import batch_loop
 from risk_env.engine.play_on import (
     CALLER,
     NO_ACTION,
@@ -188,7 +188,7 @@ class Arena:
     def seat_players(self, lanes: Lanes) -> None:
         """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
         lanes = in_one_piece(lanes)
-        loop.seed_bots(self.batch.seeds, lanes, self.randoms)
+        batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
         self.memory[lanes] = 0
         self.actions[lanes] = NO_ACTION
         for results in (self.batch.reward, self.batch.terminated, self.batch.truncated, self.batch.game_over):
@@ -343,15 +343,13 @@ class Arena:
         return lambda lanes: call(records, T.board, T.rules, lanes, self.randoms, self.memory, self.actions)
 
     def _bound_kernel(self) -> BoundKernel:
-        batch, T = self.batch, self.batch.tables
+        batch = self.batch
         addresses = np.array([self._address(player) for player in self.players], np.int64)
         self._kinds[:-1][addresses != NO_ADDRESS] = NATIVE
         seats = Seats(self.numbers, addresses, self.randoms, self.memory)
         stops = Stops(self.stop_at_death, self.stop_at_turn)
         flow = Flow(self.actions, self.states, self._stopped, self._left)
-        return BoundKernel(
-            play_on, batch.records, T.board, T.rules, batch._pay, seats, stops, self.tally.arrays(), flow
-        )
+        return BoundKernel(play_on, batch._records, batch._rewards, seats, stops, self.tally.arrays(), flow)
 
     def _address(self, player: CompiledBot | Player) -> int:
         """The address of a bot's entry point, NO_ADDRESS where it is to be asked from Python."""
@@ -504,7 +502,7 @@ def _seeds_of(seed: np.uint64, deals: Lanes) -> npt.NDArray[np.uint64]:
     """uint64 (games,): the seeds of the games of these deals."""
     known = int(deals.max(initial=-1)) + 1
     seeds = np.zeros(known, np.uint64)
-    loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)
+    batch_loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)
     return seeds[deals]
 
 

@@ -1,7 +1,7 @@
-"""Names to players.
+"""Players by name.
 
-Players register in the entry-point group `risk_env.agents`, the project's own ladder as any third party's: each is
-a `CompiledBot`, or a class of agents (`risk_agents.base.Agent`). Nothing here knows any of them.
+Players register in the entry-point group `risk_env.agents`, those of this project like those of any other: each is a
+`CompiledBot` or a class of agents (`risk_agents.base.Agent`). No player is named here.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _plays_everything(rules: Rules, board: Board) -> None:
 class CompiledBot:
     """A bot that plays on the record array at core speed.
 
-    `choose(games, boards, rules, lanes, randoms, memory, actions)` is an entry point (`core.jit.entry_point`): for each
-    of the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`: for each of
+    the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
     `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own chance,
     `memory[lane, seat]` (int32, (N, 6, M), zeros when a game begins) what it may keep. It must not read what that
     seat cannot see.
@@ -38,7 +38,7 @@ class CompiledBot:
     name: str
     version: str
     choose: Callable[..., None]
-    memory: int = 1  # M: int32 words a seat
+    memory: int = 1  # M: int32 words for each seat
     check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
 
 
@@ -53,7 +53,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Any:
-    """The registered player of a name: a `CompiledBot` or a class of agents."""
+    """The registered player with this name, a `CompiledBot` or a class of agents; ValueError if there is none."""
     known = _registered()
     if name not in known:
         near = difflib.get_close_matches(str(name), known, 1)
@@ -63,14 +63,14 @@ def find(name: str) -> Any:
 
 
 def about(name: str) -> str:
-    """What a registered player says of itself: the first line of its class's or its module's docstring."""
+    """One line about a registered player: the first of its class's or module's docstring."""
     found = find(name)
     told = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
     return (told.__doc__ or "").strip().partition("\n")[0]
 
 
 def compiled(bot: str | CompiledBot) -> CompiledBot:
-    """A compiled bot by name, or the bot itself."""
+    """A compiled bot by name, or the bot itself; ValueError if it is not compiled."""
     found = find(bot) if isinstance(bot, str) else bot
     if not isinstance(found, CompiledBot):
         raise ValueError(f"bot={bot!r} is not compiled; here only compiled bots can play")

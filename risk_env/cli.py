@@ -1,8 +1,8 @@
 """The command line: `risk-env`, or `python -m risk_env`.
 
-COMMANDS is the whole list. A command is a function `main(argv) -> int | None` that reads its own arguments, best with
-`command_parser(name)`, and returns an exit status (None: success) or raises; its module is imported only when the
-command is called, so that help comes at once.
+COMMANDS lists all commands. A command is a function `main(argv) -> int | None` that parses its own arguments, usually
+with `command_parser(name)`, and returns an exit status (None: success) or raises. Its module is imported only when the
+command is called, so that `--help` is quick.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from typing import NamedTuple
 PROGRAM = "risk-env"
 
 SUCCESS = 0
-FAILURE = 1  # the program's fault, or the machine's
-WRONG_INPUT = 2  # the caller's; argparse uses it too
-INTERRUPTED = 130  # as shells count Ctrl-C
+FAILURE = 1  # an error of the program or the machine
+WRONG_INPUT = 2  # an error of the caller; argparse uses it too
+INTERRUPTED = 130  # as shells report Ctrl-C
 
 
 class Command(NamedTuple):
-    """A subcommand: where its function is, and one line of help."""
+    """A subcommand: the module and name of its function, and one line of help."""
 
     module: str
     function: str
@@ -39,14 +39,14 @@ COMMANDS: dict[str, Command] = {
     "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
     "replay": Command("risk_agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
-    "evaluate": Command("risk_training.evaluate", "main", "one agent against each of a set, in all seats"),
+    "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
-    "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is quick"),
+    "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command (`argv` None: the arguments of the program); returns the exit status, 0 only on success."""
+    """Run one command (`argv=None`: the arguments of the program); returns the exit status, 0 only on success."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.command is None:
@@ -73,7 +73,7 @@ def show_presets(argv: Sequence[str]) -> None:
 
     parser = command_parser("presets")
     parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
-    parser.add_argument("--players", type=int, metavar="N", help="for so many players (default: 3, or 2)")
+    parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
     parser.add_argument("--expert", action="store_true", help="with the variations for experts (RULES 10.1-10.5)")
     arguments = parser.parse_args(argv)
     if arguments.preset is None and (arguments.players is not None or arguments.expert):
@@ -85,7 +85,7 @@ def show_presets(argv: Sequence[str]) -> None:
 
 
 def warm_up(argv: Sequence[str]) -> None:
-    """The command `warmup`: compile the kernels or find them in the cache, and say how long that took."""
+    """The command `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="compile the registered bots too")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)")
@@ -99,7 +99,7 @@ def warm_up(argv: Sequence[str]) -> None:
     for part, seconds in compiling.compile_parts(parts, arguments.jobs):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
     what = "The rules and the bots are" if arguments.bots else "The rules are"
-    print(f"{what} compiled and kept ({time.perf_counter() - start:.1f} s).")
+    print(f"{what} compiled and cached ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -137,8 +137,8 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
 
 
 def _report(error: BaseException) -> int:
-    """Say in one line what went wrong; returns the exit status."""
-    if isinstance(error, BrokenPipeError):  # the reader, `head` say, has seen enough
+    """Print the error in one line; returns the exit status."""
+    if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     if isinstance(error, KeyboardInterrupt):

@@ -1,7 +1,7 @@
-"""What the first use would compile, compiled ahead of it: the rules, and the registered bots.
+"""Compile ahead of time what the first use would compile: the rules and the registered bots.
 
-The work is cut into parts that know nothing of each other, so that several processes can share it. What they compile is
-kept on disk (`core.jit`) and found there by every later process.
+The work is divided into independent parts, so that several processes can share it. Compiled code is cached on disk
+(`compiler.cache`), where every later process finds it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def compile_games() -> None:
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
     Game.from_text(game.to_text())
-    str(game.last_battle)  # tells the log
+    str(game.last_battle)  # writes the log
 
 
 def compile_batches() -> None:
-    """Compile what a batch of games needs, one that threads share too."""
+    """Compile what a batch of games needs, with one thread and with several."""
     batch = GameBatch(num_games=2 * LEAST_LANES, threads=2)
     _observation, mask, _seat = batch.reset()
     batch.step(np.asarray(mask).argmax(axis=1))
@@ -39,7 +39,7 @@ def compile_batches() -> None:
 
 
 def compile_doors() -> None:
-    """Compile what the PettingZoo environment needs beyond that."""
+    """Compile what the PettingZoo environment needs in addition."""
     env = risk_v0.raw_env()
     env.reset(seed=0)
     env.step(int(env.unwrapped.game.legal_actions()[0]))
@@ -47,7 +47,7 @@ def compile_doors() -> None:
 
 
 def compile_bot(bot: bots.CompiledBot) -> None:
-    """Compile a bot: it is asked in no lane at all, which is enough."""
+    """Compile a bot by calling it for no lanes."""
     batch = GameBatch(num_games=1, observation=None, mask=None)
     T, no_lanes = batch.tables, np.arange(0)
     table = arena.Arena(batch, ())
@@ -59,12 +59,12 @@ RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compi
 
 
 def bot_names() -> list[str]:
-    """The registered bots that are compiled."""
+    """The names of the registered compiled bots."""
     return [name for name in bots.names() if isinstance(bots.find(name), bots.CompiledBot)]
 
 
 def compile_part(part: str) -> float:
-    """Compile a part of the rules, or the bot of that name; the seconds that took."""
+    """Compile a part of the rules, or the bot of that name; returns the seconds that it took."""
     start = perf_counter()
     if part in RULES:
         RULES[part]()
@@ -74,7 +74,7 @@ def compile_part(part: str) -> float:
 
 
 def compile_parts(parts: Iterable[str], jobs: int = 1) -> Iterator[tuple[str, float]]:
-    """Compile these parts, with several processes if `jobs` is more than 1; each with its seconds when it is done."""
+    """Compile these parts, with `jobs` processes; yields each part and its seconds when it is done."""
     if jobs == 1:
         for part in parts:
             yield part, compile_part(part)

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.board.maps import Board, Mission, load_map
+from risk_env.board.maps import Board, Mission, load_map, map_names
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import Tables, tables
-from risk_env.compiler import direct
+from risk_env.compiler import compiled_for
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
-from risk_env.engine.step_buffer import ILLEGAL, lay
+from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.seeds import game_seed, word
 from risk_env.story import Battle, Story, members, play_chance, play_one
 from risk_env.text import notation, positions
@@ -42,7 +42,7 @@ class SaveError(ValueError):
 def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
     """`entry.step_game` for the records of a size class."""
     games, board, rules = (np.zeros(1, dtype(sizes)) for dtype in (game_dtype, board_dtype, rules_dtype))
-    return direct(entry.step_game, games, 0, board, rules, 0)
+    return compiled_for(entry.step_game, games, 0, board, rules, 0)
 
 
 class Game:
@@ -230,16 +230,18 @@ class Game:
             raise self._illegal(action)
         self._actions.append(number)
 
-    def take_desk(self) -> npt.NDArray[Any]:
-        """A new desk for a door's kernel (doors/ask.py): from now on the record lies there, and on no desk before."""
-        desk = lay(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
-        self._games = desk["game"]
-        return desk
+    def new_step_buffer(self) -> npt.NDArray[Any]:
+        """A step buffer with this game (`engine.step_buffer`). The record moves into it, and leaves any earlier one."""
+        buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
+        self._games = buffer["game"]
+        return buffer
 
-    def step_by(self, kernel: Callable[..., int], desk: npt.NDArray[Any], action: Any, view: Any, mask: Any) -> int:
-        """`step`, played at the desk by a kernel that writes the next question too (doors/ask.py): what it returns."""
+    def step_in(
+        self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
+    ) -> int:
+        """`step` in the game's step buffer, by a kernel that also writes the next question; what the kernel returns."""
         number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
-        found = kernel(desk, number, view, mask)
+        found = kernel(buffer, number, observation, mask)
         if found == ILLEGAL:
             raise self._illegal(action)
         self._actions.append(number)
@@ -404,11 +406,14 @@ class Game:
 
     @classmethod
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
-        """The game that `to_bytes` wrote; `board` where its map is no longer found. SaveError names what is wrong."""
+        """The game that `to_bytes` wrote. `board` is its map, needed unless that is a shipped one.
+
+        SaveError names what is wrong: any bytes are refused, or give a game that can be played.
+        """
         facts, state = _unpack(data)
         try:
             rules = Rules.from_dict(facts["rules"])
-            board = load_map(facts["map"]) if board is None else board
+            board = _shipped_map(facts["map"]) if board is None else board
             if board.digest != facts["digest"]:
                 raise SaveError(f"saved on map {facts['digest'][:16]}, but {board.source!r} is map {board.digest[:16]}")
             games = tables(rules, board).new_games(1)
@@ -416,7 +421,9 @@ class Game:
                 raise SaveError(f"the state has {len(state)} bytes, a game of this map {games.nbytes}")
             games.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
             _refuse_impossible(games[0], rules, board)
-            return cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
+            game = cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
+            game._play_on()
+            return game
         except (KeyError, TypeError, ValueError) as error:
             raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
 
@@ -429,18 +436,23 @@ class Game:
         return positions.to_text(self.record, self.rules, self.board)
 
     @classmethod
-    def from_text(cls, text: str, ask_forced: bool = False) -> Game:
+    def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
         """The game of a text of `to_text`, or one written by hand; PositionError names line and problem.
 
-        A decision with a single legal action is played at once, unless `ask_forced`.
+        `board` is its map, needed unless that is a shipped one. A decision with a single legal action is played at
+        once, unless `ask_forced`.
         """
-        rules, board, games = positions.from_text(text)
+        rules, board, games = positions.from_text(text, board)
         game = cls.from_record(rules, board, games, 0, ask_forced)
-        if ask_forced:
-            play_chance(game._games, game._tables)
-        else:
-            entry.resume_game(game._games, 0, game._tables.board, game._tables.rules)
+        game._play_on()
         return game
+
+    def _play_on(self) -> None:
+        """Chance and, unless `ask_forced`, forced decisions up to the next question."""
+        if self._ask_forced:
+            play_chance(self._games, self._tables)
+        else:
+            entry.resume_game(self._games, 0, self._tables.board, self._tables.rules)
 
     @classmethod
     def from_position(cls, text: str, rules: Rules, board: Board, seed: int, lane: int = 0, episode: int = 0) -> Game:
@@ -458,11 +470,12 @@ class Game:
             raise ValueError(f"position: of a game with {', '.join(other)}")
         games["random"] = game_seed(seed, lane, episode)
         game = cls.from_record(rules, board, games, seed, ask_forced=False)
-        entry.resume_game(game._games, 0, game._tables.board, game._tables.rules)
+        game._play_on()
         return game
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.to_bytes(), self.board, self._start, int(self._chance), tuple(self._actions))
+        state = (self.rules, self.board, self.to_record(), self.seed, self._ask_forced)
+        return _restore, (state, self._start, int(self._chance), tuple(self._actions))
 
     # ------------------------------------------------------------------------------------------ for people
 
@@ -523,8 +536,15 @@ def _refuse_impossible(record: Any, rules: Rules, board: Board) -> None:
         raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
 
 
-def _restore(data: bytes, board: Board, start: bytes | None, chance: int, actions: tuple[int, ...]) -> Game:
-    """A pickled game with its history."""
-    game = Game.from_bytes(data, board)
+def _shipped_map(name: Any) -> Board:
+    """The map that a save names: only a shipped one, whatever files there are."""
+    if name not in map_names():
+        raise SaveError(f"map {name!r} is not a shipped one ({', '.join(map_names())}): pass its board")
+    return load_map(name)
+
+
+def _restore(state: tuple[Any, ...], start: bytes | None, chance: int, actions: tuple[int, ...]) -> Game:
+    """A pickled game with its history. A pickle is trusted: the position is not checked."""
+    game = Game.from_record(*state)
     game._start, game._chance, game._actions = start, word(chance), list(actions)
     return game

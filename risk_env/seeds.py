@@ -1,4 +1,4 @@
-"""Seeds: the one place where the chance of a game is derived (DESIGN, Seeds)."""
+"""Seeds: how the chance of a game and of its players follows from the seeds that users give."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = 0xFFFFFFFFFFFFFFFF
 
 
 def word(number: int) -> np.uint64:
-    """A whole number as the 64-bit word that kernels take (modulo 2**64)."""
+    """A whole number as the 64-bit word (modulo 2**64) that kernels take; ValueError for anything else."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
         raise ValueError(f"seed={number!r} must be a whole number")
     return np.uint64(int(number) & _WORD)
@@ -24,10 +24,10 @@ def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
 
 
 def veiled(seed: int) -> int:
-    """A seed for somebody who must not find the one it was made of: by a hash, where `mix` can be turned round."""
+    """A seed from which the given one cannot be found: it is hashed, while `mix` can be inverted."""
     return int.from_bytes(hashlib.blake2b(word(seed).tobytes(), digest_size=8).digest(), "little")
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
-    """Seed of a bot's own chance: dice never depend on who plays."""
+    """Seed of a bot's own chance, apart from that of the game: dice never depend on who plays."""
     return game_seed(seed_of_game, seat, 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from risk_env.board.maps import Board, load_map
+from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import PRESETS, Rules, check_rules
 from risk_env.board.tables import Tables, tables
 from risk_env.core import entry
@@ -168,6 +168,16 @@ def _places(record: Any, rules: Rules, records: Tables) -> list[int]:
 
 
 def maps_of(preset: str) -> list[Board]:
-    """The shipped maps on which a preset can be played."""
-    names = ["classic"] if preset == "basic_training" else ["tiny", "classic", "big"]
-    return [load_map(name) for name in names]
+    """The shipped maps on which a preset can be played, for some number of players."""
+    return [load_map(name) for name in map_names() if can_be_played(preset, load_map(name))]
+
+
+def can_be_played(preset: str, board: Board) -> bool:
+    """Whether a map has what a preset needs, for some number of players."""
+    for players in PRESETS[preset].players:
+        try:
+            check_rules(Rules.preset(preset, players), board)
+        except ValueError:
+            continue
+        return True
+    return False

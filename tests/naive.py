@@ -128,11 +128,10 @@ class Naive:
 
     rules: an object with the options of RULES 13. board: an object with the map's facts. chance: a queue (`popleft`) of
     chance lines without "chance: ", set-up's at construction, later ones added before the `step` that needs them.
-    chart: owner, troops and capitals to start from, with `setup="chart"`.
     """
 
-    def __init__(self, rules: Any, board: Any, chance: Any, chart: Any = None) -> None:
-        self.rules, self.board, self.chance, self.chart = rules, board, chance, chart
+    def __init__(self, rules: Any, board: Any, chance: Any) -> None:
+        self.rules, self.board, self.chance = rules, board, chance
         self.num_territories = len(board.territories)
         self.territories = list(range(self.num_territories))
         self.seats = list(range(rules.num_players))
@@ -515,10 +514,8 @@ class Naive:
 
     def place_by_chart(self) -> None:
         """The start positions of Basic Training (RULES 9.1)."""
-        if self.chart is None:
-            raise ValueError("chart=None: setup='chart' needs a chart with owner, troops and capitals")
-        self.owner, self.troops = list(self.chart.owner), list(self.chart.troops)
-        self.capitals = list(self.chart.capitals)
+        chart = self.board.chart(self.rules.num_players)
+        self.owner, self.troops, self.capitals = list(chart.owner), list(chart.troops), list(chart.capitals)
 
     def draw_starting_cards(self) -> None:
         """2008 games: the third and fourth in turn order start with one card, the fifth with two (RULES 9.1, 9.3)."""

@@ -12,12 +12,11 @@ import pytest
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
 from risk_env.arena import Arena, play
 from risk_env.bots import CompiledBot
-from risk_env.compiler import JIT_DISABLED, entry_point
+from risk_env.compiler import JIT_DISABLED, PLAIN, entry_point
 from risk_env.core.types import Phase
 from risk_env.engine.prefetch import NEAR_ROWS
-from risk_env.engine.signals import DONE, NEXT, call_all
-from risk_env.engine.signals import FIRST as CHECK
-from risk_env.engine.thread_pool import new_signals
+from risk_env.engine.work_stealing import CHECKED, NEXT, SECOND, Sharing, call_all, new_signals
+from risk_env.engine.work_stealing import FIRST as CHECK
 
 TINY = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
 
@@ -232,13 +231,13 @@ def test_the_first_illegal_action_is_named_and_no_buffer_is_written(threads: int
 
 
 @pytest.mark.modes
-@pytest.mark.skipif(JIT_DISABLED, reason="threads share a step only when it is compiled")
+@pytest.mark.skipif(JIT_DISABLED or PLAIN, reason="threads share a full step only by atomic operations")
 def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
     batch, alone = (GameBatch(TINY, "tiny", 8, seed=3) for _ in range(2))
     _, mask, _ = batch.reset()
     alone.reset()
     signals, bounds = new_signals(2), np.array([0, 4, 8])
-    step_of_all = batch._step_of_all()
+    full_step = batch._bound_full_step()
     for step in range(40):
         legal = legal_choice(mask, step)
         for illegal in (-1, batch.num_actions, None):
@@ -248,12 +247,12 @@ def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
             batch._actions[:] = legal
             if illegal is not None:
                 batch._actions[2] = illegal
-            assert step_of_all(signals, bounds, 1, 0) == (illegal is None)
+            assert full_step(Sharing(signals, bounds, 1, 0)) == (illegal is None)
             after = state_of(batch)
             assert (after == before) == (illegal is not None)
-            signals[1, DONE] += 4  # it is done now, when the caller no longer waits for it
-            signals[0, NEXT + CHECK + 1] = 0  # as if the caller had not played yet
-            step_of_all(signals, bounds, 0, 10)
+            signals[1, CHECKED] += 4  # it is done now, when the caller no longer waits for it
+            signals[0, NEXT + SECOND] = 0  # as if the caller had not played yet
+            full_step(Sharing(signals, bounds, 0, 10))
             assert state_of(batch) == after
         alone.step(legal)
         assert state_of(batch) == state_of(alone)

@@ -16,9 +16,7 @@ from risk_training import demo
 def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = (
-        demo.CONFIG.read_text().replace("games: 256", "games: 16").replace("evaluate_games: 100", "evaluate_games: 2")
-    )
+    small = demo.CONFIG.read_text().replace("n_envs: 256", "n_envs: 16").replace("games: 100", "games: 2")
     (tmp_path / "small.yml").write_text(small)
     monkeypatch.setattr(demo, "CONFIG", tmp_path / "small.yml")
     monkeypatch.setattr(demo, "LADDER", ("attacker", "grower"))

@@ -15,7 +15,7 @@ from risk_env.core.setup import set_up
 from risk_env.core.step import apply, is_chance, play_one_chance
 from risk_env.core.types import FREE, UNLIMITED, Phase, Victory
 from risk_env.seeds import word
-from tests.games import random_rules
+from tests.games import maps_of, random_rules
 
 FAULTS = (
     "none",
@@ -170,21 +170,19 @@ def play_checked(games, boards, rule_records, seed, count, most):
 
 
 VARIANTS = 4  # random rules for each preset and map
-COUNTS = {"tiny": (150, 600), "classic": (20, 900), "big": (6, 600)}  # games for each, most actions of one
+COUNTS = {"tiny": (150, 600), "classic": (20, 900)}  # games for each, most actions of one
+OTHER_COUNT = (6, 600)
 
 
-@pytest.mark.parametrize("map_name", COUNTS)
-@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize(("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)])
 def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
-    if preset == "basic_training" and map_name != "classic":
-        pytest.skip("its start charts are for the classic map")
     board = load_map(map_name)
     rng = random.Random(f"{preset} {map_name}")
     for _ in range(VARIANTS):
         rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 20]))
         records = tables(rules, board)
         games = records.new_games(2)
-        count, most = COUNTS[map_name]
+        count, most = COUNTS.get(map_name, OTHER_COUNT)
         seed = word(rng.getrandbits(64))
         fault, number, played, _ = play_checked(games, records.board, records.rules, seed, count, most)
         assert fault == 0, f"{FAULTS[fault]} in game {number} after {played} actions of {rules}"

@@ -5,15 +5,18 @@ import re
 import tomllib
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from risk_env import presets
 from risk_env.board import maps
+from risk_env.board.charts import Chart
 from risk_env.board.maps import Board, MapError, load_map, map_names, read_map
+from risk_env.board.toml_table import Table
 from risk_env.render.geometry import geometry_of
+from tests.games import can_be_played
 
 MINI = """
 name = "Mini"
@@ -71,6 +74,18 @@ kind = "cities"
 count = 2
 major = true
 
+[[chart.3]]
+capital = "Brazil"
+troops = { Brazil = 3 }
+
+[[chart.3]]
+capital = "Peru"
+troops = { Peru = 3 }
+
+[[chart.3]]
+capital = "Chile"
+troops = { Chile = 3 }
+
 [drawing]
 width = 100
 height = 50
@@ -99,7 +114,8 @@ def changed(*replacements: tuple[str, str]) -> str:
 
 
 def test_names_of_shipped_maps():
-    assert map_names() == ("classic", "tiny", "big")
+    assert map_names() == tuple(sorted(path.stem for path in maps._FOLDER.iterdir()))
+    assert {"classic", "tiny", "big"} <= set(map_names())
     assert all(load_map(name) is load_map(name) for name in map_names())
 
 
@@ -208,8 +224,16 @@ def test_tiny_and_big():
     assert (big.num_territories, len(big.continents), len(big.borders)) == (75, 9, 312)
 
 
-@pytest.mark.parametrize("name", maps.SHIPPED)
-def test_shipped_maps_suit_every_game(name):
+@pytest.mark.parametrize("name", map_names())
+def test_every_shipped_map_can_be_played(name):
+    board = load_map(name)
+    assert any(can_be_played(preset, board) for preset in presets())
+    assert list(board.borders) == sorted(board.borders)
+    assert board.source == name
+
+
+@pytest.mark.parametrize("name", ["classic", "tiny", "big"])
+def test_maps_with_everything(name):
     board = load_map(name)
     assert len(set(Counter(board.symbols).values())) == 1
     assert set(board.stars) == {1, 2}
@@ -217,11 +241,10 @@ def test_shipped_maps_suit_every_game(name):
     assert {o.kind for o in board.objectives} == set(maps.OBJECTIVE_KINDS)
     assert [o.major for o in board.objectives] == [False] * 6 + [True] * 6
     assert sum(o.basic_training for o in board.objectives) == 8
-    assert list(board.borders) == sorted(board.borders)
-    assert board.source == name
+    assert board.basic_training_cities
 
 
-@pytest.mark.parametrize("name", maps.SHIPPED)
+@pytest.mark.parametrize("name", map_names())
 def test_drawn_areas_touch_only_where_there_is_a_border(name):
     board = load_map(name)
     assert geometry_of(board).touching <= set(board.borders)
@@ -271,8 +294,9 @@ def test_board_is_a_value():
         changed(("bonus = 2", 'bonus = 2\ncolour = "#102030"')),
         MINI[: MINI.index("[drawing]")],
         changed(('name = "Mini"', 'name = "Maxi"'), ('"Inca Land"', '"Andes"')),
+        changed(("Brazil = 3", "Brazil = 4")),
     ],
-    ids=["format", "order of borders", "drawing", "colour", "no drawing", "map's name and alias"],
+    ids=["format", "order of borders", "drawing", "colour", "no drawing", "map's name and alias", "start chart"],
 )
 def test_digest_ignores_what_does_not_matter_to_play(text):
     assert read_map(text).digest == read_map(MINI, "elsewhere").digest
@@ -300,7 +324,17 @@ def test_digest_notices_what_matters(old, new):
 
 def test_digest_is_sha256():
     assert re.fullmatch("[0-9a-f]{64}", load_map("classic").digest)
-    assert len({load_map(name).digest for name in map_names()}) == 3
+    assert len({load_map(name).digest for name in map_names()}) == len(map_names())
+
+
+def test_digest_of_classic_is_that_of_saved_games_and_policies():
+    assert load_map("classic").digest.startswith("19b9d6e3f648da11")
+
+
+def test_chart_of_a_map():
+    """RULES 9.1: seats in the order of the file."""
+    (chart,) = read_map(MINI).charts
+    assert chart == read_map(MINI).chart(3) == Chart(owner=(1, 2, 0), troops=(3, 3, 3), capitals=(2, 0, 1))
 
 
 # ------------------------------------------------------------------------------------------------ what is refused
@@ -362,8 +396,20 @@ WRONG = {
     "unknown objective": (('kind = "cities"', 'kind = "city"'), "objective '2 cities', kind: 'city' is not one of"),
     "objective too large": (("count = 2", "count = 4"), "objective '2 cities', count: 4 is not between 1 and 3"),
     "objective without count": (("count = 2", ""), "objective '2 cities': the key 'count'"),
+    "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; there are 3, 4, 5"),
+    "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
+    "chart with too few seats": (('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""), "chart, 3: 2 of"),
+    "chart with too many seats": (("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"), r"4 of \[\[chart.3\]\]; at most 3"),
+    "unknown key of a seat": (("[[chart.3]]", "[[chart.3]]\ncards = 1"), "chart.3 1: unknown key 'cards'"),
+    "territory of nobody": (("troops = { Peru = 3 }", "troops = {}"), "chart, 3: nobody has 'Peru'"),
+    "territory of two": (("{ Peru = 3 }", "{ Brazil = 3 }"), "chart.3 2.troops, Brazil: seat 0 has it already"),
+    "unknown territory": (("{ Peru = 3 }", "{ Piru = 3 }"), "chart.3 2.troops: no territory 'Piru'.*'Peru'"),
+    "no troops": (("{ Peru = 3 }", "{ Peru = 0 }"), "chart.3 2.troops, Peru: 0 is not between 1 and 1000"),
+    "capital of another": (('capital = "Peru"', 'capital = "Chile"'), "'Chile' belongs to seat 2, not to seat 1"),
+    "no capital": (('capital = "Peru"', ""), "chart.3 2: the key 'capital'"),
+    "unknown capital": (('capital = "Peru"', 'capital = "Lima"'), "chart.3 2, capital: no territory 'Lima'"),
     "minor after major": (
-        ('name = "North"\nkind', 'name = "North"\nmajor = true\nkind', "major = true\n\n[draw", "\n[draw"),
+        ('name = "North"\nkind', 'name = "North"\nmajor = true\nkind', "major = true\n\n[[chart", "\n[[chart"),
         "min",
     ),
     "colour": (("bonus = 1", 'bonus = 1\ncolour = "red"'), "continent 'South', colour: 'red'"),
@@ -451,7 +497,7 @@ def test_load_by_path(tmp_path):
 
 
 def test_unknown_map_lists_the_shipped_ones():
-    with pytest.raises(MapError, match=r"'clasic'; did you mean 'classic'.*classic, tiny, big"):
+    with pytest.raises(MapError, match=r"'clasic'; did you mean 'classic'.*big, classic,"):
         load_map("clasic")
 
 
@@ -546,11 +592,6 @@ def test_fuzz_values(data):
     else:
         inner[last] = new
     try:
-        assert isinstance(maps._board(maps._Table("fuzz", "", values)), Board)
+        assert isinstance(maps._board(Table("fuzz", "", values)), Board)
     except MapError:
         pass
-
-
-def test_shipped_files_are_where_they_belong():
-    folder = Path(maps.__file__).parent / "map_files"
-    assert all((folder / f"{name}.toml").is_file() for name in map_names())

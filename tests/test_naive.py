@@ -88,6 +88,12 @@ BOARD = SimpleNamespace(
 )
 
 
+def charted(troops):
+    """The board with a start chart for three players."""
+    chart = SimpleNamespace(owner=(0, 1, 2, 0, 1, 2), troops=troops, capitals=(0, 1, 2))
+    return SimpleNamespace(**vars(BOARD), chart={3: chart}.get)
+
+
 def rules(**options):
     return SimpleNamespace(**(DEFAULTS | options))
 
@@ -289,8 +295,7 @@ def test_capitals_then_claim_and_starting_cards():
 
 def test_chart():
     options = {**STAR, "setup": "chart", "objectives": "fixed", "rewards": False, "cities": "fixed"}
-    chart = SimpleNamespace(owner=(0, 1, 2, 0, 1, 2), troops=(2, 3, 4, 5, 6, 7), capitals=(0, 1, 2))
-    twin = Naive(rules(**options), BOARD, deque(["starter 0", "card 2 Ash"]), chart)
+    twin = Naive(rules(**options), charted((2, 3, 4, 5, 6, 7)), deque(["starter 0", "card 2 Ash"]))
     assert twin.troops == [2, 3, 4, 5, 6, 7]
     assert twin.cities == {0, 3, 4}
     assert twin.objective_holder.count(naive.FACE_UP) == 8
@@ -927,12 +932,11 @@ GAMES = {
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_random_games(name, seed):
     options, lines = GAMES[name]
-    chart = SimpleNamespace(owner=(0, 1, 2, 0, 1, 2), troops=(5,) * 6, capitals=(0, 1, 2))
     chooser = random.Random(seed)
     Dealer.dice_box = random.Random(seed + 100)
     initial = None if options.get("setup") == "chart" else 8
     game_rules = rules(**{"initial_troops": initial, "max_rounds": 15, **options})
-    twin = Dealer(game_rules, BOARD, deque(["starter 0", *lines]), chart)
+    twin = Dealer(game_rules, charted((5,) * 6), deque(["starter 0", *lines]))
     phases = set()
     while twin.phase != "OVER":
         phases.add(twin.phase)

@@ -14,10 +14,10 @@ import torch
 import risk_agents
 from risk_agents.base import View
 from risk_agents.learned import duelist
-from risk_agents.learned.layout import LOCAL_SCALE, MANY, Layout
-from risk_agents.learned.policy import PolicyAgent, PolicyFile
+from risk_agents.learned.features import encode, feature_spec
+from risk_agents.learned.layout import COUNT_SCALE, NEIGHBOUR_SCALE, Layout
+from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.sight import look_all, sight_of
 from risk_agents.registry import play_game
 from risk_agents.search import duelist_search
 from risk_env import arena
@@ -57,8 +57,8 @@ def saved(rules: Rules, path: Path, seed: int = 0) -> str:
     return str(path)
 
 
-def batch_of_views(rules: Rules) -> tuple[Any, Any]:
-    """Views and masks of many phases."""
+def batch_of_observations(rules: Rules) -> tuple[Any, Any]:
+    """Observations and masks of many phases."""
     batch = GameBatch(rules, BOARD, 64, seed=1)
     batch.reset()
     chance = np.random.default_rng(0)
@@ -68,21 +68,23 @@ def batch_of_views(rules: Rules) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
-def test_what_is_looked_at_is_what_the_view_says(preset: str, players: int, options: dict[str, Any]) -> None:
+def test_features_follow_from_the_observation(preset: str, players: int, options: dict[str, Any]) -> None:
     rules = training_rules(preset, players, **options)
-    codes, _ = batch_of_views(rules)
+    observations, _ = batch_of_observations(rules)
     layout = Layout(rules, BOARD, 1)
-    places, whole = layout.room(len(codes))
-    look_all(sight_of(layout), codes, places, whole)
-    for view, seen, board in zip(codes.astype(float), places, whole, strict=True):
-        territories = view[: TERRITORY_WIDTH * BOARD.num_territories].reshape(-1, TERRITORY_WIDTH)
-        troops, marks = territories[:, layout.counts], territories[:, layout.marks]
-        own = np.concatenate([troops > 0, np.log1p(troops) / 2, troops / MANY, marks], 1)
-        near = [LOCAL_SCALE * own[list(BOARD.neighbours(t))].sum(0) for t in range(BOARD.num_territories)]
-        assert np.allclose(seen, np.concatenate([own, near], 1), atol=1e-4)
-        others = view[TERRITORY_WIDTH * BOARD.num_territories :]
+    territory_features, board_features = layout.empty_features(len(observations))
+    encode(feature_spec(layout), observations, territory_features, board_features)
+    for observation, features, board in zip(
+        observations.astype(float), territory_features, board_features, strict=True
+    ):
+        territories = observation[: TERRITORY_WIDTH * BOARD.num_territories].reshape(-1, TERRITORY_WIDTH)
+        troops, marks = territories[:, layout.count_columns], territories[:, layout.mark_columns]
+        own = np.concatenate([troops > 0, np.log1p(troops) / 2, troops / COUNT_SCALE, marks], 1)
+        near = [NEIGHBOUR_SCALE * own[list(BOARD.neighbours(t))].sum(0) for t in range(BOARD.num_territories)]
+        assert np.allclose(features, np.concatenate([own, near], 1), atol=1e-4)
+        others = observation[TERRITORY_WIDTH * BOARD.num_territories :]
         others = np.where(layout.global_counts, np.log1p(others) / 2, others)
-        ends = [seen[territories[:, name] > 0].sum(0) for name in (SOURCE_COLUMN, TARGET_COLUMN)]
+        ends = [features[territories[:, name] > 0].sum(0) for name in (SOURCE_COLUMN, TARGET_COLUMN)]
         assert np.allclose(board, np.concatenate([own.ravel(), others, *ends]), atol=1e-4)
 
 
@@ -91,26 +93,26 @@ def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
     preset: str, players: int, options: dict[str, Any], tmp_path: Path
 ) -> None:
     rules = training_rules(preset, players, **options)
-    codes, masks = batch_of_views(rules)
+    observations, masks = batch_of_observations(rules)
     trained = network(rules)
     with torch.no_grad():
-        logits, values = (found.numpy() for found in trained(codes, torch.as_tensor(masks)))
+        logits, values = (found.numpy() for found in trained(observations, torch.as_tensor(masks)))
     policy = PolicyFile(trained.arrays(), schema_of(rules, BOARD), {})
     legal = masks > 0
-    assert np.allclose(policy.answer(codes, masks)[0][legal], logits[legal], atol=1e-3)
-    assert np.allclose(policy.answer(codes, masks)[1], values, atol=1e-3)
-    assert (policy.logits(codes, masks)[~legal] == -np.inf).all()
+    assert np.allclose(policy.answer(observations, masks)[0][legal], logits[legal], atol=1e-3)
+    assert np.allclose(policy.answer(observations, masks)[1], values, atol=1e-3)
+    assert (policy.logits(observations, masks)[~legal] == -np.inf).all()
     assert (logits[~legal] == ILLEGAL).all()
     policy.save(tmp_path / "kept.npz")
     again = PolicyFile.load(tmp_path / "kept.npz")
-    assert np.allclose(again.logits(codes, masks)[legal], logits[legal], atol=0.1)
+    assert np.allclose(again.logits(observations, masks)[legal], logits[legal], atol=0.1)
 
 
 def test_all_weights_are_used() -> None:
     rules = training_rules("classic", 3)
     trained = network(rules)
-    codes, masks = batch_of_views(rules)
-    logits, values = trained(codes, torch.as_tensor(masks))
+    observations, masks = batch_of_observations(rules)
+    logits, values = trained(observations, torch.as_tensor(masks))
     (logits.square().mean() + values.square().mean()).backward()
     assert all(weights.grad is not None and weights.grad.abs().sum() > 0 for weights in trained.parameters())
 
@@ -125,7 +127,7 @@ def test_a_policy_plays_whole_games_however_attacks_are_asked(attack: str, tmp_p
 
 
 def test_a_policy_trained_on_blitzes_answers_dice_with_a_blitz_and_the_most_dice(tmp_path: Path) -> None:
-    agent = PolicyAgent(saved(training_rules("classic", 2), tmp_path / "novice.npz"))
+    agent = risk_agents.make(saved(training_rules("classic", 2), tmp_path / "novice.npz"))
     rules = Rules.preset("classic", 2, defender_dice="choice", max_rounds=6)
     agent.reset(0, rules, BOARD, 0)
     game, asked, chance = Game(rules, BOARD, seed=1), set(), np.random.default_rng(0)
@@ -169,14 +171,14 @@ def answer(bot: CompiledBot, game: Game) -> int:
     return int(actions[0])
 
 
-def test_search_ends_turns_better_by_the_policys_own_judgement() -> None:
+def test_search_ends_turns_better_by_the_policys_own_value() -> None:
     policy, rules = PolicyFile.load(duelist.FILE), training_rules("classic", 2)
-    plain, searched = (judged(policy, rules, bot) for bot in (duelist.BOT, duelist_search.BOT))
+    plain, searched = (value_after(policy, rules, bot) for bot in (duelist.BOT, duelist_search.BOT))
     gains = searched - plain
     assert gains.mean() > 2 * gains.std() / len(gains) ** 0.5
 
 
-def judged(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
+def value_after(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
     """The chance to win, by the policy, of who has ended the first turn of each of many games: float (N,)."""
     batch = GameBatch(rules, BOARD, TURNS, seed=3, autoreset=False)
     table = arena.Arena(batch, [duelist.BOT, bot])

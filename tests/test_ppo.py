@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +14,26 @@ from risk_agents.learned.policy import Layout
 from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.tables import tables
+from risk_training.config import EvaluationSettings
 from risk_training.league import LeagueSettings
-from risk_training.ppo import (
-    CHECKPOINT,
-    GOES_ON,
-    POLICY,
-    TERMINATED,
-    TRUNCATED,
-    Config,
-    Rollout,
-    Trainer,
-    advantages,
-    potential,
-)
-from risk_training.run_log import LOG
+from risk_training.ppo import Config, Trainer, advantages
+from risk_training.selfplay import CONTINUES, TERMINATED, TRUNCATED, Rollout, potential
 from risk_training.win_rate import WinRate, win_rate
 
 TINY = Config(
     map="tiny",
     players=3,
     options={"max_rounds": 5},
-    decisions=1536,
-    games=16,
-    steps=16,
-    minibatch=64,
+    n_timesteps=1536,
+    n_envs=16,
+    n_steps=16,
+    batch_size=64,
     width=8,
     local=4,
     league=LeagueSettings(bots=("grower",), window=1, history=0),
-    snapshot_every=256,
-    evaluate_every=512,
-    evaluate_games=6,
-    checkpoint_every=256,
+    snapshot_interval=256,
+    evaluation=EvaluationSettings(opponents=("random",), games=6, interval=512),
+    checkpoint_interval=256,
 )
 
 
@@ -64,7 +52,7 @@ def made_up_rollout(chance: np.random.Generator, steps: int, lanes: int, seats: 
     for name in ("values", "rewards", "last_values", "potentials", "last_potentials"):
         getattr(rollout, name)[:] = chance.normal(size=(steps, lanes))
     rollout.seats[:] = chance.integers(seats, size=(steps, lanes))
-    rollout.ends[:] = chance.choice([GOES_ON, TERMINATED, TRUNCATED], p=[0.8, 0.1, 0.1], size=(steps, lanes))
+    rollout.ends[:] = chance.choice([CONTINUES, TERMINATED, TRUNCATED], p=[0.8, 0.1, 0.1], size=(steps, lanes))
     rollout.next_seats[:] = chance.integers(seats, size=lanes)
     rollout.next_values[:], rollout.next_potentials[:] = chance.normal(size=(2, lanes))
     return rollout
@@ -103,7 +91,7 @@ def test_shaping_changes_a_return_by_nothing_but_the_first_potential() -> None:
     chance = np.random.default_rng(1)
     rollout = made_up_rollout(chance, 30, 5, 1)
     rollout.values[:] = rollout.last_values[:] = 0
-    rollout.ends[:-1], rollout.ends[-1] = GOES_ON, TERMINATED
+    rollout.ends[:-1], rollout.ends[-1] = CONTINUES, TERMINATED
     shaped, _ = advantages(rollout, 0.95, 1.0)
     first = rollout.potentials.copy()
     rollout.potentials[:] = 0
@@ -113,10 +101,9 @@ def test_shaping_changes_a_return_by_nothing_but_the_first_potential() -> None:
 
 def test_the_potential_is_the_share_of_territories() -> None:
     trainer = Trainer(dataclasses.replace(TINY, players=3), "unused")
-    trainer.arena.begin(trainer.arena.lanes)
-    trainer.arena.settle(trainer.network)
-    trainer.arena.collect(trainer.network, trainer.rollout)
-    batch = trainer.arena.batch
+    trainer.begin()
+    trainer.games.collect(trainer.network, trainer.rollout)
+    batch = trainer.games.batch
     shares = potential(batch.observation, trainer.board, 2.0)
     owner, seat = batch.records["owner"][:, :6], batch.seat
     held = (owner == seat[:, None]).sum(1) / (owner >= 0).sum(1)
@@ -126,50 +113,20 @@ def test_the_potential_is_the_share_of_territories() -> None:
 
 def test_a_rollout_holds_the_learners_decisions_and_every_end_is_paid() -> None:
     trainer = Trainer(TINY, "unused")
-    arena, rollout = trainer.arena, trainer.rollout
-    arena.begin(arena.lanes)
-    arena.settle(trainer.network)
+    games, rollout = trainer.games, trainer.rollout
+    trainer.begin()
     rewards: list[float] = []
     for _ in range(40):
-        arena.collect(trainer.network, rollout)
+        games.collect(trainer.network, rollout)
         chosen = np.take_along_axis(rollout.masks, rollout.actions[:, :, None], 2)
         assert (chosen == 1).all()
         assert (rollout.ends[rollout.rewards != 0] == TERMINATED).all()
         rewards += rollout.rewards[rollout.ends == TERMINATED].tolist()
     assert set(rewards) == {0.0, 1.0}
-    numbers = arena.table.numbers[:, :3]
+    numbers = games.arena.numbers[:, :3]
     learners = (numbers == CALLER).sum(1)
     assert set(learners) == {1, 3}
-    assert (learners == np.where(arena.opponent == "", 3, 1)).all()
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    """The log without the times."""
-    rows = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
-    return [{name: value for name, value in row.items() if "seconds" not in name and "ns/" not in name} for row in rows]
-
-
-class Killed(Exception):
-    """What the test does to a run."""
-
-
-def test_a_killed_run_resumes_to_the_bit(tmp_path: Path) -> None:
-    Trainer(TINY, tmp_path / "whole").train()
-
-    def kill(trainer: Trainer) -> None:
-        if trainer.updates == 4:
-            raise Killed
-
-    with pytest.raises(Killed):
-        Trainer(TINY, tmp_path / "cut").train(kill)
-    assert len(lines(tmp_path / "cut")) == 4
-    Trainer.resume(tmp_path / "cut").train()
-    assert lines(tmp_path / "cut") == lines(tmp_path / "whole")
-    states = [torch.load(tmp_path / name / CHECKPOINT, weights_only=False) for name in ("whole", "cut")]
-    for name, weights in states[0]["network"].items():
-        assert torch.equal(weights, states[1]["network"][name])
-    assert states[0]["arena"]["arrays"] == states[1]["arena"]["arrays"]
-    assert (tmp_path / "cut" / POLICY).is_file()
+    assert (learners == np.where(games.opponent == "", 3, 1)).all()
 
 
 def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:
@@ -178,9 +135,12 @@ def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nothing to resume"):
         Trainer.resume(tmp_path)
     assert Config.from_dict({"league": {"bots": ["grower"]}}).league.bots == ("grower",)
-    assert Config.from_dict({"gamma": "1e-1", "decisions": "2e6"}).decisions == 2_000_000  # as YAML reads them
-    with pytest.raises(ValueError, match=r"config\.decisions='many' must be a number"):
-        Config.from_dict({"decisions": "many"})
+    assert Config.from_dict({"gamma": "1e-1", "n_timesteps": "2e6"}).n_timesteps == 2_000_000  # as YAML reads them
+    with pytest.raises(ValueError, match=r"config\.n_timesteps='many' must be a number"):
+        Config.from_dict({"n_timesteps": "many"})
+    for old, name in (("decisions", "n_timesteps"), ("evaluate_games", "evaluation: {games}")):
+        with pytest.raises(ValueError, match=f"config: {old!r} is now {name!r}"):
+            Config.from_dict({old: 3})
 
 
 def test_intervals_of_win_rates() -> None:
@@ -192,8 +152,8 @@ def test_intervals_of_win_rates() -> None:
 def test_it_learns(tmp_path: Path) -> None:
     """From nothing to more than nine of ten games against `random`, in a two-player duel."""
     config = Config(
-        options={"setup": "random"}, decisions=400_000, games=128, minibatch=1024, learning_rate=1e-3,
-        evaluate_every=10**9, checkpoint_every=10**9, seed=1,
+        options={"setup": "random"}, n_timesteps=400_000, n_envs=128, learning_rate=1e-3,
+        evaluation=EvaluationSettings(opponents=()), checkpoint_interval=10**9, seed=1,
     )  # fmt: skip
     trainer = Trainer(config, tmp_path)
     rules, board = config.rules(), load_map("classic")

@@ -370,11 +370,12 @@ def check_options(name: str | None, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", presets())
 @pytest.mark.parametrize("expert", [False, True])
-def test_every_preset_can_be_played_on_the_classic_map(name, expert):
+@pytest.mark.parametrize("map_name", ["classic", "big"])
+def test_every_preset_can_be_played_on_classic_and_big(name, map_name, expert):
     for players in preset_players(name):
         if expert and Rules.preset(name, players).deck == "star":
             continue
-        check_rules(Rules.preset(name, players, expert), load_map("classic"))
+        check_rules(Rules.preset(name, players, expert), load_map(map_name))
 
 
 def some_map(**changes: Any) -> SimpleNamespace:
@@ -390,6 +391,8 @@ def some_map(**changes: Any) -> SimpleNamespace:
         "objectives": objectives,
         "basic_training_cities": (0, 1),
         "random_cities": 3,
+        "charts": (),
+        "chart": {}.get,
     }
     return SimpleNamespace(**(facts | changes))
 
@@ -418,7 +421,8 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
     (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),
-    (CHART, {}, ("setup='chart'", "'Some'", "8 territories")),
+    (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has charts for nobody")),
+    (CHART, {"charts": [SimpleNamespace(num_players=n) for n in (4, 5)]}, ("num_players=3", "has charts for 4, 5")),
     ({"num_players": 6}, {"num_territories": 5}, ("num_players=6", "5 territories")),
     ({"num_players": 2, "setup": "deal", "neutral": True}, {"num_territories": 2}, ("num_players=2", "3 armies")),
     ({"initial_troops": 2}, {}, ("initial_troops=2", "at least 3", "8 territories")),
@@ -454,7 +458,7 @@ def test_rules_that_a_map_can_hold(options, changes):
 
 
 def test_the_chart_must_fit_under_max_troops():
-    """RULES 10.3: from set-up on; the chart for three puts five troops on the capitals."""
+    """RULES 10.3: from set-up on; the classic chart for three puts five troops on the capitals."""
     board = load_map("classic")
     check_rules(Rules(**CHART, max_troops=5), board)
     with refused("max_troops=4", "at least 5"):

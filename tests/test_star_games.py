@@ -6,7 +6,6 @@ import re
 import pytest
 
 from risk_env import Game, Rules, presets
-from risk_env.board.charts import load_chart
 from risk_env.core.types import Phase, Reward
 from tests.conftest import mode
 from tests.positions import (
@@ -769,7 +768,7 @@ def test_9_2_continents_as_ever():
 @pytest.mark.parametrize("players", [3, 4, 5])
 def test_9_1_basic_training_starts_from_its_chart(players):
     game = Game(Rules.preset("basic_training", num_players=players), seed=1)
-    chart = load_chart(CLASSIC, players)
+    chart = CLASSIC.chart(players)
     total = {3: 30, 4: 25, 5: 20}[players]
     assert game.owner.tolist() == list(chart.owner) and game.troops.tolist() == list(chart.troops)
     assert [int(game.troops[game.owner == seat].sum()) for seat in range(players)] == [total] * players

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,22 @@ pytest.importorskip("sb3_contrib")
 
 import torch
 import yaml
+from sb3_contrib import MaskablePPO
 
 import risk_agents
-from risk_agents.learned.sb3_policy import Sb3Agent, Sb3Policy
+from risk_agents.learned.sb3_policy import Sb3Policy
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, cli, load_map
 from risk_env.core.observe import MOST_CODE
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_training.cli import config_path
-from risk_training.config import Sb3Config, read_config, schedule, shipped_configs
+from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
 from risk_training.evaluate import Score, evaluate
 from risk_training.league import League, LeagueSettings
+from risk_training.run import CHECKPOINT
 from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
-from risk_training.sb3_trainer import CHECKPOINT, Run
+from risk_training.sb3_trainer import Config, Trainer, schedule
 
 torch.set_num_threads(1)
 TINY: dict[str, Any] = {
@@ -52,11 +55,11 @@ TINY: dict[str, Any] = {
     "evaluation": {"opponents": ["random"], "games": 8, "interval": 384},
 }
 KILLED_AT = 512
+TIMES = ("time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 KILLED = f"""
 import os, signal, sys, yaml
-from risk_training.config import Sb3Config
-from risk_training.sb3_trainer import Run
-run = Run(Sb3Config.from_dict(yaml.safe_load(sys.stdin)), sys.argv[1])
+from risk_training.sb3_trainer import Config, Trainer
+run = Trainer(Config.from_dict(yaml.safe_load(sys.stdin)), sys.argv[1])
 run.train(lambda row: row["time/steps"] == {KILLED_AT} and os.kill(os.getpid(), signal.SIGKILL))
 """
 
@@ -74,8 +77,8 @@ def first_legal(env: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    run = Run(Sb3Config.from_dict(TINY), tmp_path_factory.mktemp("run") / "whole")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Trainer:
+    run = Trainer(Config.from_dict(TINY), tmp_path_factory.mktemp("run") / "whole")
     run.train()
     return run
 
@@ -86,13 +89,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.mark.parametrize("path", shipped_configs(), ids=lambda path: Path(path).stem)
 def test_shipped_configurations_are_valid(path: str) -> None:
     facts = read_config(path)
-    if facts["trainer"] == "sb3":
-        config = Sb3Config.from_dict(facts)
-        assert Sb3Config.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict()))) == config
+    kind = import_module(TRAINERS[facts["trainer"]]).Config
+    config = kind.from_dict(facts)
+    assert kind.from_dict(yaml.safe_load(yaml.safe_dump(config.to_dict()))) == config
 
 
 def test_numbers_as_yaml_reads_them() -> None:
-    config = Sb3Config.from_dict({"n_timesteps": "2e6", "ent_coef": "1e-3", "learning_rate": "lin_3e-4"})
+    config = Config.from_dict({"n_timesteps": "2e6", "ent_coef": "1e-3", "learning_rate": "lin_3e-4"})
     assert config.n_timesteps == 2_000_000 and config.ent_coef == 0.001
     falling = schedule("learning_rate", config.learning_rate)
     assert callable(falling) and falling(0.5) == pytest.approx(1.5e-4) and falling(-0.01) == 0.0
@@ -110,12 +113,13 @@ def test_numbers_as_yaml_reads_them() -> None:
         ({"policy": "CnnPolicy"}, "policy='CnnPolicy' must be one of"),
         ({"preset": "chess"}, "chess"),
         ({"league": {"window": 0}}, "window=0"),
+        ({"league": {"sharing": 1}}, "league: 'sharing' is unknown"),
         ({"evaluation": {"opponents": ["random"], "best_by": ["beam"]}}, "best_by: 'beam'"),
     ],
 )
 def test_wrong_settings_are_named(facts: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        Sb3Config.from_dict(facts)
+        Config.from_dict(facts)
 
 
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
@@ -138,7 +142,7 @@ def test_opponents_are_drawn_by_their_weights() -> None:
     )
     lanes.draw_by([0.0, 1.0, 3.0])
     lanes.reset(3)
-    drawn = np.bincount(lanes.seating.numbers[np.arange(512), 1 - lanes.seat], minlength=3)
+    drawn = np.bincount(lanes.arena.numbers[np.arange(512), 1 - lanes.seat], minlength=3)
     assert drawn[0] == 0 and drawn[2] / 512 == pytest.approx(0.75, abs=0.06)
     for wrong in ([1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0]):
         with pytest.raises(ValueError, match="weights"):
@@ -175,7 +179,7 @@ def test_the_league_is_told_every_result() -> None:
         assert env.league.games(name) == pytest.approx(sum(played[0] == name for played in env.played), rel=1e-3)
 
 
-def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way(finished: Run) -> None:
+def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way(finished: Trainer) -> None:
     env = environments(league={"bots": (), "window": 1, "history": 0})
     env.add_snapshot(1, finished.model.policy)
     env.reset()
@@ -189,7 +193,7 @@ def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way
     assert env.played and {name for name, *_ in env.played} == {"snapshot-2"}
 
 
-def test_a_compiled_snapshot_draws_actions_as_its_policy_would(finished: Run) -> None:
+def test_a_compiled_snapshot_draws_actions_as_its_policy_would(finished: Trainer) -> None:
     policy, games = finished.model.policy, 4000
     slot = CompiledSlot(0)
     slot.load("snapshot-1", policy, policy.state_dict())
@@ -208,18 +212,18 @@ def test_a_compiled_snapshot_draws_actions_as_its_policy_would(finished: Run) ->
     assert (abs(found - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / games) + 1e-9).all()
 
 
-def test_a_rollout_is_looked_at_once_and_learnt_from_as_ever(finished: Run) -> None:
+def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -> None:
     model = finished.model
     buffer, policy = model.rollout_buffer, model.policy
     rows = np.arange(0, buffer.buffer_size * buffer.n_envs, 3)
     next(buffer.get(1))
     sample = buffer._get_samples(rows)
     actions = sample.actions.long().flatten()
-    seen = policy.evaluate_actions(sample.observations, actions, sample.action_masks)
+    encoded = policy.evaluate_actions(sample.observations, actions, sample.action_masks)
     raw = policy.evaluate_actions(
         torch.as_tensor(buffer.observations[rows] / np.float32(MOST_CODE)), actions, sample.action_masks
     )
-    for one, other in zip(seen, raw, strict=True):
+    for one, other in zip(encoded, raw, strict=True):
         torch.testing.assert_close(one, other)
 
 
@@ -250,9 +254,9 @@ def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -
 # ---------------------------------------------------------------------------------------------------- runs
 
 
-def test_a_run_leaves_what_it_says(finished: Run) -> None:
+def test_a_run_leaves_what_it_says(finished: Trainer) -> None:
     names = {path.name for path in finished.folder.iterdir()}
-    assert {"config.yml", "checkpoint.pt", "best.zip", "last.zip", "metrics.jsonl", "tensorboard"} <= names
+    assert {"config.yml", CHECKPOINT, "best.zip", "best.npz", "last.zip", "metrics.jsonl", "tensorboard"} <= names
     assert not [name for name in names if name.startswith("new-")]
     rows = read_log(finished.folder)
     assert [row["time/steps"] for row in rows] == list(range(128, 769, 128))
@@ -260,7 +264,7 @@ def test_a_run_leaves_what_it_says(finished: Run) -> None:
     assert finished.env.league.snapshots[-1] == "snapshot-768"
 
 
-def test_every_metric_is_explained(finished: Run) -> None:
+def test_every_metric_is_explained(finished: Trainer) -> None:
     page = (Path(__file__).parents[1] / "training" / "README.md").read_text()
     for name in {name for row in read_log(finished.folder) for name in row}:
         for bot in ("random", "grower", "latest"):
@@ -269,11 +273,12 @@ def test_every_metric_is_explained(finished: Run) -> None:
         assert f"`{name}`" in page, f"training/README.md does not explain {name}"
 
 
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Run, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
     """Killed by the system while the line of step 512 was told, before its checkpoint: that of 384 is gone on from."""
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(folder)],
         input=yaml.safe_dump(TINY),
@@ -282,29 +287,36 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Run, tmp_path
         cwd=tmp_path,
     )
     assert done.returncode == -signal.SIGKILL
-    run = Run.resume(folder)
+    run = Trainer.resume(folder)
     assert run.model.num_timesteps == KILLED_AT - 128
     run.train()
     mine, theirs = run.model.policy.state_dict(), finished.model.policy.state_dict()
     assert all(torch.equal(mine[name], theirs[name]) for name in theirs)
     assert run.env.league.state_dict() == finished.env.league.state_dict()
     assert run.best == finished.best
-    times = ("time/seconds", "time/steps_a_second", "time/ns_games", "time/ns_snapshots", "time/ns_update")
-    told = [[{name: row[name] for name in row if name not in times} for row in r.rows] for r in (run, finished)]
-    assert told[0] == told[1]
+    rows = [[{k: v for k, v in row.items() if not k.startswith(TIMES)} for row in r.rows] for r in (run, finished)]
+    assert rows[0] == rows[1]
 
 
-def test_what_cannot_be_resumed(finished: Run, tmp_path: Path) -> None:
+def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=CHECKPOINT):
-        Run.resume(tmp_path)
-    with pytest.raises(ValueError, match="has made 768"):
-        Run.resume(finished.folder).train()
+        Trainer.resume(tmp_path)
+    (tmp_path / CHECKPOINT).write_bytes(b"PK nothing")
+    with pytest.raises(ValueError, match="no checkpoint of this version"):
+        Trainer.resume(tmp_path)
+
+
+def test_a_finished_run_has_nothing_left_to_do(finished: Trainer) -> None:
+    before = read_log(finished.folder)
+    run = Trainer.resume(finished.folder)
+    run.train()
+    assert run.steps == 768 and read_log(finished.folder) == before
 
 
 # ---------------------------------------------------------------------------------------------------- agents
 
 
-def test_the_best_policy_is_an_agent(finished: Run) -> None:
+def test_the_best_policy_is_an_agent(finished: Trainer) -> None:
     path = str(finished.folder / "best.zip")
     agent = risk_agents.make(path)
     assert agent.name == "whole" and len(agent.version) == 8
@@ -318,11 +330,13 @@ def test_the_best_policy_is_an_agent(finished: Run) -> None:
         other.step(int(other.legal_actions()[0]))
     agent.reset(0, finished.rules, board, 0)
     answers = [agent.act(view) for view in views]
-    assert answers == Sb3Agent(path).act_batch(views)  # compiled, and as it was trained
+    torch_policy = Sb3Policy(MaskablePPO.load(path).policy)
+    observations, masks = (np.stack([getattr(view, name) for view in views]) for name in ("codes", "action_mask"))
+    assert answers == torch_policy.logits(observations, masks).argmax(1).tolist()
     assert all(action in view.legal_actions for action, view in zip(answers, views, strict=True))
 
 
-def test_games_it_was_not_trained_for_are_refused(finished: Run) -> None:
+def test_games_it_was_not_trained_for_are_refused(finished: Trainer) -> None:
     agent = risk_agents.make(str(finished.folder / "best.zip"))
     with pytest.raises(ValueError, match="trained for map"):
         agent.reset(0, training_rules("classic", 2), load_map("classic"), 0)
@@ -354,7 +368,7 @@ class OneByOne(Agent):
 
 @pytest.mark.parametrize("attack", ["blitz", "choice"])
 @pytest.mark.parametrize("who", ["grower", "best.zip"])
-def test_batches_play_the_games_that_agents_play(who: str, attack: str, finished: Run, tmp_path: Path) -> None:
+def test_batches_play_the_games_that_agents_play(who: str, attack: str, finished: Trainer, tmp_path: Path) -> None:
     spec = str(finished.folder / who) if who.endswith(".zip") else who
     alone = tmp_path / "alone.py"
     alone.write_text(ONE_BY_ONE.format(spec=spec))
@@ -366,7 +380,7 @@ def test_batches_play_the_games_that_agents_play(who: str, attack: str, finished
         assert batched.low <= batched.win_rate <= batched.high and batched.games == 12
 
 
-def test_a_policy_meets_itself_in_batches(finished: Run) -> None:
+def test_a_policy_meets_itself_in_batches(finished: Trainer) -> None:
     spec = str(finished.folder / "best.zip")
     score = evaluate(spec, spec, finished.rules, finished.board, games=20, seed=1)
     assert score.wins / 20 == pytest.approx((1 - score.truncated) / 2)  # both seats of the same deals
@@ -393,12 +407,11 @@ def test_the_command_line_trains_resumes_and_evaluates(tmp_path: Path, capsys: p
 
 def test_the_own_trainers_run_goes_on_for_as_long_as_asked_and_plays(tmp_path: Path) -> None:
     config, folder = tmp_path / "own.yml", tmp_path / "run"
-    facts = {"trainer": "selfplay", "map": "tiny", "players": 2, "games": 8, "steps": 8, "evaluate_games": 2}
+    facts = {"trainer": "selfplay", "map": "tiny", "players": 2, "n_envs": 8, "n_steps": 8, "evaluation": {"games": 2}}
     config.write_text(yaml.safe_dump(facts))
     assert cli.main(["train", "--config", str(config), "--out", str(folder), "--steps", "64"]) == 0
     assert cli.main(["train", "--resume", str(folder), "--steps", "192"]) == 0
-    rows = [json.loads(line) for line in (folder / "progress.jsonl").read_text().splitlines()]
-    assert [row["decisions"] for row in rows] == [64, 128, 192]
+    assert [row["time/steps"] for row in read_log(folder)] == [64, 128, 192]
     scores = tmp_path / "scores.json"
     command = ["evaluate", "--against", "random", "--games", "4", "--json", str(scores)]
     for who in (["--run", str(folder)], [f"search:{folder / 'policy.npz'}"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risk_agents.search.outlook import LEAST_CHANCE, NUM_WEIGHTS, WEIGHTS
+from risk_agents.search.evaluation import LEAST_CHANCE, NUM_WEIGHTS, WEIGHTS
 from risk_env.board.rules import Rules
 from risk_training.tune_beam import MOST_SURE, bent, main, play, straight, sureness
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from risk_env.board.charts import load_chart
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, presets
 from tests import golden
-from tests.games import play, random_rules, state_of
+from tests.games import can_be_played, maps_of, play, random_rules, state_of
 from tests.naive import Naive
 
 BLOCKS = 4  # of games for each preset
@@ -22,21 +21,24 @@ MODE_ACTIONS = 150
 TEMPERS = (0.0, 0.5, 0.9, 0.97)
 
 
-def draw_game(preset: str, seed: int) -> tuple[Rules, Board, float, int]:
+def draw_map(rng: random.Random, preset: str) -> str:
+    """One of the maps that come with the rules, small ones more often."""
+    names = ["tiny", "tiny", "tiny", "classic", "classic", "big"]
+    return rng.choice([name for name in names if can_be_played(preset, load_map(name))])
+
+
+def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rules, Board, float, int]:
     """Rules, map, the players' temper and most actions of a random game: short on large maps, whole on the tiny one."""
     rng = random.Random(f"{preset} {seed}")
-    name = (
-        rng.choice(["tiny", "tiny", "tiny", "classic", "classic", "big"]) if preset != "basic_training" else "classic"
-    )
-    board = load_map(name)
+    board = load_map(map_name or draw_map(rng, preset))
     rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 3, 30]))
-    most = {"tiny": 600, "classic": 400, "big": 200}[name]
+    most = 600 if board.num_territories < 20 else 400 if board.num_territories < 60 else 200
     return rules, board, rng.choice(TEMPERS), 3 * most if rng.random() < 0.1 else most
 
 
-def compare(preset: str, seed: int, most: int | None = None) -> bytes:
+def compare(preset: str, seed: int, most: int | None = None, map_name: str | None = None) -> bytes:
     """Play a random game on core and twin at once; the digest of the core's bytes after every action."""
-    rules, board, temper, length = draw_game(preset, seed)
+    rules, board, temper, length = draw_game(preset, seed, map_name)
     chance: deque[str] = deque()
     digest = hashlib.sha256()
     twin: Naive | None = None
@@ -44,8 +46,7 @@ def compare(preset: str, seed: int, most: int | None = None) -> bytes:
     for games, records, lines, legal, action in play(rules, board, seed, temper, most or length):
         chance.extend(lines)
         if twin is None:
-            chart = load_chart(board, rules.num_players) if rules.setup == "chart" else None
-            twin = Naive(rules, board, chance, chart)
+            twin = Naive(rules, board, chance)
         else:
             twin.step(last)
         where = f"{preset} seed {seed}, {rules}"
@@ -68,6 +69,11 @@ def differences(core: dict[str, Any], twin: dict[str, Any]) -> dict[str, Any]:
 def test_twin_agrees(preset: str, block: int) -> None:
     for game in range(GAMES_A_BLOCK):
         compare(preset, block * GAMES_A_BLOCK + game)
+
+
+@pytest.mark.parametrize(("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)])
+def test_twin_agrees_on_every_map(preset: str, map_name: str) -> None:
+    compare(preset, 0, MODE_ACTIONS, map_name)
 
 
 @pytest.mark.modes

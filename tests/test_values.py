@@ -1,9 +1,8 @@
-"""Learned values: what the network sees, that compiled and torch agree, what it is taught, and that it learns."""
+"""Learned values: features, that compiled and torch agree, the targets of TD(λ), and that it learns."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from risk_agents.learned.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE
 from risk_agents.learned.schema import schema_of
 from risk_agents.registry import play_game
 from risk_agents.scripted.odds import win_probability
-from risk_agents.search.outlook import NUM_WEIGHTS, WEIGHTS, outlook
-from risk_agents.search.value_beam import ValueFile, look_all
+from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, Evaluator, evaluate
+from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env import arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
@@ -30,8 +29,9 @@ from risk_env.core.position import holds_nothing
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
-from risk_training.run_log import LOG
-from risk_training.values import CHECKPOINT, VALUE, Arena, Config, Network, Positions, Trainer, returns
+from risk_training.config import EvaluationSettings
+from risk_training.run import CHECKPOINT
+from risk_training.values import VALUE, Config, Games, Network, Positions, Trainer, lambda_returns
 
 BOARD = load_map("classic")
 GAMES = [
@@ -43,18 +43,18 @@ GAMES = [
     ("command_room", 4, {}),
 ]
 TINY = Config(
-    map="tiny", players=3, options={"max_rounds": 6}, games=60, round_games=12, memory=3, bots=("grower", "beam"),
-    bot_share=0.3, explore=0.1, td_lambda=0.8, units=6, judges=4, minibatches=20, minibatch=64,
-    evaluate_against=("random",), evaluate_games=6, evaluate_every=24,
+    map="tiny", players=3, options={"max_rounds": 6}, n_games=60, round_games=12, memory=3, bots=("grower", "beam"),
+    bot_share=0.3, explore=0.1, td_lambda=0.8, hidden_sizes=(6, 4), minibatches=20, batch_size=64,
+    evaluation=EvaluationSettings(opponents=("random",), games=6, interval=24),
 )  # fmt: skip
 
 
 @entry_point
-def judge_all(games, boards, rules, lanes, seats, weights, values):
+def evaluate_all(games, boards, rules, lanes, seats, weights, values):
     """The learned values of positions, into float64 (k,)."""
     work = np.zeros(WORKSPACE, np.float32)
     for k in range(len(lanes)):
-        values[k] = outlook(games[lanes[k]], boards[0], rules[0], seats[k], weights, work)
+        values[k] = evaluate(games[lanes[k]], Evaluator(boards[0], rules[0], seats[k], weights, work))
 
 
 def in_mid_game(rules: Rules, board: Board, lanes: int = 96) -> GameBatch:
@@ -77,19 +77,19 @@ def in_mid_game(rules: Rules, board: Board, lanes: int = 96) -> GameBatch:
     return batch
 
 
-def seen_in(batch: GameBatch, lanes: Any, seats: Any, moved: Any) -> Any:
+def features_in(batch: GameBatch, lanes: Any, seats: Any, moved: Any) -> Any:
     found = np.full((len(lanes), num_columns(batch.rules, batch.board)), np.nan, np.float32)
     T = batch.tables
-    look_all(batch.records, T.board, T.rules, lanes, seats, moved, WEIGHTS.astype(np.float32), found)
+    encode_positions(batch.records, T.board, T.rules, lanes, seats, moved, WEIGHTS.astype(np.float32), found)
     return found
 
 
-def goes_on(batch: GameBatch) -> Any:
+def open_games(batch: GameBatch) -> Any:
     return np.flatnonzero(batch.records["phase"] != Phase.OVER)
 
 
-def slowly_seen(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[float]:
-    """What the network sees but for the plain outlook, by the public facts of the game; NaN where they do not say."""
+def slow_features(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[float]:
+    """The features but for the heuristic value, by the public facts of the game; NaN where these do not say."""
     game, rules, board = batch.game(lane), batch.rules, batch.board
     P, T = rules.num_players, board.num_territories
     owner, troops = game.owner.tolist(), game.troops.tolist()
@@ -148,46 +148,46 @@ def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, pla
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
-def test_what_is_seen_is_what_the_board_says(preset: str, players: int, options: dict[str, Any]) -> None:
+def test_features_are_what_the_board_says(preset: str, players: int, options: dict[str, Any]) -> None:
     batch = in_mid_game(training_rules(preset, players, **options), BOARD)
-    lanes = goes_on(batch)
+    lanes = open_games(batch)
     seats = batch.records["turn"][lanes].astype(np.int64)
     moved = lanes % 2 == 0
-    seen = seen_in(batch, lanes, seats, moved)
-    assert np.isfinite(seen).all() and len(lanes) > 30
-    for row, lane, seat, has_moved in zip(seen, lanes, seats, moved, strict=True):
-        expected = np.array(slowly_seen(batch, int(lane), int(seat), bool(has_moved)))
+    found = features_in(batch, lanes, seats, moved)
+    assert np.isfinite(found).all() and len(lanes) > 30
+    for row, lane, seat, has_moved in zip(found, lanes, seats, moved, strict=True):
+        expected = np.array(slow_features(batch, int(lane), int(seat), bool(has_moved)))
         known = ~np.isnan(expected)
         assert np.allclose(row[:-1][known], expected[known], atol=1e-4)
         assert known.sum() == len(row) - 4 and len(row) == num_columns(batch.rules, BOARD)
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
-def test_what_is_hidden_is_not_seen(preset: str, players: int, options: dict[str, Any]) -> None:
+def test_hidden_facts_change_no_feature(preset: str, players: int, options: dict[str, Any]) -> None:
     batch = in_mid_game(training_rules(preset, players, **options), BOARD)
-    lanes = goes_on(batch)
+    lanes = open_games(batch)
     seats = batch.records["turn"][lanes].astype(np.int64)
-    before = seen_in(batch, lanes, seats, lanes < 0)
+    before = features_in(batch, lanes, seats, lanes < 0)
     for lane, seat in zip(lanes, seats, strict=True):
         batch.games[lane] = batch.game(int(lane)).determinize(int(seat), 9).record
-    assert np.array_equal(seen_in(batch, lanes, seats, lanes < 0), before)
+    assert np.array_equal(features_in(batch, lanes, seats, lanes < 0), before)
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, Any], tmp_path: Path) -> None:
     rules = training_rules(preset, players, **options)
     batch = in_mid_game(rules, BOARD)
-    lanes = goes_on(batch)
+    lanes = open_games(batch)
     seats = batch.records["turn"][lanes].astype(np.int64)
     value = some_value(rules, BOARD)
     network = Network(num_columns(rules, BOARD), 6, 4)
     network.weights.load_state_dict({name: torch.as_tensor(values) for name, values in value.weights.items()})
-    expected = network.chances(seen_in(batch, lanes, seats, batch.records["phase"][lanes] == Phase.FORTIFY_FROM))
+    expected = network.chances(features_in(batch, lanes, seats, batch.records["phase"][lanes] == Phase.FORTIFY_FROM))
     found, T = np.zeros(len(lanes)), batch.tables
-    judge_all(batch.records, T.board, T.rules, lanes, seats, value.packed[0], found)
-    open_games = (found > 0) & (found < 1)
-    assert open_games.sum() > 20 and np.allclose(found[open_games], expected[open_games], atol=1e-3)
-    assert expected[open_games].std() > 0.02
+    evaluate_all(batch.records, T.board, T.rules, lanes, seats, value.packed[0], found)
+    undecided = (found > 0) & (found < 1)
+    assert undecided.sum() > 20 and np.allclose(found[undecided], expected[undecided], atol=1e-3)
+    assert expected[undecided].std() > 0.02
     value.save(tmp_path / "kept.npz")
     assert np.allclose(ValueFile.load(tmp_path / "kept.npz").packed, value.packed, atol=1e-2)
 
@@ -260,60 +260,38 @@ def test_returns_by_their_definition() -> None:
             return 0.7 * taught(later[0]) + 0.3 * float(values[later[0]])
         return float(values[i]) if cut[i] else float(won[i])
 
-    assert np.allclose(returns(positions, values, 0.7), [taught(i) for i in range(80)], atol=1e-5)
-    assert np.array_equal(returns(positions, values, 1.0)[~cut], won[~cut])
+    assert np.allclose(lambda_returns(positions, values, 0.7), [taught(i) for i in range(80)], atol=1e-5)
+    assert np.array_equal(lambda_returns(positions, values, 1.0)[~cut], won[~cut])
 
 
 def test_positions_are_what_seats_leave_behind() -> None:
-    arena = Arena(dataclasses.replace(TINY, explore=0.0))
-    positions = arena.play(0, None)
-    moved = positions.seen[:, -GAME_COLUMNS - 1]
+    games = Games(dataclasses.replace(TINY, explore=0.0))
+    positions = games.play(0, None)
+    moved = positions.features[:, -GAME_COLUMNS - 1]
     assert set(np.unique(moved)) == {0.0, 1.0} and abs(moved.mean() - 0.5) < 0.2
     assert set(positions.games.tolist()) == set(range(TINY.round_games))
     winners = {(game, seat) for game, seat in zip(positions.games, positions.seats, strict=True)}
     assert len(winners) > TINY.round_games
-    assert not (positions.won & positions.cut).any()
+    assert not (positions.won & positions.truncated).any()
 
 
 def test_the_same_games_for_any_number_of_threads() -> None:
     value = some_value(TINY.rules(), load_map("tiny")).bot("novice", width=3)
-    first, second = (Arena(TINY, threads).play(100, value) for threads in (1, 3))
+    first, second = (Games(TINY, threads).play(100, value) for threads in (1, 3))
     assert all(np.array_equal(getattr(first, name), getattr(second, name)) for name in vars(first))
-
-
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole = Trainer(TINY, tmp_path / "whole")
-    whole.train()
-
-    def stop(trainer: Trainer) -> None:
-        if trainer.rounds == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Trainer(TINY, tmp_path / "cut").train(stop)
-    again = Trainer.resume(tmp_path / "cut")
-    assert again.rounds == 4 and len(again.positions) == TINY.memory
-    again.train()
-    for name, weights in whole.network.arrays().items():
-        assert np.array_equal(weights, again.network.arrays()[name])
-    logs = [[json.loads(line) for line in (run.folder / LOG).read_text().splitlines()] for run in (whole, again)]
-    untimed = [[{k: v for k, v in row.items() if "ms/" not in k and "seconds" not in k} for row in log] for log in logs]
-    assert untimed[0] == untimed[1] and len(untimed[0]) == 5
-    assert len(list((tmp_path / "cut").glob("positions-*.npz"))) == TINY.memory
-    assert {row.get("win_rate/random") is not None for row in untimed[0]} == {True, False}
 
 
 def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'speed' is unknown"):
         Config.from_dict({"speed": 1})
     wrong = {
-        "units": (0, "1 ... 512"),
-        "beam_width": (17, "1 ... 16"),
-        "explore": (1.5, "0 ... 1"),
-        "games": (0, "at least 1"),
+        "hidden_sizes": ((0, 4), "hidden_sizes[0]=0 must be 1 ... 512"),
+        "beam_width": (17, "beam_width=17 must be 1 ... 16"),
+        "explore": (1.5, "explore=1.5 must be 0 ... 1"),
+        "n_games": (0, "n_games=0 must be at least 1"),
     }
-    for name, (value, allowed) in wrong.items():
-        with pytest.raises(ValueError, match=re.escape(f"{name}={value} must be {allowed}")):
+    for name, (value, words) in wrong.items():
+        with pytest.raises(ValueError, match=re.escape(words)):
             dataclasses.replace(TINY, **{name: value})
     with pytest.raises(ValueError, match="nothing to resume"):
         Trainer.resume(tmp_path)
@@ -322,10 +300,11 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_learns(tmp_path: Path) -> None:
-    """What a few hundred games of others taught it foresees its own games better than the plain outlook does."""
-    config = Config(games=500, round_games=250, evaluate_against=(), beam_width=3, minibatches=300, seed=1)
+    """What a few hundred games of others taught it predicts its own games better than the heuristic does."""
+    nobody = EvaluationSettings(opponents=())
+    config = Config(n_games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1)
     trainer = Trainer(config, tmp_path, threads=2)
     trainer.train()
-    first, last = trainer.log.rows
-    assert first["brier_outlook"] > 0.06
-    assert last["brier"] < 0.9 * last["brier_outlook"]
+    first, last = trainer.rows
+    assert first["games/brier_heuristic"] > 0.06
+    assert last["games/brier"] < 0.9 * last["games/brier_heuristic"]

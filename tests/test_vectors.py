@@ -1,4 +1,4 @@
-"""Vectors: they do what the plain functions beside them say, whatever stands around what they touch."""
+"""Vectors: they do what the plain functions say, whatever is around the elements that they touch."""
 
 from typing import Any
 
@@ -43,17 +43,17 @@ def write_flags(word, flags, first):
 
 
 @numba.njit
-def turn_blocks(numbers, first, turning, down, up):
-    vectors.turn_blocks(numbers, first, turning, down, up)
+def rotate_blocks(numbers, first, field, down, up):
+    vectors.rotate_blocks(numbers, first, field, down, up)
 
 
 @numba.njit
-def turn_every_other(words, first, turning, down, up):
-    vectors.turn_every_other(words, first, turning, down, up)
+def rotate_every_other(words, first, field, down, up):
+    vectors.rotate_every_other(words, first, field, down, up)
 
 
-def a_turn(chance: np.random.Generator) -> tuple[int, int, tuple[np.uint64, np.uint64, np.uint64]]:
-    """Players, by how many places they turn, and the bits of that."""
+def a_rotation(chance: np.random.Generator) -> tuple[int, int, tuple[np.uint64, np.uint64, np.uint64]]:
+    """Players, by how many places they rotate, and the arguments of that."""
     players = int(chance.integers(2, 7))
     places = int(chance.integers(1, players))
     bits = ((1 << 8 * players) - 1, 8 * places, 8 * (players - places))
@@ -102,27 +102,27 @@ def test_flags_are_the_bits_of_the_word_and_nothing_else_is_written(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_eight_blocks_turn_and_nothing_else_is_written(seed: int) -> None:
+def test_eight_blocks_rotate_and_nothing_else_is_written(seed: int) -> None:
     chance = np.random.default_rng(seed)
     numbers = chance.integers(0, 128, 100).astype(np.int8)
-    players, places, turn = a_turn(chance)
+    players, places, rotation = a_rotation(chance)
     first = int(chance.integers(0, 53))
     expected = numbers.copy()
     for block in range(first, first + 48, 6):
         expected[block : block + players] = np.roll(numbers[block : block + players], -places)
-    turn_blocks(numbers, first, *turn)
+    rotate_blocks(numbers, first, *rotation)
     assert np.array_equal(numbers, expected)
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_every_other_word_turns(seed: int) -> None:
+def test_every_other_word_rotates(seed: int) -> None:
     chance = np.random.default_rng(seed)
     words = chance.integers(0, 2**64, 30, dtype=np.uint64)
-    players, places, turn = a_turn(chance)
+    players, places, rotation = a_rotation(chance)
     first = int(chance.integers(0, 23))
     expected = words.copy()
     for k in range(first, first + 8, 2):
         block = expected[k : k + 1].view(np.uint8)
         block[:players] = np.roll(block[:players], -places)
-    turn_every_other(words, first, *turn)
+    rotate_every_other(words, first, *rotation)
     assert np.array_equal(words, expected)

@@ -46,37 +46,34 @@ def make(spec: str | CompiledBot | Agent) -> Agent:
 
 
 def load(spec: str) -> Any:
-    """What a name, `file.py:Class`, `policy.npz`, `value.npz`, `search:policy.npz` or `best.zip` stands for.
-
-    That is a `CompiledBot`, or what makes an agent.
-    """
+    """The `CompiledBot`, or the function that makes an agent, of a name, a trained file or `file.py:Class`."""
     if spec == HUMAN:
         raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
-    if spec.endswith(".npz"):
-        return _trained_bot(spec)
-    if spec.endswith(".zip"):
-        from risk_agents.learned.sb3_policy import load_zip
-
-        return load_zip(spec)
+    if spec.endswith(POLICY_FILES):
+        return _load_trained(spec)
     path, _, name = spec.rpartition(":")
-    if not path.endswith(".py"):
-        return bots.find(spec)
-    module = _module_of(Path(path))
-    found = getattr(module, name, None)
-    if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
-        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
-    return found
+    return _load_class(spec, path, name) if path.endswith(".py") else bots.find(spec)
 
 
-def _trained_bot(spec: str) -> CompiledBot:
-    """The bot of a trainer's file: of a policy with search or without, or the beam of a value."""
-    from risk_agents.learned import policy, trained
+def _load_trained(spec: str) -> Any:
+    """A policy with search or without, the beam with a learned value, or a policy of Stable-Baselines3."""
+    from risk_agents.learned import policy, sb3_policy, trained
     from risk_agents.search import policy_search, value_beam
 
+    if spec.endswith(".zip"):
+        return sb3_policy.load_zip(spec)
     if spec.startswith(SEARCH):
         return policy_search.search_bot(spec.removeprefix(SEARCH))
     is_value = trained.kind_in(trained.facts_of(spec)) == trained.VALUE
     return value_beam.load_bot(spec) if is_value else policy.load_bot(spec)
+
+
+def _load_class(spec: str, path: str, name: str) -> Any:
+    """A class with a method `act`, or a compiled bot, of a Python file."""
+    found = getattr(_module_of(Path(path)), name, None)
+    if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
+        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
+    return found
 
 
 def _module_of(path: Path) -> ModuleType:

@@ -1,57 +1,61 @@
-"""The start charts of Basic Training (RULES 9.1), read from `map_files/basic_training.toml`.
+"""Start charts of Basic Training (RULES 9.1): in a map file `[[chart.3]]` once for each of three seats, and so on."""
 
-The charts are the project's own: the printed ones are pictures that the text of the books does not carry.
-"""
+from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
 
-CHART_FILE = Path(__file__).parent / "map_files" / "basic_training.toml"
+from risk_env.board.toml_table import Table
+
+PLAYERS = (3, 4, 5)  # RULES 4.2
+MAX_TROOPS = 1000
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Where everybody starts, for one map and number of players P. Seat 0 starts the game."""
+    """Where everybody starts, for P players on a map of T territories. Seat 0 starts the game."""
 
     owner: tuple[int, ...]  # (T,) seat of each territory
     troops: tuple[int, ...]  # (T,) troops of each territory
     capitals: tuple[int, ...]  # (P,) territory of each seat's capital
-    cards: tuple[int, ...]  # (P,) cards each seat starts with, drawn after set-up
+
+    @property
+    def num_players(self) -> int:
+        """P, the number of players that the chart is for."""
+        return len(self.capitals)
 
 
-def load_chart(board: Any, num_players: int) -> Chart:
-    """The chart of a map for 3, 4 or 5 players (RULES 9.1).
+def read_charts(file: Table, names: list[str]) -> tuple[Chart, ...]:
+    """The charts of a map whose territories have these names, by ascending number of players."""
+    table = file.table("chart", {})
+    table.only(*map(str, PLAYERS))
+    return tuple(_chart(table, players, names) for players in PLAYERS if str(players) in table.values)
 
-    `board` is a map as `load_map` returns it; one with other territories than the chart's is a ValueError.
-    """
-    charts = _charts()["players"]
-    if str(num_players) not in charts:
-        raise ValueError(f"num_players={num_players!r} has no start chart: allowed are {', '.join(charts)}")
-    seats = charts[str(num_players)]
-    _check_territories(board, seats)
-    owner, troops = [-1] * len(board.territories), [0] * len(board.territories)
+
+def _chart(table: Table, num_players: int, names: list[str]) -> Chart:
+    seats = table.tables(str(num_players), num_players)
+    if len(seats) < num_players:
+        raise table.error(f"{len(seats)} of [[chart.{num_players}]]; a chart needs one for each seat", str(num_players))
+    owner, troops = [-1] * len(names), [0] * len(names)
     for seat, start in enumerate(seats):
-        for name, count in start["troops"].items():
-            territory = board.territory(name)
-            owner[territory], troops[territory] = seat, count
-    capitals = tuple(board.territory(start["capital"]) for start in seats)
-    return Chart(tuple(owner), tuple(troops), capitals, tuple(start["cards"] for start in seats))
+        start.only("capital", "troops")
+        _write_seat(start.table("troops"), seat, names, owner, troops)
+    if -1 in owner:
+        raise table.error(f"nobody has {names[owner.index(-1)]!r}; a chart lists every territory", str(num_players))
+    capitals = tuple(_capital(start, seat, names, owner) for seat, start in enumerate(seats))
+    return Chart(tuple(owner), tuple(troops), capitals)
 
 
-@cache
-def _charts() -> dict[str, Any]:
-    return tomllib.loads(CHART_FILE.read_text(encoding="utf-8"))
+def _write_seat(table: Table, seat: int, names: list[str], owner: list[int], troops: list[int]) -> None:
+    """Write the troops of one seat into the lists of the whole chart."""
+    for name in table.values:
+        territory = table.number_of("territory", name, names)
+        if owner[territory] >= 0:
+            raise table.error(f"seat {owner[territory]} has it already; a territory has one owner", name)
+        owner[territory], troops[territory] = seat, table.whole(name, 1, MAX_TROOPS)
 
 
-def _check_territories(board: Any, seats: list[dict[str, Any]]) -> None:
-    """The chart must name every territory of the map, and no other."""
-    charted = {name for start in seats for name in start["troops"]}
-    odd = sorted(charted.symmetric_difference(board.territories))
-    if odd:
-        raise ValueError(
-            f"setup='chart': the start charts of {CHART_FILE.name} do not fit map {board.name!r} "
-            f"({len(board.territories)} territories, {len(odd)} names differ, {odd[0]!r} first)"
-        )
+def _capital(table: Table, seat: int, names: list[str], owner: list[int]) -> int:
+    capital = table.number_of("territory", table.text("capital"), names, "capital")
+    if owner[capital] != seat:
+        raise table.error(f"{names[capital]!r} belongs to seat {owner[capital]}, not to seat {seat}", "capital")
+    return capital

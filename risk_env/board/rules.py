@@ -1,7 +1,7 @@
 """Rules: every option of RULES 13 under its own name, and the presets of RULES 12.
 
-A preset is a set of options; options given beside it win. A value or a combination that is not allowed is a
-`ValueError` of one line. What depends on the map as well is checked by `check_rules`.
+A preset is a set of options; options passed with it take precedence. A value or a combination that is not allowed is a
+`ValueError` of one line. `check_rules` checks what depends on the map.
 """
 
 import dataclasses
@@ -10,19 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from risk_env.board.charts import load_chart
-
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
     "star": {3: 30, 4: 25, 5: 20},
 }
 LAID_OUT_OBJECTIVES = 4  # of each kind, minor and major, with random Objectives or Rewards (RULES 9.3)
 OBJECTIVES_TO_WIN = 3  # RULES 9.7
-MOST_STARTING_TROOPS = 1_000_000  # a counter's room, not a rule
-MOST = 2**31 - 1  # the same
+MOST_STARTING_TROOPS = 1_000_000  # a limit of the counters, not a rule
+MOST = 2**31 - 1  # likewise
 
 
-# What a single option may be.
+# The values of each option.
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "deck": ("symbol", "star"),
@@ -45,7 +43,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 class Numbers(NamedTuple):
-    """The whole numbers that an option may be."""
+    """The whole numbers that an option can be."""
 
     least: int
     most: int
@@ -62,7 +60,7 @@ NUMBERS: dict[str, Numbers] = {
 }
 
 
-# What two options may be together.
+# Which options need which others.
 
 
 class Need(NamedTuple):
@@ -110,7 +108,7 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-# The presets (RULES 12), as what they change of the defaults of `Rules`.
+# The presets (RULES 12): the options that differ from the defaults of `Rules`.
 
 EXPERT: dict[str, Any] = {  # RULES 10.1-10.5
     "set_values": "by_one",
@@ -119,11 +117,11 @@ EXPERT: dict[str, Any] = {  # RULES 10.1-10.5
     "card_reroll": True,
     "commander": True,
 }
-DUEL: dict[str, Any] = {"setup": "deal"}  # RULES 6.4: what `classic` becomes with two players
+DUEL: dict[str, Any] = {"setup": "deal"}  # RULES 6.4: `classic` with two players
 
 
 class Preset(NamedTuple):
-    """A row of RULES 12: the numbers of players it is for, and its options."""
+    """A row of RULES 12: the numbers of players that it is for, and its options."""
 
     players: tuple[int, ...]
     options: dict[str, Any]
@@ -203,10 +201,10 @@ class Rules:
 
     @classmethod
     def preset(cls, name: str, num_players: int | None = None, expert: bool = False, **options: Any) -> "Rules":
-        """The rules of a preset (RULES 12); `options` by their RULES 13 names win over it.
+        """The rules of a preset (RULES 12); `options` (by their names in RULES 13) take precedence over its own.
 
-        `num_players` None means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, over the symbol
-        deck only (RULES 10.7). Two players make `classic` the duel of RULES 6.4.
+        `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the symbol
+        deck only (RULES 10.7). With two players `classic` is the duel of RULES 6.4.
         """
         players = _players_of(name, num_players)
         chosen = {
@@ -221,7 +219,7 @@ class Rules:
         return cls(num_players=players, **chosen)
 
     def replace(self, **options: Any) -> "Rules":
-        """The same rules with other values of some options, checked again."""
+        """A copy with other values of some options, checked again."""
         return dataclasses.replace(self, **_known(options))
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,7 +228,7 @@ class Rules:
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> "Rules":
-        """The rules that `to_dict` wrote; an option left out has its default."""
+        """The rules that `to_dict` returned; a missing option has its default."""
         if not isinstance(options, Mapping):
             raise ValueError(f"options={options!r} must be a mapping of option names to values")
         return cls(**_known(options))
@@ -255,7 +253,7 @@ def _preset(name: str) -> Preset:
 
 
 def _players_of(name: str, num_players: int | None) -> int:
-    """The number of players of a preset: the one asked for, or three, or two for `two_player`."""
+    """The number of players of a preset; by default three, or two for `two_player`."""
     allowed = _preset(name).players
     if num_players is None:
         return 3 if 3 in allowed else allowed[0]
@@ -273,7 +271,7 @@ def _is_expert(expert: bool) -> bool:
 
 
 def _known(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options themselves, if RULES 13 has all of them."""
+    """The options as a dict; ValueError for one that is not in RULES 13."""
     for option in options:
         if option not in OPTIONS:
             known = ", ".join(OPTIONS)
@@ -303,7 +301,7 @@ def _number_text(numbers: Numbers) -> str:
 
 
 def _check_need(rules: Rules, need: Need) -> None:
-    """Refuse two options that do not go together (RULES 13, last paragraph)."""
+    """Refuse two options that cannot be combined (RULES 13, last paragraph)."""
     value, other = getattr(rules, need.option), getattr(rules, need.other)
     if value in need.values and other not in need.allowed:
         wanted = f"{need.other}={_listed(need.allowed, ' or ')}"
@@ -319,15 +317,15 @@ def _near(name: Any, names: Iterable[str]) -> str:
     return f", did you mean {close[0]!r}" if close else ""
 
 
-# What depends on the map as well.
+# Checks that need the map.
 
 
 def check_rules(rules: Rules, board: Any) -> None:
-    """Refuse rules that cannot be played on this map: a ValueError names the option, its value and the map's number.
+    """ValueError unless the rules can be played on this map; it names the option, its value and what the map has.
 
-    `board` is a map as `load_map` returns it. Checked are the deck, missions, Objectives and cities that the game
-    needs, and that all starting troops find room: at least one on every territory (RULES 4.3, 13) and at most
-    `max_troops` (RULES 10.3).
+    `board` is a map as `load_map` returns it. The map must have the deck, missions, Objectives, cities and start
+    chart that the game needs, and room for all starting troops: at least one on every territory (RULES 4.3, 13) and at
+    most `max_troops` (RULES 10.3).
     """
     _check_deck(rules, board)
     _check_missions(rules, board)
@@ -352,23 +350,24 @@ def _check_deck(rules: Rules, board: Any) -> None:
 
 
 def _check_missions(rules: Rules, board: Any) -> None:
-    """The map must have a mission for every player; those of unused colours do not count (RULES 8.1)."""
+    """The map must have a mission for every player, not counting those of unused colours (RULES 8.1)."""
     if rules.victory != "mission":
         return
-    dealt = sum(_is_dealt(mission, rules) for mission in board.missions)
+    dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
         problem = f"{rules.num_players} players need as many missions, this map has {dealt} for them"
         _refuse(rules, "victory", f"{problem} with missions={rules.missions!r}")
 
 
-def _is_dealt(mission: Any, rules: Rules) -> bool:
+def is_dealt(mission: Any, rules: Rules) -> bool:
+    """Whether a mission of the map is in the pile (RULES 8.1)."""
     if mission.extended and rules.missions != "extended":
         return False
     return mission.kind != "destroy" or mission.target < rules.num_players
 
 
 def _check_objectives(rules: Rules, board: Any) -> None:
-    """The map must have the Objectives that are laid out (RULES 9.1, 9.3), and enough of them to win (RULES 9.7)."""
+    """The map must have the Objectives to lay out (RULES 9.1, 9.3), and enough of them to win (RULES 9.7)."""
     if rules.objectives is None:
         return
     usable = [o for o in board.objectives if rules.objectives == "random" or o.basic_training]
@@ -382,7 +381,7 @@ def _check_objectives(rules: Rules, board: Any) -> None:
 
 
 def _check_cities(rules: Rules, board: Any) -> None:
-    """The map must say where its fixed cities are (RULES 9.1), or how many random ones it has (RULES 9.3)."""
+    """The map must have fixed cities (RULES 9.1), or a number of random ones (RULES 9.3)."""
     if rules.cities == "fixed" and not board.basic_training_cities:
         _refuse(rules, "cities", "needs a map with fixed cities, this map has 0")
     if rules.cities == "random" and not 1 <= board.random_cities <= _count(board):
@@ -390,14 +389,18 @@ def _check_cities(rules: Rules, board: Any) -> None:
 
 
 def _check_chart(rules: Rules, board: Any) -> None:
-    """The map must be the chart's (RULES 9.1), and no start be over `max_troops` (RULES 10.3)."""
-    most = max(load_chart(board, rules.num_players).troops)
-    if rules.max_troops is not None and rules.max_troops < most:
-        _refuse(rules, "max_troops", f"the start chart of this map needs at least {most}")
+    """The map must have a start chart for the players (RULES 9.1), with `max_troops` at most (RULES 10.3)."""
+    chart = board.chart(rules.num_players)
+    if chart is None:
+        has = _listed((chart.num_players for chart in board.charts), ", ") or "nobody"
+        needs = f"needs a start chart for num_players={rules.num_players}"
+        _refuse(rules, "setup", f"{needs}, the map {board.name!r} has charts for {has}")
+    if rules.max_troops is not None and rules.max_troops < max(chart.troops):
+        _refuse(rules, "max_troops", f"the start chart of this map needs at least {max(chart.troops)}")
 
 
 def _check_room(rules: Rules, board: Any) -> None:
-    """Every army has a territory, the claim has troops enough, and the troops find room (RULES 4.3, 10.3, 13)."""
+    """Each army must have a territory, a troop for each of its territories, and room (RULES 4.3, 10.3, 13)."""
     armies = rules.num_players + rules.neutral
     fewest, most = _count(board) // armies, -(-_count(board) // armies)
     troops = rules.troops_to_start()

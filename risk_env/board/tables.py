@@ -1,4 +1,4 @@
-"""Maps and rules as the records that the kernels read."""
+"""Maps and rules as records for the kernels."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.board.charts import load_chart
+from risk_env.board.charts import Chart
 from risk_env.board.maps import OBJECTIVE_KINDS, SYMBOLS, Board
 from risk_env.board.rules import Rules, check_rules
 from risk_env.core import types
 from risk_env.core.bits import CHUNK
 
 _MISSION_KINDS = {"continents": types.Mission.CONTINENTS, "territories": types.Mission.TERRITORIES}
-_LAYOUTS = {None: types.Layout.NONE, "fixed": types.Layout.FIXED, "random": types.Layout.RANDOM}
+_PLACEMENTS = {None: types.Placement.NONE, "fixed": types.Placement.FIXED, "random": types.Placement.RANDOM}
 _CHOICES: dict[str, type[Any]] = {
     "deck": types.Deck,
     "setup": types.Setup,
@@ -33,7 +33,7 @@ Records = npt.NDArray[Any]  # of structured dtype; an element's fields are its a
 
 
 class Tables(NamedTuple):
-    """What the kernels need to know of a map and a choice of rules; each an array of one record."""
+    """A map and rules as the kernels take them: two arrays of one record each."""
 
     board: Records
     rules: Records
@@ -48,16 +48,10 @@ class Tables(NamedTuple):
         """An array of empty game records."""
         return np.zeros(count, types.game_dtype(self.sizes))
 
-    def new_shown(self, count: int) -> Records:
-        """The records of as many views, none of them written yet."""
-        shown = np.zeros(count, types.shown_dtype(self.sizes))
-        shown["seat"] = types.NOBODY
-        return shown
-
 
 @lru_cache(maxsize=256)
 def tables(rules: Rules, board: Board) -> Tables:
-    """The records of rules and map, checked against one another (ValueError if they do not fit)."""
+    """The records of rules and map; ValueError if these rules cannot be played on this map."""
     check_rules(rules, board)
     sizes = size_class_of(board)
     return Tables(_read_only(_board_table(board, sizes)), _read_only(_rules_table(rules, board, sizes)), sizes)
@@ -153,8 +147,8 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
         record[option] = words[getattr(rules, option).upper()]
     for option in _FLAGS:
         record[option] = getattr(rules, option)
-    record.cities = _LAYOUTS[rules.cities]
-    record.objectives = _LAYOUTS[rules.objectives]
+    record.cities = _PLACEMENTS[rules.cities]
+    record.objectives = _PLACEMENTS[rules.objectives]
     record.headquarters_to_win = rules.headquarters_to_win or rules.num_players - 1
     record.max_troops = rules.max_troops or types.UNLIMITED
     record.max_rounds = rules.max_rounds or types.UNLIMITED
@@ -162,8 +156,9 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
     record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()
     _write_actions(record, rules, board)
     _write_amounts(record)
-    if rules.setup == "chart":
-        _write_chart(record, rules, board)
+    chart = board.chart(rules.num_players)
+    if rules.setup == "chart" and chart is not None:
+        _write_chart(record, chart)
     return table
 
 
@@ -182,7 +177,7 @@ def _write_actions(record: Any, rules: Rules, board: Board) -> None:
 
 
 def _write_amounts(record: Any) -> None:
-    """Which amounts are legal of r troops (docs/decisions.md), for r up to where all are."""
+    """The legal amounts of r troops (docs/decisions.md), for every r up to `MANY`, from which on all are legal."""
     record.amounts[:] = types.AMOUNTS
     for most in range(1, types.MANY + 1):
         listed = sum(1 << answer for answer, amount in enumerate(types.AMOUNTS) if amount < most)
@@ -190,8 +185,7 @@ def _write_amounts(record: Any) -> None:
         record.amount_words[most] = listed | half << types.HALF | 1 << types.ALL_OF_THEM
 
 
-def _write_chart(record: Any, rules: Rules, board: Board) -> None:
-    chart = load_chart(board, rules.num_players)
-    record.chart_owner[: board.num_territories] = chart.owner
-    record.chart_troops[: board.num_territories] = chart.troops
-    record.chart_capital[: rules.num_players] = chart.capitals
+def _write_chart(record: Any, chart: Chart) -> None:
+    record.chart_owner[: len(chart.owner)] = chart.owner
+    record.chart_troops[: len(chart.troops)] = chart.troops
+    record.chart_capital[: chart.num_players] = chart.capitals

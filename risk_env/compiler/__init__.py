@@ -1,9 +1,10 @@
-"""The decorators of compiled functions, their cache, and all that knows Numba's insides.
+"""The decorators of compiled functions, their cache, and everything that depends on Numba's insides.
 
-`core`, `engine` and compiled bots use the names below; nothing outside this package touches Numba's private classes.
+`core`, `engine` and compiled bots use the names below; nothing outside this package imports Numba's private modules
+or llvmlite. With a Numba that was not tested, or with RISK_ENV_PLAIN_NUMBA=1, this package does not either (`mode`).
 """
 
-from risk_env.compiler.bound import BoundKernel, direct
+from risk_env.compiler.bound import BoundKernel, compiled_for
 from risk_env.compiler.decorators import (
     brief_entry_point,
     entry_point,
@@ -11,15 +12,19 @@ from risk_env.compiler.decorators import (
     kernel,
     vectorized_entry_point,
 )
-from risk_env.compiler.mode import BOUNDS_CHECKED, JIT_DISABLED
+from risk_env.compiler.intrinsics import in_memory, in_vectors
+from risk_env.compiler.mode import BOUNDS_CHECKED, JIT_DISABLED, PLAIN
 
 __all__ = [
     "BOUNDS_CHECKED",
     "JIT_DISABLED",
+    "PLAIN",
     "BoundKernel",
     "brief_entry_point",
-    "direct",
+    "compiled_for",
     "entry_point",
+    "in_memory",
+    "in_vectors",
     "inlined",
     "kernel",
     "vectorized_entry_point",

@@ -1,7 +1,7 @@
-"""Where compiled code is kept between runs.
+"""Where compiled code is cached between runs.
 
-Numba's own cache notices a change in the file of a kernel, not in the files of the kernels it calls. So the folder of
-the cache is named by a hash of all sources, of the mode and of the compiler's version: stale code is never found.
+Numba's own cache notices a change in the file of a kernel, but not in the files of the kernels it calls. So the cache
+folder is named by a hash of all sources, the mode and the versions: stale code is never found.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from risk_env.compiler.mode import BOUNDS_CHECKED
+from risk_env.compiler.mode import BOUNDS_CHECKED, PLAIN
 
 _PACKAGE = Path(__file__).parent.parent
 _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
@@ -22,9 +22,9 @@ _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
 
 @cache
 def cache_directory(folder: Path, module: str) -> str | None:
-    """Folder of the compiled code of a module in `folder`; None (and a warning) if none can be written.
+    """Cache folder of a module in `folder`; None, with a warning, if no folder can be written.
 
-    A module has its own: compiled code knows the name its module was imported by.
+    Each module has its own, because compiled code refers to the name that its module was imported by.
     """
     name = f"{module}-{cache_key(folder)}"
     for root in _cache_roots():
@@ -32,7 +32,7 @@ def cache_directory(folder: Path, module: str) -> str | None:
         if _writable(directory):
             return str(directory)
     warnings.warn(
-        "no folder for compiled code can be written: kernels are compiled anew in every process "
+        "no folder for compiled code can be written: kernels are compiled again in every process "
         "(set RISK_ENV_CACHE_DIR to a folder that you may write)",
         RuntimeWarning,
         stacklevel=2,
@@ -51,8 +51,8 @@ def _cache_roots() -> list[Path]:
 
 @cache
 def cache_key(folder: Path) -> str:
-    """Hash of the sources that a kernel in `folder` may use, of the bounds-check mode and of the versions."""
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {BOUNDS_CHECKED}".encode())
+    """Hash of the sources that a kernel in `folder` may use, the mode, and the versions of Numba and NumPy."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {BOUNDS_CHECKED} {PLAIN}".encode())
     for place in sorted({*_CORE_FOLDERS, *_folders_beside(folder)}):
         for source in sorted(place.glob("*.py")):
             digest.update(f"{place.name}/{source.name}".encode())
@@ -61,7 +61,7 @@ def cache_key(folder: Path) -> str:
 
 
 def _folders_beside(folder: Path) -> list[Path]:
-    """The folder and, where it is a sub-package, the others of its package that hold kernels: it may use theirs."""
+    """The folder and, if it is a sub-package, its package's other folders with kernels, which it may import."""
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():
         return [folder]
     others = [other for other in folder.parent.iterdir() if (other / "__init__.py").is_file() and _has_kernels(other)]

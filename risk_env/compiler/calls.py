@@ -9,12 +9,13 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.extending import is_jitted
 
-from risk_env.compiler import mode
 from risk_env.compiler.decorators import inlined
+from risk_env.compiler.mode import JIT_DISABLED, PLAIN
 
 NO_ADDRESS = 0
-HAS_ADDRESSES = not mode.JIT_DISABLED and not getattr(mode, "PLAIN", False)
+HAS_ADDRESSES = not JIT_DISABLED and not PLAIN
 COUNTS_CYCLES = HAS_ADDRESSES and platform.machine().lower() in ("x86_64", "amd64")  # elsewhere it is not allowed
 
 if HAS_ADDRESSES:
@@ -36,7 +37,7 @@ def address_of(entry: Any, *arguments: Any) -> int:
 
     NO_ADDRESS where there is none: with the JIT off, for what is not compiled, and for what returns anything.
     """
-    if not HAS_ADDRESSES or not isinstance(entry, numba.core.dispatcher.Dispatcher):
+    if not HAS_ADDRESSES or not is_jitted(entry):
         return NO_ADDRESS
     kinds = tuple(map(numba.typeof, arguments))
     entry.compile(kinds)

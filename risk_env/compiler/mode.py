@@ -1,26 +1,50 @@
-"""How the kernels run in this process, and where those of this package are."""
+"""How the kernels run in this process."""
 
 from __future__ import annotations
 
+import os
+import warnings
 from contextlib import contextmanager
 from typing import Any
 
 import numba
 
+TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")  # versions of Numba whose private classes are known
+
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
 
-_CORE = ("risk_env.core.", "risk_env.engine.")  # what counts as the core: its kernels make no arrays and index from 0
+_CORE = ("risk_env.core.", "risk_env.engine.")
+
+
+def plain_reason(version: str, setting: str) -> str:
+    """Why only Numba's public interface is used with this version and RISK_ENV_PLAIN_NUMBA; empty if it is not so."""
+    if setting not in ("", "0"):
+        return f"RISK_ENV_PLAIN_NUMBA={setting} is set"
+    if ".".join(version.split(".")[:2]) not in TESTED:
+        return f"Numba {version} is not among the versions this was tested with ({TESTED[0]} to {TESTED[-1]})"
+    return ""
+
+
+_REASON = plain_reason(numba.__version__, os.environ.get("RISK_ENV_PLAIN_NUMBA", ""))
+PLAIN = bool(_REASON)  # whether kernels are compiled by Numba's public interface alone: the same results, slower
+
+if PLAIN and not JIT_DISABLED:
+    warnings.warn(
+        f"{_REASON}: kernels are compiled by plain numba.njit, with the same results, but slower",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def is_core(module: str) -> bool:
-    """Whether a module's kernels are of the core or the engine."""
+    """Whether a module is of the core or the engine: its kernels make no arrays and use no negative index."""
     return module.startswith(_CORE)
 
 
 @contextmanager
 def numba_setting(name: str, value: Any) -> Any:
-    """Change one of Numba's settings for a moment, and for nothing else in this process."""
+    """Change one of Numba's settings inside a `with` block, for this process only."""
     before = getattr(numba.config, name)
     setattr(numba.config, name, value)
     try:

@@ -1,6 +1,6 @@
-"""Numba's compiler as the core uses it: helpers without machine code of their own, entry points that own theirs.
+"""Numba's compiler, adapted: no machine code for helpers by themselves, entry points optimised as a whole.
 
-Only this file names Numba's private classes.
+This module uses Numba's private classes. It is not imported in plain mode (`mode.PLAIN`).
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from risk_env.compiler.mode import is_core, numba_setting
 
 
 class _HelperLibrary(JITCodeLibrary):
-    """The code of a helper: optimised and made machine code only as a part of the entry points that use it."""
+    """The code of a helper: it is optimised and compiled only as part of the entry points that use it."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -26,9 +26,9 @@ class _HelperLibrary(JITCodeLibrary):
 
 
 class _EntryLibrary(JITCodeLibrary):
-    """The code of an entry point and of all its helpers: its own, so what is called once joins its caller."""
+    """The code of an entry point and of all its helpers, which become internal: one that is called once is inlined."""
 
-    vectorized = 0  # loops over a few words or dice only get slower
+    vectorized = 0  # vectorized loops over a few words or dice are slower
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -39,17 +39,17 @@ class _EntryLibrary(JITCodeLibrary):
 
 
 class _VectorizedLibrary(_EntryLibrary):
-    """The same with its loops as vectors: for entry points that do the like for a whole view or mask."""
+    """The same, with vectorized loops."""
 
     vectorized = 1
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _PlainIndices(AnalysisPass):
-    """Before any function of the core is lowered: no index of an array is negative there, so none is looked at.
+    """Before a function of the core is lowered: treat array indices as unsigned, since none is negative there.
 
-    To count negative ones from the end, as Python does, takes three instructions an index, a tenth of a step's time.
-    With bounds checks a negative index is an error.
+    Python's negative indices take three instructions an index, a tenth of a step's time. With bounds checks a negative
+    index is an error.
     """
 
     _name = "risk_env_plain_indices"
@@ -64,13 +64,13 @@ class _PlainIndices(AnalysisPass):
             is_item = isinstance(access, ir.SetItem) or getattr(access, "op", None) == "getitem"
             if is_item and isinstance(signature.args[0], types.Array):
                 array, index, *value = signature.args
-                del state.calltypes[access]  # it takes no other value for what it has
+                del state.calltypes[access]  # an entry cannot be overwritten
                 state.calltypes[access] = signature.replace(args=(array, _without_sign(index), *value))
         return True
 
 
 def _without_sign(index: Any) -> Any:
-    """The type of an index, or of a tuple of them, as it is without a sign."""
+    """The unsigned type of an index, or of each index of a tuple."""
     if isinstance(index, types.BaseTuple):
         return types.Tuple([_without_sign(part) for part in index.types])  # type: ignore[attr-defined]
     return types.uintp if isinstance(index, types.Integer) else index
@@ -78,7 +78,7 @@ def _without_sign(index: Any) -> Any:
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperCode(AnalysisPass):
-    """Before a helper is lowered: its code goes into a library of helpers, and no machine code is made."""
+    """Before a helper is lowered: put its code into a `_HelperLibrary`."""
 
     _name = "risk_env_helper_code"
 
@@ -93,7 +93,7 @@ class _HelperCode(AnalysisPass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperKnown(AnalysisPass):
-    """After it: those that call the helper find its code under a key, as they do where there is machine code."""
+    """After a helper is lowered: register its code for its callers, under a key in place of a machine code address."""
 
     _name = "risk_env_helper_known"
 
@@ -101,15 +101,15 @@ class _HelperKnown(AnalysisPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        warning = f"{{{state.func_id.func_name} is a helper, which only compiled code can call}}"
-        state.cr = state.cr._replace(cfunc=warning.format)  # Python calls the key: a KeyError that says why
+        warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
+        state.cr = state.cr._replace(cfunc=warning.format)  # a call from Python raises KeyError with this text
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         return False
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _EntryCode(AnalysisPass):
-    """Before an entry point is lowered: its code goes into a library of its own kind."""
+    """Before an entry point is lowered: put its code into an `_EntryLibrary`."""
 
     _name = "risk_env_entry_code"
     library: type[JITCodeLibrary] = _EntryLibrary
@@ -125,17 +125,17 @@ class _EntryCode(AnalysisPass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _VectorizedCode(_EntryCode):
-    """The same for a vectorized entry point."""
+    """The same with vectorized loops."""
 
     _name = "risk_env_vectorized_code"
     library = _VectorizedLibrary
 
 
 class HelperCompiler(CompilerBase):
-    """Numba's own pipeline, without machine code for every helper by itself (half of the time otherwise)."""
+    """Numba's default pipeline, without machine code for each helper: that takes half of the time otherwise."""
 
     def define_pipelines(self) -> list[Any]:
-        """The passes, in their order."""
+        """The passes in their order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_PlainIndices, AnnotateTypes)
         passes.add_pass_after(_HelperCode, AnnotateTypes)
@@ -145,12 +145,12 @@ class HelperCompiler(CompilerBase):
 
 
 class EntryCompiler(CompilerBase):
-    """Numba's own pipeline; helpers of the entry point are known to be called from nowhere else."""
+    """Numba's default pipeline, with all helpers internal to the entry point."""
 
     code = _EntryCode
 
     def define_pipelines(self) -> list[Any]:
-        """The passes, in their order."""
+        """The passes in their order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_PlainIndices, AnnotateTypes)
         passes.add_pass_after(self.code, AnnotateTypes)
@@ -159,6 +159,21 @@ class EntryCompiler(CompilerBase):
 
 
 class VectorizedCompiler(EntryCompiler):
-    """The same for a vectorized entry point."""
+    """The same with vectorized loops."""
 
     code = _VectorizedCode
+
+
+def helper_options(module: str) -> dict[str, Any]:
+    """Numba's private options for a helper of a module."""
+    return {**_options(module), "no_cpython_wrapper": True, "pipeline_class": HelperCompiler}
+
+
+def entry_options(module: str, vectorized: bool = False) -> dict[str, Any]:
+    """Numba's private options for an entry point of a module."""
+    return {**_options(module), "pipeline_class": VectorizedCompiler if vectorized else EntryCompiler}
+
+
+def _options(module: str) -> dict[str, Any]:
+    """The core makes no arrays, so its code does not count references: each count is a locked instruction."""
+    return {"no_cfunc_wrapper": True, "_nrt": not is_core(module)}

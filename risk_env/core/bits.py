@@ -166,13 +166,6 @@ def put_block(words, offset, word):
 
 
 @inlined
-def turned(word, turning, down, up):
-    """The word with its bits `turning` shifted down by `down`; those that fall out of them go up by `up` instead."""
-    before = word & turning
-    return (word & ~turning) | (before >> down) | ((before << up) & turning)
-
-
-@inlined
 def chunk_of(words, chunk):
     """Six elements of the set, from 6 * chunk on, as a number 0 ... 63."""
     first = CHUNK * chunk

@@ -8,6 +8,7 @@ from risk_env.compiler import entry_point
 from risk_env.core import hidden
 from risk_env.core.actions import write_legal
 from risk_env.core.chance import mix
+from risk_env.core.draft import begin_draft
 from risk_env.core.goals import place_of
 from risk_env.core.observe import encode_count, observe
 from risk_env.core.setup import set_up
@@ -105,3 +106,9 @@ def write_count_codes(least):
             else:
                 high = middle
         least[code] = low
+
+
+@entry_point
+def begin_draft_of_turn(games, i, boards, rules):
+    """Begin the draft of the seat in turn of game `i`: the troops due, and whether cards are asked for first."""
+    begin_draft(games[i], boards[0], rules[0])

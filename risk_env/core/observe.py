@@ -49,7 +49,7 @@ TERRITORY_COLUMNS = (
     ("known_card", "1 + player in whose hand all know its card to be: shown for a re-roll, or picked by another"),
     ("discarded", "1: its card lies on the discard pile"),
     ("city", "1: a city"),
-    ("seat_of", "1 + player whose capital or (public or own) headquarters it is"),
+    ("headquarters_of", "1 + player whose capital or (public or own) headquarters it is"),
     ("airfield", "1 + player whose airfield stands here"),
     ("taken", "1: taken by the player in turn since the turn began"),
 )
@@ -125,7 +125,7 @@ OWN_CARD_COLUMN = _column("own_card")
 KNOWN_CARD_COLUMN = _column("known_card")
 DISCARDED_COLUMN = _column("discarded")
 CITY_COLUMN = _column("city")
-SEAT_OF_COLUMN = _column("seat_of")
+SEAT_OF_COLUMN = _column("headquarters_of")
 AIRFIELD_COLUMN = _column("airfield")
 TAKEN_COLUMN = _column("taken")
 PHASE, TURN, ALIVE = _block("phase"), _block("turn"), _block("alive")

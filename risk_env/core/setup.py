@@ -25,9 +25,9 @@ from risk_env.core.types import (
     NUM_REWARDS,
     Deck,
     Held,
-    Layout,
     Mission,
     Phase,
+    Placement,
     Setup,
     Victory,
 )
@@ -161,10 +161,10 @@ def deal_missions(game, board, rules):
 @kernel
 def place_cities(game, board, rules):
     """Cities of Basic Training, or random ones (RULES 9.1, 9.3)."""
-    if rules.cities == Layout.FIXED:
+    if rules.cities == Placement.FIXED:
         for w in range(len(game.city)):
             game.city[w] = board.fixed_cities[w]
-    elif rules.cities == Layout.RANDOM:
+    elif rules.cities == Placement.RANDOM:
         for w in range(len(game.reach)):
             game.reach[w] = board.everywhere[w]
         for _ in range(board.random_cities):
@@ -177,11 +177,11 @@ def place_cities(game, board, rules):
 @kernel
 def lay_out_objectives(game, board, rules):
     """The eight of Basic Training, or four minor and four major ones at random with their Rewards (RULES 9.1, 9.3)."""
-    if rules.objectives == Layout.FIXED:
+    if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):
             if board.goal_fixed[objective]:
                 game.objective[objective] = Held.FACE_UP
-    elif rules.objectives == Layout.RANDOM:
+    elif rules.objectives == Placement.RANDOM:
         draw_objectives(game, board, rules, False, 0)
         draw_objectives(game, board, rules, True, MAJOR_REWARD_0)
 

@@ -1,9 +1,8 @@
 """The words of the rules as numbers, and the layouts of the records that kernels read and write.
 
-`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options, `shown_dtype` what one
-view shows; each exists once a *size class*, so that all presets, options and player counts of a class run the same
-compiled code. No field has the name of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off such a
-name would find the attribute.
+`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options. Each exists once per
+*size class*, so that all presets, options and player counts of a class run the same compiled code. No field has the
+name of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off that name would find the attribute.
 """
 
 from enum import IntEnum
@@ -110,7 +109,7 @@ class Attack(IntEnum):
     BLITZ = 2
 
 
-class Layout(IntEnum):
+class Placement(IntEnum):
     """Where cities and objectives come from."""
 
     NONE = 0
@@ -220,7 +219,7 @@ def game_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """One game in progress. T, TW, AW: territories, words of a territory set, words of an action set of the class."""
     T, TW, AW = sizes.territories, sizes.words, sizes.action_words
     chapters = [_course_fields(AW), _position_fields(T, TW), _card_fields(TW), _goal_fields(), _dice_fields()]
-    return _packed([field for chapter in chapters for field in chapter])
+    return packed([field for chapter in chapters for field in chapter])
 
 
 def _position_fields(T: int, TW: int) -> list[Any]:
@@ -313,46 +312,10 @@ def _course_fields(AW: int) -> list[Any]:
 
 
 @cache
-def shown_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """The facts that a lane's view was written from (`core.refresh`), by their names in the game."""
-    T, TW = sizes.territories, sizes.words
-    return _packed(
-        [
-            ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW)
-            ("own_hand", np.uint64, (TW,)),  # (TW,) of the seat that looks
-            ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW)
-            ("deck", np.uint64, (TW,)),  # (TW,)
-            ("discard", np.uint64, (TW,)),  # (TW,)
-            ("picked", np.uint64, (TW,)),  # (TW,)
-            ("rerolled_cards", np.uint64, (TW,)),  # (TW,) the game's `shown`
-            ("army_troops", np.int64, (MAX_OWNERS,)),  # (7,) troops of each owner on the whole board
-            ("changed_armies", np.uint64),  # whose territories are others than in the view before, as bits
-            ("changed_continents", np.uint64),  # in which they lie, as bits
-            ("to_place", np.int32, (MAX_OWNERS,)),  # (7,)
-            ("troops", np.int32, (T,)),  # (T,)
-            ("sets_traded", np.int32),
-            ("round_number", np.int32),
-            ("source", np.int16),
-            ("target", np.int16),
-            ("owner", np.int8, (T,)),  # (T,)
-            ("death", np.int8, (MAX_SEATS,)),  # (6,)
-            ("wilds", np.int8, (MAX_SEATS,)),  # (6,)
-            ("deck_wilds", np.int8),
-            ("picked_wilds", np.int8),
-            ("phase", np.uint8),
-            ("turn", np.int8),
-            ("mission", np.int8),  # of the seat that looks
-            ("seat", np.int8),  # that looks; NOBODY: the view is not written yet
-            ("moved", np.bool_),  # troops or holders are others than those of the view before
-        ]
-    )
-
-
-@cache
 def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """One map. Chunk tables: for each six territories and each subset of them, what its members have together."""
     T, B, C, TW, BW = sizes.territories, sizes.borders, sizes.continents, sizes.words, sizes.border_words
-    return _packed(
+    return packed(
         [
             ("everywhere", np.uint64, (TW,)),  # (TW,) all territories of the map
             ("neighbours", np.uint64, (T, TW)),  # (T, TW) territories next to each
@@ -396,7 +359,7 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
 def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """One choice of options, the numbers of the actions on one map, and the start chart if there is one."""
     T = sizes.territories
-    return _packed(
+    return packed(
         [
             ("chart_troops", np.int32, (T,)),
             ("initial_troops", np.int64),
@@ -452,7 +415,7 @@ def _option_fields() -> list[Any]:
     ]
 
 
-def _packed(fields: list[Any]) -> np.dtype[Any]:
+def packed(fields: list[Any]) -> np.dtype[Any]:
     """The record of these fields, widest first, without holes: equal games are equal bytes."""
     widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
     spare = -np.dtype(widest_first).itemsize % 8

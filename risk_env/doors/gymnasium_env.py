@@ -1,6 +1,7 @@
-"""Gymnasium: `risk_env/Risk-v0`, one seat of a game, its opponents played inside; `make_vec` makes many at core speed.
+"""Gymnasium: `risk_env/Risk-v0`, one seat of a game whose other seats are played by opponents inside the environment.
 
-`import risk_env` registers it; `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import at all.
+`make_vec` makes a vector environment at the speed of the core. `import risk_env` registers both if Gymnasium is loaded;
+`gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no import.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gymnasium.vector.utils import batch_space
 
 from risk_env.board.maps import Board
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.doors.registration import register
+from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.game import Game, observation_size
 
@@ -25,7 +26,7 @@ Array = npt.NDArray[Any]
 
 
 def observation_space(board: Board, observation: str = "flat") -> gymnasium.Space[Any]:
-    """What a learner sees on a map: Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,)."""
+    """The space of observations on a map: Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,)."""
     D, T = observation_size(board), board.num_territories
     if observation == "flat":
         return _unit_box(D)
@@ -51,12 +52,12 @@ def make_lanes(
     illegal_action: str = "raise",
     **options: Any,
 ) -> SeatLanes:
-    """The lanes behind an environment, from its arguments; `options` are those of the rules (RULES 13).
+    """The lanes of an environment with these arguments; `options` are those of the rules (RULES 13).
 
-    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `lanes.Policy`) or a list of
-    them, which `opponent_order` seats "clockwise" from the learner, "shuffled" anew each game, or "drawn" for every
-    seat from a list of any length. `seat` None takes the seats in turn. `illegal_action="random"` plays a random legal
-    action instead of an illegal one, for learners without masks, and says so in `info["replaced"]`.
+    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `seat_lanes.Policy`) or a
+    list of them. `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
+    "drawn": every seat gets a random one. `seat=None` gives the learner all seats in turn. `illegal_action="random"`
+    plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
         training_rules(preset, num_players, max_rounds=max_rounds, **options),
@@ -81,18 +82,18 @@ def draw(game: Game, render_mode: str) -> Any:
 
 
 class RiskEnv(gymnasium.Env[Any, np.int64]):
-    """One seat of a game of Risk. Everybody else moves inside `reset` and `step`.
+    """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
-    `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game (attacks are blitzes and
-    the defender rolls the most dice unless told otherwise); `opponents`, `seat`, `opponent_order` and `illegal_action`
-    who plays and how: docs/gymnasium.md. Observations are float32 (D,), or a Dict with `observation="structured"`.
-    `info["action_mask"]`, int8 (n,), says what is legal, `info["seat"]` the learner's seat; at the end come winner,
-    placement, rounds and seed. `reset(seed=s)` begins the game of `Game(seed=s)`, a reset without seed the
-    seed's next one, and `reset(options={"position": text})` goes on from a position of `Game.to_text`, with
-    the chance of seed and episode.
+    `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game; by default attacks are
+    blitzes and the defender rolls the most dice. `opponents`, `seat`, `opponent_order` and `illegal_action` choose who
+    plays and how (docs/gymnasium.md). Observations are float32 (D,), or a Dict with `observation="structured"`.
+    `info["action_mask"]`, int8 (n,), marks the legal actions, and `info["seat"]` is the learner's seat; at the end info
+    also has winner, placement, rounds and seed. `reset(seed=s)` begins the game of `Game(seed=s)`, a reset without a
+    seed the next game of that seed, and `reset(options={"position": text})` continues a position written by
+    `Game.to_text`, with the chance of seed and episode.
     """
 
-    metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own form)
+    metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
         _check_render_mode(render_mode, self.metadata["render_modes"])
@@ -108,46 +109,47 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the game at hand, for looking and for search."""
+        """A copy of the current game, to inspect it or to search in it."""
         if self.lanes.batch.episodes[0] < 0:
             raise gymnasium.error.ResetNeeded("no game before reset: call reset() first")
         return self.lanes.batch.game(0)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """bool (n,): the legal actions, as sb3-contrib asks for them."""
+        """The legal actions, bool (n,): the method that sb3-contrib calls."""
         return self._mask.astype(np.bool_)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin a game and play on to the learner's first decision: observation, info."""
+        """Begin a game and play to the learner's first decision; returns observation and info."""
         position = _position_of(options)
         super().reset(seed=seed)
-        self._is_running = False  # should anything go wrong
+        self._is_running = False  # and stays so if an error follows
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
         self._is_seeded = True
         if position is not None:
             self._place(position)
         self._is_running = True
         self._show()
-        return self._seen(), self._info()
+        return self._observation(), self._info()
 
     def _place(self, position: str) -> None:
         self.lanes.place(0, position)
         if self.lanes.ended[0]:
-            raise ValueError("position: leaves the learner nothing to decide")
+            raise ValueError("position: the learner has nothing to decide in it")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play an action and everybody else's until the learner is to decide again or has ended."""
+        """Play an action, then those of all other seats until the learner decides again or its episode ends."""
         if not self._is_running:
-            raise gymnasium.error.ResetNeeded("step: the game has ended or not begun, call reset() first")
+            raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun, call reset() first")
         self.lanes.step(np.array([action]))
         self._is_running = not self.lanes.ended[0]
         self._show()
         terminated, truncated = bool(self.lanes.terminated[0]), bool(self.lanes.truncated[0])
-        return self._seen(), float(self.lanes.reward[0]), terminated, truncated, self._info()
+        return self._observation(), float(self.lanes.reward[0]), terminated, truncated, self._info()
 
-    def _seen(self) -> Any:
-        seen = self.lanes.observation() if self._is_running else self.lanes.final_observation(np.zeros(1, np.int64))
-        return {name: values[0] for name, values in seen.items()} if isinstance(seen, dict) else seen[0]
+    def _observation(self) -> Any:
+        lanes = self.lanes
+        rows = lanes.observation() if self._is_running else lanes.final_observation(np.zeros(1, np.int64))
+        return _rows(rows)[0]
 
     def _info(self) -> dict[str, Any]:
         lanes = self.lanes
@@ -158,11 +160,11 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if not self._is_running:
             final = lanes.final[0]
             info.update({field: final[field].item() for field in FINAL_FIELDS})
-            info["seed"] = final["seed"]  # of 64 bits, too long for the int64 that Gymnasium's vectors make of an int
+            info["seed"] = final["seed"]  # uint64: Gymnasium's vectors would make int64 of a Python int
         return info
 
     def render(self) -> Any:
-        """The board: a text, an array of pixels, or None where a window shows it; see `render_mode`."""
+        """The board as text, as pixels, or in a window (then None), by `render_mode`."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() without a render_mode: give gymnasium.make(..., render_mode='ansi')")
             return None
@@ -171,7 +173,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return draw(self.game, self.render_mode)
 
     def _show(self) -> None:
-        """Draw the position into the window, if there is one to be."""
+        """Draw the position into the window, if `render_mode` is "human"."""
         if self.render_mode != "human":
             return
         if self._window is None:
@@ -188,21 +190,21 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
             self._window = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies open a window of their own."""
+        """Everything but the window: a copy opens its own."""
         return {**self.__dict__, "_window": None}
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
-    """`num_envs` seats, one a lane, each in one game after another, at core speed.
+    """`num_envs` seats, one in each lane, each in one game after another, at the speed of the core.
 
-    Arguments as for `RiskEnv` (docs/gymnasium.md), but that it has no window.
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...: lane 0 those of `RiskEnv`. A game that has ended
-    is followed by the next in the same step (`AutoresetMode.SAME_STEP`): observation and info are the next game's,
-    `info["final_obs"]` and `info["final_info"]` tell of the end. `reset(options={"reset_mask": bool (N,)})` begins
-    the next game in some lanes.
+    It takes the arguments of `RiskEnv` (docs/gymnasium.md) but has no window. Lane i plays the games with the seeds
+    `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; lane 0 plays those of `RiskEnv`. When a game ends, the next one begins in
+    the same step (`AutoresetMode.SAME_STEP`): observation and info are those of the next game, `info["final_obs"]` and
+    `info["final_info"]` those of the end. `reset(options={"reset_mask": bool (N,)})` begins the next game in
+    some lanes.
     """
 
-    metadata = {  # noqa: RUF012 (Gymnasium's own form)
+    metadata = {  # noqa: RUF012 (as Gymnasium has it)
         "render_modes": ["rgb_array", "ansi"],
         "render_fps": 4,
         "autoreset_mode": AutoresetMode.SAME_STEP,
@@ -219,21 +221,21 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """bool (N, n): the legal actions of every lane."""
+        """The legal actions of every lane, bool (N, n)."""
         return self.lanes.masks().astype(np.bool_)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin every lane's next game, or with `seed` its first: observations (N, ...), info."""
+        """Begin the next game in every lane, or the first with `seed`; returns observations (N, ...) and info."""
         chosen = _lanes_of(options, self.num_envs)
         if seed is not None and chosen is not None and len(chosen) < self.num_envs:
-            raise ValueError("reset: a seed is all lanes', give none where options['reset_mask'] leaves some out")
+            raise ValueError("reset: a seed is for all lanes; give none if options['reset_mask'] leaves some out")
         super().reset(seed=seed)
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)
         self._is_seeded = True
         return self.lanes.observation(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        """Play an action (int, N) in every lane and everybody else's until all learners are to decide again."""
+        """Play an action (int, (N,)) in every lane, then those of all other seats until every learner decides again."""
         lanes = self.lanes
         lanes.step(np.asarray(actions))
         info = self._info()
@@ -251,10 +253,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**info, **{f"_{name}": everywhere.copy() for name in info}}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
-        """`final_obs` and `final_info` of the lanes that ended, as Gymnasium has them: arrays (N, ...) and masks."""
+        """`final_obs` and `final_info` of the lanes that ended, in Gymnasium's form: arrays (N, ...) and masks."""
         observations = np.full(self.num_envs, None, dtype=object)
-        for lane, seen in zip(ended, _rows(self.lanes.final_observation(ended)), strict=True):
-            observations[lane] = seen
+        for lane, observation in zip(ended, _rows(self.lanes.final_observation(ended)), strict=True):
+            observations[lane] = observation
         final = {field: self.lanes.final[field].copy() for field in ("seat", *FINAL_FIELDS)}
         final["action_mask"] = np.zeros((self.num_envs, self.lanes.num_actions), np.int8)
         masks = {f"_{name}": self.lanes.ended.copy() for name in final}
@@ -262,14 +264,14 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**ends, **{f"_{name}": self.lanes.ended.copy() for name in ends}}
 
     def render(self) -> tuple[Any, ...] | None:
-        """The board of every lane, as texts or arrays of pixels; see `render_mode`."""
+        """The board of every lane, as text or as pixels, by `render_mode`."""
         if self.render_mode is None:
             return None
         return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))
 
 
 def _rows(values: Any) -> list[Any]:
-    """Observations (k, ...) one by one."""
+    """Observations (k, ...) as a list of k."""
     if isinstance(values, dict):
         return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return list(values)
@@ -286,7 +288,7 @@ def _position_of(options: dict[str, Any] | None) -> str | None:
 
 
 def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
-    """The lanes of a `reset_mask`, None for all."""
+    """The lanes in a `reset_mask`; None: all."""
     _check_options(options, "reset_mask")
     if not options:
         return None
@@ -302,4 +304,4 @@ def _check_options(options: dict[str, Any] | None, known: str) -> None:
             raise ValueError(f"options[{name!r}] is unknown: allowed is {known!r}")
 
 
-register(gymnasium)
+register_if_loaded()

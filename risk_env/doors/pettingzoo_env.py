@@ -1,7 +1,7 @@
-"""The PettingZoo door: an AEC environment of every preset, 2-6 players, one agent a seat (docs/pettingzoo.md).
+"""PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
 
-`env` is `raw_env` in PettingZoo's wrapper that notices calls in the wrong order. An illegal action raises IllegalAction
-and changes nothing, in both. Importing this module registers `risk_env/risk_v0` with PettingZoo.
+`env` is `raw_env` in PettingZoo's wrapper that detects calls in the wrong order. In both an illegal action raises
+IllegalAction and changes nothing. Importing this module registers `risk_env/risk_v0` with PettingZoo.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import NOBODY
-from risk_env.engine.step_buffer import NO_ANSWER, ask_kernel
+from risk_env.doors.registration import register_if_loaded
+from risk_env.engine.step_buffer import NO_ACTION, question_kernel
 from risk_env.game import Game, observation_size
 
 ID = "risk_env/risk_v0"
@@ -45,7 +46,7 @@ def env(
     reward: str = "win",
     **options: Any,
 ) -> OrderedEnv:
-    """The environment as PettingZoo wants it; the arguments are those of `raw_env`."""
+    """The environment in PettingZoo's usual wrapper; the arguments are those of `raw_env`."""
     return OrderedEnv(raw_env(preset, num_players, board, render_mode, max_rounds, reward, **options))
 
 
@@ -54,8 +55,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     `preset`, `num_players` (None: 3, or 2 for `two_player`), `max_rounds` and further `options` are those of
     `Rules.preset`, `board` is a `Board` or what `load_map` takes. `reward` is `"win"` or `"placement"`, `observation`
-    `"flat"` or `"structured"`: an agent sees {"observation": float32 (D,), or {"territories": (T, F), "globals": (G,)},
-    "action_mask": int8 (n,)}.
+    `"flat"` or `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
+    (G,)}, "action_mask": int8 (n,)}.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -87,22 +88,22 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
-        self._ending = True  # whether an agent whose part has ended, or nobody, is to step
+        self._ending = True  # whether the next step is that of an agent that has ended, or no step is due
         self._is_shown = render_mode == "human"
         self._window: Any = None
-        self._ask: Any = None  # the kernel
-        self._desk: Any = None  # where it finds the game
+        self._kernel: Any = None  # `next_question`
+        self._buffer: Any = None  # the step buffer that it takes
         self._next_frame = 0.0
-        self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all who are not asked
+        self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all agents that are not asked
         self._nothing.flags.writeable = False
         self._make_agents()
 
     def _make_agents(self) -> None:
-        """The agents and their spaces; none takes part before `reset`."""
+        """The possible agents and their spaces; `agents` is empty before `reset`."""
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self.agent_selection = ""
-        self._asked: Any = None  # the agent that the game asks, None when it asks nobody
+        self._asked: Any = None  # the agent that the game asks, None if it asks nobody
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
@@ -118,16 +119,16 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return spaces.Dict({"observation": view, "action_mask": mask})
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """What an agent may see; the same object every time."""
+        """The space of an agent's observations; the same object every time."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The numbers of all actions; the same object every time."""
+        """The space of an agent's actions; the same object every time."""
         return self.action_spaces[agent]
 
     @property
     def game(self) -> Game:
-        """The game under way: to be looked at and copied, not played."""
+        """The current game: inspect and copy it, but do not play it."""
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
         return self._game
@@ -135,13 +136,13 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     # ------------------------------------------------------------------------------------------ beginning
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin the first episode of `seed`, or without one the next episode of the seed before.
+        """Begin the first episode of `seed`, or without a seed the next episode of the last one.
 
-        `options={"position": text}` begins at a position in the words of `Game.to_text`; chance is still that of the
-        seed and the episode. Other options are ignored.
+        `options={"position": text}` begins at a position written by `Game.to_text`, with the chance of seed and
+        episode. Other options are ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
-        self._sit_down(self._new_game((options or {}).get("position"), seed, episode))
+        self._begin(self._new_game((options or {}).get("position"), seed, episode))
         self._seed, self._episode = seed, episode
         if self._is_shown:
             self.render()
@@ -154,10 +155,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             raise ValueError("position: the game is over")
         return game
 
-    def _sit_down(self, game: Game) -> None:
-        """All who live take part, and the first of them is asked."""
+    def _begin(self, game: Game) -> None:
+        """All living agents take part, and the game asks the first of them."""
         self._game = game
-        self._lay(game)
+        self._use_buffer_of(game)
         self.agents = [agent for agent, lives in zip(self.possible_agents, game.alive, strict=True) if lives]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -168,53 +169,53 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._ending = False
         self._asked = self.agent_selection = self.possible_agents[game.seat]
         view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-        self._put(self._ask(self._desk, NO_ANSWER, view, mask), view, mask)
+        self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
-    def _lay(self, game: Game) -> None:
-        """Lay the game where the kernel finds it."""
-        self._desk, self._ask = game.take_desk(), ask_kernel(game.tables.sizes)
+    def _use_buffer_of(self, game: Game) -> None:
+        """Move the game into a step buffer."""
+        self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
 
     # ------------------------------------------------------------------------------------------ playing
 
     def step(self, action: int | None) -> None:
-        """Play the action of the agent to move: a legal one, or None for an agent whose part has ended.
+        """Play a legal action of the selected agent, or None for an agent that has ended.
 
-        An illegal action raises IllegalAction, and nothing has changed.
+        An illegal action raises IllegalAction and changes nothing.
         """
         if self._ending:
-            self._step_of_the_dead(action)
+            self._dead_step(action)
         else:
             view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-            seat = self._game.step_by(self._ask, self._desk, action, view, mask)  # type: ignore[union-attr]
+            seat = self._game.step_in(self._buffer, self._kernel, action, view, mask)  # type: ignore[union-attr]
             self._put(seat, view, mask)
         if self._is_shown:
             self.render()
 
-    def _step_of_the_dead(self, action: int | None) -> None:
-        """An agent whose part has ended leaves; the last of them lets the game go on, if it does."""
+    def _dead_step(self, action: int | None) -> None:
+        """Remove an agent that has ended; after the last of them the game continues, unless it is over."""
         if not self.agents:
             raise RuntimeError("no agent is left to step: call reset() first")
         self._was_dead_step(action)
         self._ending = not self.agents or any(self.terminations.values()) or any(self.truncations.values())
 
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """The question goes to a seat, and nobody else has one; to NOBODY when parts end first."""
+        """Give the decision to a seat; NOBODY means that agents have ended and must leave first."""
         if seat == NOBODY:
-            self._end_parts(view, mask)
+            self._end_agents(view, mask)
             return
         agent = self.possible_agents[seat]
         if agent != self._asked:
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": mask}
-        self._seen = {"observation": view if self._is_flat else self._split(view), "action_mask": mask}
+        self._observation = {"observation": view if self._is_flat else self._split(view), "action_mask": mask}
 
     def _split(self, view: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
         border = TERRITORY_WIDTH * self.board.num_territories
         return {"territories": view[:border].reshape(-1, TERRITORY_WIDTH), "globals": view[border:]}
 
-    def _end_parts(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """The part of those who have fallen ends, with the game everybody's (DESIGN, Rewards)."""
+    def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
+        """End the agents whose seats are eliminated, or all of them with the game."""
         game = self.game
         if game.is_over:
             self._asked = None
@@ -223,11 +224,11 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         places = game.placements().tolist()
         for seat, lives in enumerate(game.alive.tolist()):
             if self.possible_agents[seat] in self.rewards and (game.is_over or not lives):
-                self._end_part(seat, places[seat], truncated=lives and game.truncated)
+                self._end_agent(seat, places[seat], truncated=lives and game.truncated)
         self._ending = True
         self._deads_step_first()
 
-    def _end_part(self, seat: int, place: int, truncated: bool) -> None:
+    def _end_agent(self, seat: int, place: int, truncated: bool) -> None:
         agent = self.possible_agents[seat]
         self.terminations[agent], self.truncations[agent] = not truncated, truncated
         self.rewards[agent] = 0.0 if truncated else self._reward_of(seat, place)
@@ -236,7 +237,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": self._nothing, **ends}
 
     def _reward_of(self, seat: int, place: int) -> float:
-        """1 or -1 / (P - 1); or by the place, from 1 down to -1 in even steps."""
+        """1 or -1 / (P - 1); with `reward="placement"` from 1 (first place) to -1 (last) in even steps."""
         others = self.rules.num_players - 1
         if self._reward == "placement":
             return (others + 2.0 - 2.0 * place) / others
@@ -245,11 +246,11 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     # ------------------------------------------------------------------------------------------ seeing
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since it last moved, terminated, truncated and info of the agent to move."""
+        """Observation, reward since its last action, terminated, truncated and info of the selected agent."""
         agent = self.agent_selection
-        seen = self._seen if agent == self._asked else self.observe(agent)
+        observation = self._observation if agent == self._asked else self.observe(agent)
         return (
-            seen if observe else None,
+            observation if observe else None,
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
@@ -257,9 +258,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now; the mask is all zero but for the agent that the game asks."""
+        """What an agent observes now; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
-            return self._seen
+            return self._observation
         view = self.game.observe(self._seat_of(agent), "flat" if self._is_flat else "structured")
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
@@ -268,11 +269,11 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return self.possible_agents.index(agent)
 
     def state(self) -> npt.NDArray[np.float32]:
-        """The flat views of all seats in a row, float32 (P * D,): everything but the dice to come."""
+        """The flat observations of all seats, one after another, float32 (P * D,)."""
         return np.concatenate([self.game.observe(seat) for seat in range(self.rules.num_players)])
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """The board for people, public facts only: text, pixels uint8 (H, W, 3), or in a window (None)."""
+        """The board as text, as pixels uint8 (H, W, 3) or in a window (then None); public facts only."""
         if self.render_mode == "ansi":
             return str(self.game)
         if self.render_mode == "rgb_array":
@@ -286,7 +287,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return None
 
     def _show(self) -> None:
-        """Draw into the window, at most `render_fps` times a second so that eyes can follow."""
+        """Draw into the window, at most `render_fps` times a second."""
         from risk_env.render.window import Window
 
         if self._window is None:
@@ -297,7 +298,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._next_frame = time.monotonic() + 1 / self.metadata["render_fps"]
 
     def close(self) -> None:
-        """Shut the window, if there is one."""
+        """Close the window, if there is one."""
         if self._window is not None:
             self._window.close()
             self._window = None
@@ -305,14 +306,14 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     # ------------------------------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the window and where kernels work."""
-        return {**self.__dict__, "_window": None, "_ask": None, "_desk": None}
+        """Everything but the window, the kernel and its buffer."""
+        return {**self.__dict__, "_window": None, "_kernel": None, "_buffer": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._nothing.flags.writeable = False  # which copies are not
+        self._nothing.flags.writeable = False  # copies are writeable
         if self._game is not None:
-            self._lay(self._game)
+            self._use_buffer_of(self._game)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:
         memo[id(self.board)], memo[id(self.rules)] = self.board, self.rules
@@ -322,21 +323,21 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return other
 
     def __copy__(self) -> raw_env:
-        """An environment that goes on by itself: two could not share a game."""
+        """A deep copy: two environments cannot share a game."""
         return deepcopy(self)
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
-    """PettingZoo's wrapper against calls in the wrong order, without its detours on the way to `last` and `step`."""
+    """PettingZoo's wrapper against calls in the wrong order; `last` and `step` skip its layers for speed."""
 
     env: raw_env
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since it last moved, terminated, truncated and info of the agent to move."""
+        """Observation, reward since its last action, terminated, truncated and info of the selected agent."""
         return self.env.last(observe) if self._has_reset else super().last(observe)
 
     def step(self, action: int | None) -> None:
-        """Play the action of the agent to move (`raw_env.step`)."""
+        """Play an action of the selected agent (`raw_env.step`)."""
         env = self.env
         if self._has_reset and env.agents:
             self._has_updated = True
@@ -346,12 +347,12 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def agents(self) -> list[str]:
-        """The agents that take part."""
+        """The agents that have not left the game."""
         return self.env.agents if self._has_reset else self.__getattr__("agents")
 
     @property
     def agent_selection(self) -> str:
-        """The agent to move."""
+        """The agent that acts next."""
         return self.env.agent_selection if self._has_reset else self.__getattr__("agent_selection")
 
     def __str__(self) -> str:
@@ -366,5 +367,6 @@ def _check_choice(name: str, value: Any, choices: Any) -> None:
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
 
 
-if ID.replace("_v", "-v") not in pettingzoo.aec_registry:  # the registry's own spelling
+if ID.replace("_v", "-v") not in pettingzoo.aec_registry:  # the spelling in the registry
     pettingzoo.register("aec", ID, entry_point="risk_env.risk_v0:env")
+register_if_loaded()  # importing this door has loaded Gymnasium

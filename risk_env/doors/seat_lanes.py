@@ -20,7 +20,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS
-from risk_env.engine import loop
+from risk_env.engine import batch_loop
 from risk_env.game import Game
 from risk_env.seeds import game_seed, word
 
@@ -264,7 +264,7 @@ class SeatLanes:
         others = self.rules.num_players - 1
         if self.order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
-        loop.seed_bots(self.batch.seeds ^ _ORDER_SALT, lanes, self._words)
+        batch_loop.seed_bots(self.batch.seeds ^ _ORDER_SALT, lanes, self._words)
         words = self._words[lanes, :others]
         if self.order == "shuffled":
             return self._plan[np.argsort(words, axis=1)]

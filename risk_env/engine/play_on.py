@@ -13,7 +13,7 @@ from risk_env.compiler.calls import NO_ADDRESS, call_at, cycle_counter
 from risk_env.core.bits import has
 from risk_env.core.position import is_alive
 from risk_env.core.types import NOBODY, Phase
-from risk_env.engine.loop import step_game
+from risk_env.engine.batch_loop import step_game
 
 CALLER = -1  # instead of a player's number: the caller decides for this seat
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
@@ -57,25 +57,24 @@ class Flow(NamedTuple):
 
 
 @entry_point
-def play_on(games, boards, rules, results, seats, stops, tally, flow, lanes, is_first, most):
+def play_on(records, rewards, seats, stops, tally, flow, lanes, is_first, most):
     """Play the answers in `flow.actions`, and on by compiled bots, until in each of the lanes somebody else is to
     decide, the lane stops, or `most` actions have been played in it.
 
-    `results` are the kind of reward and the arrays of rewards, terminated, truncated and over (`loop.step_lanes`); they
-    gather what happens until they are cleared, by a call with `is_first`. Returns how many lanes stopped and how many
-    wait for a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
+    `rewards` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
+    many wait for a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
     """
     begun = cycles_now(tally)
     num_stopped, num_left = 0, 0
     for k in range(len(lanes)):
         lane = lanes[k]
         if is_first:
-            clear_results(results, lane)
-        play_lane(games, boards, rules, results, seats, stops, tally, flow, lanes[k : k + 1], most)
+            clear_rewards(rewards, lane)
+        play_lane(records, rewards, seats, stops, tally, flow, lanes[k : k + 1], most)
         if flow.states[lane] != GOES_ON:
             flow.stopped[num_stopped] = lane
             num_stopped += 1
-        elif seats.numbers[lane, games[lane].seat] != CALLER:
+        elif seats.numbers[lane, records.games[lane].seat] != CALLER:
             flow.left[num_left] = lane
             num_left += 1
     return num_stopped, num_left, int(cycles_now(tally) - begun)
@@ -88,26 +87,25 @@ def cycles_now(tally):
 
 
 @inlined
-def clear_results(results, lane):
+def clear_rewards(rewards, lane):
     """Nobody has got anything yet."""
-    _, rewards, terminated, truncated, _ = results
-    rewards[lane] = 0.0
-    terminated[lane] = False
-    truncated[lane] = False
+    rewards.rewards[lane] = 0.0
+    rewards.terminated[lane] = False
+    rewards.truncated[lane] = False
 
 
 @kernel
-def play_lane(games, boards, rules, results, seats, stops, tally, flow, one, most):
+def play_lane(records, rewards, seats, stops, tally, flow, one, most):
     """Play on in the lane one[0]."""
     lane = one[0]
-    game = games[lane]
+    game = records.games[lane]
     flow.states[lane] = state_of(game, stops, lane)
     for _ in range(most):
         if flow.states[lane] != GOES_ON:
             return
-        if flow.actions[lane] == NO_ACTION and not bot_answers(games, boards, rules, seats, tally, flow.actions, one):
+        if flow.actions[lane] == NO_ACTION and not bot_answers(records, seats, tally, flow.actions, one):
             return
-        flow.states[lane] = play_answer(game, boards[0], rules[0], results, stops, tally, flow.actions, lane)
+        flow.states[lane] = play_answer(records, rewards, stops, tally, flow.actions, lane)
 
 
 @inlined
@@ -120,17 +118,17 @@ def state_of(game, stops, lane):
 
 
 @kernel
-def bot_answers(games, boards, rules, seats, tally, actions, one):
+def bot_answers(records, seats, tally, actions, one):
     """Ask the compiled bot that is to decide; False if it is none."""
     lane = one[0]
-    seat = int(games[lane].seat)
+    seat = int(records.games[lane].seat)
     number = seats.numbers[lane, seat]
     if number == CALLER or seats.addresses[number] == NO_ADDRESS:
         return False
     actions[lane] = UNANSWERED
-    arguments = (games, boards, rules, one, seats.randoms, seats.memory, actions)
+    arguments = (records.games, records.boards, records.rules, one, seats.randoms, seats.memory, actions)
     if len(tally.decisions) > 0:
-        count_decision(games[lane], tally, lane)
+        count_decision(records.games[lane], tally, lane)
         begun = cycles_now(tally)
         call_at(seats.addresses[number], arguments)
         tally.cycles[lane, seat] += cycles_now(tally) - begun
@@ -140,17 +138,16 @@ def bot_answers(games, boards, rules, seats, tally, actions, one):
 
 
 @kernel
-def play_answer(game, board, rules, results, stops, tally, actions, lane):
+def play_answer(records, rewards, stops, tally, actions, lane):
     """Play the answer in a lane; the lane's state afterwards."""
-    action = actions[lane]
+    game, board, rules, action = records.games[lane], records.boards[0], records.rules[0], actions[lane]
     if not (0 <= action < int(rules.num_actions) and has(game.legal, action)):
         return REFUSED
-    kind, rewards, terminated, truncated, over = results
     if tally.log.shape[1] > 0:
         tally.log[lane, game.decisions] = action
     turn = int(game.turn)
     actions[lane] = NO_ACTION
-    over[lane] = step_game(game, board, rules, action, kind, rewards[lane], terminated[lane], truncated[lane])
+    step_game(game, board, rules, action, lane, rewards)
     state = state_of(game, stops, lane)
     turn_begins = game.turn != turn and game.turn == stops.turn[lane]
     return STOPPED if state == GOES_ON and turn_begins else state

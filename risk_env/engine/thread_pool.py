@@ -1,8 +1,8 @@
-"""Threads that share work of a few hundred microseconds.
+"""A thread pool for work of a few hundred microseconds.
 
-A `concurrent.futures` pool takes about 60 µs to hand out such work and to hear that it is done, a quarter of what two
-threads save on a step of a thousand games. Threads that wait at locks of their own take less than half of that, and
-those that stay awake between two calls of a kernel (`Crew.repeat`) about one µs.
+A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for it, a quarter of what two threads save
+on a step of a thousand games. Threads that wait at locks of their own take less than half of that, and those that stay
+in a kernel between two calls (`ThreadPool.repeat`) about one µs.
 """
 
 from __future__ import annotations
@@ -16,52 +16,51 @@ from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from risk_env.compiler import JIT_DISABLED
-from risk_env.engine.prefetch import LINE
-from risk_env.engine.signals import ALONE, ASLEEP, SLEPT, STATE, WORKING, call_all, send_away, wait_for_all
+from risk_env.compiler import JIT_DISABLED, PLAIN
+from risk_env.engine.work_stealing import (
+    ASLEEP,
+    NOT_SHARED,
+    SLEPT,
+    STATE,
+    WORKING,
+    Sharing,
+    call_all,
+    new_signals,
+    send_to_sleep,
+    wait_for_all,
+)
 
-Array = npt.NDArray[np.int64]
-
-AWAKE_FOR = 200e-6  # seconds that a helper waits for the next call before it sleeps, and all for the first stage's end
-AWAKE_FOR_EACH = 50e-9  # and for each element, where that is more: about as long as the work itself took
-NAP = 20e-6  # seconds between looks at helpers that take longer
-NOTHING: tuple[Any, int] = (None, 0)  # that is repeated
-_TRIED_LOOKS = 1000
+SPIN_FOR = 200e-6  # seconds that a helper spins for the next call before it sleeps, and the caller for the checks
+SPIN_FOR_EACH = 50e-9  # the same for each element, if that is more: about as long as the work itself takes
+NAP = 20e-6  # seconds between two tests whether slower helpers have finished
+NOTHING: tuple[Any, int] = (None, 0)  # no repeated work
+_TRIED_SPINS = 1000
 
 
-def new_signals(threads: int) -> Array:
-    """The signals of so many threads, all asleep (`core.signals`)."""
-    return np.full((threads, LINE // 8), ASLEEP, np.int64)
-
-
-NO_OTHERS = (new_signals(1), np.zeros(2, np.int64), ALONE, 0)  # what a kernel takes that shares its work with nobody
-
-
-class Crew:
-    """`size` threads, the caller's among them; the others end when the crew is no longer used."""
+class ThreadPool:
+    """`size` threads, the caller's included; the others end when the pool is garbage-collected."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._hire()
+        self._start()
 
-    def _hire(self) -> None:
+    def _start(self) -> None:
         self._process = os.getpid()
         self._helpers = [_Helper() for _ in range(self._size - 1)]
         self._signals = new_signals(self._size)
         self._bounds = np.zeros(self._size + 1, np.int64)
-        self._repeated = NOTHING  # the work, and its size, that helpers wait for to be called again
-        self._patience = 0  # looks for which one waits for another in it
-        self._is_amid = False  # whether a repetition has begun and not been seen to end
+        self._repeated = NOTHING  # the work, and its size, that helpers may be waiting in
+        self._shares: list[Sharing] = []  # of the threads in it, the caller's last
+        self._is_repeating = False  # whether a repetition has begun and is not known to have ended
         weakref.finalize(self, _dismiss, self._helpers)
 
     def share(self, work: Callable[..., None], parts: Sequence[Any], *arguments: Any) -> None:
-        """Do `work(part, *arguments)` for each of at most `size` parts, the first in the caller's thread.
+        """Call `work(part, *arguments)` for each of at most `size` parts, the first in the caller's thread.
 
-        All have ended when this returns; what one of them raised is raised here.
+        Returns when all have ended; if one raised, its error is raised.
         """
-        self._make_ready(NOTHING)
+        self._prepare(NOTHING)
         busy = list(zip(self._helpers[: len(parts) - 1], parts[1:], strict=True))
         for helper, part in busy:
             helper.begin(partial(work, part, *arguments))
@@ -71,88 +70,89 @@ class Crew:
             errors = [helper.finish() for helper, _ in busy]
         _raise_first(errors)
 
-    def repeat(self, work: Callable[..., Any], size: int) -> Any:
-        """Do a kernel's work on elements 0 ... `size` - 1, that is called again and again (`core.signals`).
+    def repeat(self, work: Callable[[Sharing], Any], size: int) -> Any:
+        """Do a kernel's work on elements 0 ... `size` - 1 in all threads, for calls that come again and again.
 
-        `work(signals, bounds, thread, patience)` calls the kernel; what it returns to the caller is returned. Helpers
-        stay awake in it for a while, and go on as they were called first until `work` is another object or `size`
-        another number.
+        `work(share)` calls the kernel (`work_stealing`); the result is that of the caller's thread. Helpers stay in
+        the kernel for a while, with the arguments of its first call, until `work` is another object or `size` another
+        number. With the JIT disabled or in plain mode the caller works alone.
         """
-        if JIT_DISABLED:  # Python's threads take turns anyway
-            return work(*NO_OTHERS)
-        self._make_ready((work, size))
-        self._is_amid = True
+        if JIT_DISABLED or PLAIN:
+            return work(NOT_SHARED)
+        self._prepare((work, size))
+        self._is_repeating = True
         try:
             if call_all(self._signals, self._bounds):
                 for number, helper in enumerate(self._helpers):
                     if self._signals[number, SLEPT]:
-                        helper.begin(partial(_serve, work, self._signals, self._bounds, number, self._patience))
-            result = work(self._signals, self._bounds, len(self._helpers), self._patience)
+                        helper.begin(partial(_serve, work, self._shares[number]))
+            result = work(self._shares[-1])
         finally:
             errors = self._errors_at_end()
         _raise_first(errors)
         return result
 
-    def _make_ready(self, repeated: tuple[Any, int]) -> None:
-        """See to it that helpers are there, not at work, and wait for nothing else to be repeated."""
-        if self._process != os.getpid():  # forked: threads stay behind
-            self._hire()
-        if self._is_amid:  # an interrupt came while they were called or waited for
+    def _prepare(self, repeated: tuple[Any, int]) -> None:
+        """Make sure that there are helpers, that none is working, and that none waits in other repeated work."""
+        if self._process != os.getpid():  # threads do not survive a fork
+            self._start()
+        if self._is_repeating:  # an interrupt came while helpers were called or waited for
             self._errors_at_end()
         if repeated != self._repeated:
             for number, helper in enumerate(self._helpers):
-                send_away(self._signals, number)
+                send_to_sleep(self._signals, number)
                 helper.finish()
             self._signals[:, STATE] = ASLEEP
-            self._bounds = np.linspace(0, repeated[1], self._size + 1).astype(np.int64)
-            self._patience = looks_while_awake(repeated[1])
+            self._bounds[:] = np.linspace(0, repeated[1], self._size + 1)
+            patience = turns_to_spin(repeated[1])
+            self._shares = [Sharing(self._signals, self._bounds, k, patience) for k in range(self._size)]
             self._repeated = repeated
 
     def _errors_at_end(self) -> list[BaseException | None]:
-        """Wait until nobody is at work; what those raised that have left the kernel."""
-        while not wait_for_all(self._signals, self._patience):
+        """Wait until no helper is working; the errors of those that have left the kernel."""
+        while not wait_for_all(self._signals, self._shares[-1].patience):
             time.sleep(NAP)
         errors = []
         for number, helper in enumerate(self._helpers):
-            if not helper.is_awaited:  # an interrupt came before it could begin
+            if not helper.is_busy:  # an interrupt came before it could begin
                 self._signals[number, STATE] = ASLEEP
             elif self._signals[number, STATE] == ASLEEP:
                 errors.append(helper.finish())
-        self._is_amid = False
+        self._is_repeating = False
         return errors
 
 
 class _Helper:
-    """A thread that does one piece of work after another, and keeps nothing of it while it waits."""
+    """A thread that does one piece of work after another, and keeps no reference to it while it waits."""
 
     def __init__(self) -> None:
         self._wanted, self._done = Lock(), Lock()
         self._wanted.acquire()
         self._done.acquire()
-        self.is_awaited = self._is_dismissed = False
+        self.is_busy = self._is_dismissed = False
         self._work: Callable[[], None] | None = None
         self._error: BaseException | None = None
-        Thread(target=self._serve, daemon=True, name="risk_env crew").start()
+        Thread(target=self._serve, daemon=True, name="risk_env helper").start()
 
     def begin(self, work: Callable[[], None]) -> None:
-        """Have it begin; an earlier piece whose end was not waited for, because of an interrupt, ends first."""
+        """Start the work; if an interrupt prevented the call of `finish` for an earlier piece, wait for that first."""
         self.finish()
-        self.is_awaited = True
+        self.is_busy = True
         self._work = work
         self._wanted.release()
 
     def finish(self) -> BaseException | None:
-        """Wait for the end of its work, if it has any; what that raised."""
-        if self.is_awaited:
+        """Wait for the end of its work, if it has any; the error that this raised."""
+        if self.is_busy:
             self._done.acquire()
-            self.is_awaited = False
+            self.is_busy = False
         error, self._error = self._error, None
         return error
 
     def dismiss(self) -> None:
         """Let the thread end."""
         self._is_dismissed = True
-        if self._wanted.locked():  # else it is about to begin, and will see
+        if self._wanted.locked():  # else it is about to begin, and will notice
             self._wanted.release()
 
     def _serve(self) -> None:
@@ -173,31 +173,31 @@ def _dismiss(helpers: list[_Helper]) -> None:
         helper.dismiss()
 
 
-def _serve(work: Callable[..., Any], signals: Array, bounds: Array, number: int, patience: int) -> None:
-    """A helper's part of what is repeated, until no call comes for a while; what it raises leaves it asleep."""
+def _serve(work: Callable[[Sharing], Any], share: Sharing) -> None:
+    """A helper's part of repeated work, until no call comes for a while; an error leaves it asleep."""
     try:
-        work(signals, bounds, number, patience)
+        work(share)
     except BaseException:
-        signals[number, STATE] = ASLEEP
+        share.signals[share.thread, STATE] = ASLEEP
         raise
 
 
-def looks_while_awake(size: int) -> int:
-    """How many looks at a signal are taken before one sleeps, or waits no longer, in work on so many elements."""
-    return max(1, round(max(AWAKE_FOR, AWAKE_FOR_EACH * size) * looks_in_a_second()))
+def turns_to_spin(size: int) -> int:
+    """Turns of a spin loop before a thread sleeps, or stops waiting, in work on `size` elements."""
+    return max(1, round(max(SPIN_FOR, SPIN_FOR_EACH * size) * turns_per_second()))
 
 
 @cache
-def looks_in_a_second() -> float:
-    """How many looks at a signal one second holds."""
+def turns_per_second() -> float:
+    """Turns of a spin loop in one second."""
     signals = new_signals(2)
     signals[0, STATE] = WORKING
     took = []
     for _ in range(5):
         start = time.perf_counter()
-        wait_for_all(signals, _TRIED_LOOKS)
+        wait_for_all(signals, _TRIED_SPINS)
         took.append(time.perf_counter() - start)
-    return _TRIED_LOOKS / min(took)
+    return _TRIED_SPINS / min(took)
 
 
 def _raise_first(errors: Sequence[BaseException | None]) -> None:

@@ -1,6 +1,6 @@
 """Drawing public positions: text (`ansi`), pictures (`svg`, `rgb`) and a window (`window`).
 
-Everything is drawn from a `Scene` of plain public facts; hidden ones are never asked for.
+Everything is drawn from a `Scene`, which contains public facts only.
 """
 
 from risk_env.render.ansi import draw_ansi

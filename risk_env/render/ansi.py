@@ -7,14 +7,14 @@ from textwrap import fill
 from risk_env.board.maps import Board
 from risk_env.render.scene import Scene, check_scene
 
-CODES = (34, 91, 32, 33, 35, 36)  # blue, bright red, green, yellow, magenta, cyan: a colour a seat
+CODES = (34, 91, 32, 33, 35, 36)  # blue, bright red, green, yellow, magenta, cyan: one for each seat
 NEUTRAL_CODE, FREE_CODE = 90, 2
 GAP = 3
 MARKS = "* city   ^ capital   # headquarters   + airfield"
 
 
 def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100) -> str:
-    """A public position as text at most `width` wide where the names allow; `colour` adds ANSI colours."""
+    """A public position as text of at most `width` columns (more if names are long); `colour` adds ANSI colours."""
     check_scene(board, scene)
     blocks = [_block(board, scene, c, colour) for c in range(len(board.continents))]
     columns = max(1, (width + GAP) // (_block_width(board) + GAP))
@@ -43,7 +43,7 @@ def _block_width(board: Board) -> int:
 
 
 def _block(board: Board, scene: Scene, continent: int, colour: bool) -> list[str]:
-    """A continent: its name, bonus and territories, every line of the same width on the screen."""
+    """A continent: its name, bonus and territories, in lines of equal width on the screen."""
     title = f"{board.continents[continent]} +{board.bonuses[continent]}"
     own = [t for t, c in enumerate(board.continent_of) if c == continent]
     width = _block_width(board)
@@ -58,7 +58,7 @@ def _territory(board: Board, scene: Scene, t: int, width: int, colour: bool) -> 
 
 
 def sign(scene: Scene, owner: int) -> str:
-    """One letter for an owner: the seat's number, N for the neutral army, . for nobody."""
+    """One character for an owner: the number of the seat, N for the neutral army, . for nobody."""
     if owner == scene.num_players:
         return "N"
     return str(owner) if owner >= 0 else "."
@@ -81,7 +81,7 @@ def painted(text: str, code: int) -> str:
 
 
 def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
-    """Blocks under each other in columns, each block put where the column is shortest."""
+    """Blocks one below another in columns; each block goes to the shortest column."""
     stacks: list[list[str]] = [[] for _ in range(columns)]
     for block in blocks:
         min(stacks, key=len).extend([*block, " " * width])

@@ -1,4 +1,4 @@
-"""Where things lie on a map: land borders, coasts, sea lines. Coordinates are the drawing's own."""
+"""Land borders, coasts and sea lines of a map, in the coordinates of its drawing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from math import hypot
 
 import numpy as np
 
-from risk_env.board.maps import Board, Drawing, Point, Ring
+from risk_env.board.drawings import Drawing, Point, Ring
+from risk_env.board.maps import Board
 from risk_env.render.layout import drawing_of
 
 Path = tuple[Point, ...]
@@ -19,13 +20,13 @@ Edge = tuple[Point, Point]
 
 SEA = -1
 DASH, GAP = 5.0, 4.0
-REACH = 5.0  # how far a sea line goes ashore
-SHORTEST = 20.0
+REACH = 5.0  # how far a sea line continues on land
+SHORTEST = 20.0  # sea line
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """What is drawn of a map whoever owns it."""
+    """What is drawn of a map in every position."""
 
     inner: tuple[Path, ...]  # borders within a continent
     outer: tuple[tuple[Path, ...], ...]  # per continent, its coasts and borders with others
@@ -34,7 +35,7 @@ class Geometry:
 
 
 def geometry_of(board: Board) -> Geometry:
-    """The geometry of a board, kept for the next picture."""
+    """The geometry of a board (cached)."""
     return _geometry(drawing_of(board), board.borders, board.continent_of)
 
 
@@ -59,7 +60,7 @@ def _edges(ring: Ring) -> Iterator[Edge]:
 
 
 def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
-    """For every territory's edges the territory on the other side, or `SEA`."""
+    """The territory on the other side of each edge of each territory, or `SEA`."""
     sides: dict[Edge, list[int]] = defaultdict(list)
     for t, rings in enumerate(drawing.outlines):
         for ring in rings:
@@ -109,7 +110,7 @@ def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
-    """The points of two outlines nearest each other; of equal ones the first."""
+    """The two points, one of each outline, that are nearest to each other; of equal pairs the first."""
     one, other = (np.array([p for ring in drawing.outlines[t] for p in ring]) for t in (source, target))
     distance = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
     i, j = np.unravel_index(int(distance.argmin()), distance.shape)
@@ -117,7 +118,7 @@ def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
 
 
 def around(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """A way from one territory to another over the left and right edges of the map, in two pieces."""
+    """A line from one territory to another across the left and right edge of the map, in two parts."""
     a, b = drawing.centres[source], drawing.centres[target]
     height = (a[1] + b[1]) / 2
     edges = (0.0, float(drawing.width)) if a[0] <= b[0] else (float(drawing.width), 0.0)
@@ -125,14 +126,14 @@ def around(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def way(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """The way of an attack, from centre to centre."""
+    """The line of an attack, from centre to centre."""
     if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
         return around(drawing, source, target)
     return [(drawing.centres[source], drawing.centres[target])]
 
 
 def dashes(path: Path) -> list[Path]:
-    """A path cut into dashes, each straight piece beginning and ending with a whole one."""
+    """A path as dashes; every straight part begins and ends with a whole dash."""
     return [dash for a, b in pairwise(path) for dash in _dashes(a, b)]
 
 
@@ -145,5 +146,5 @@ def _dashes(a: Point, b: Point) -> list[Path]:
 
 
 def between(a: Point, b: Point, part: float) -> Point:
-    """The point a part of the way from one point to another."""
+    """The point at `part` (0 ... 1) of the line from a to b."""
     return a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part

@@ -1,4 +1,4 @@
-"""A drawing for maps that bring none: near territories lie near each other, the same every time."""
+"""An automatic drawing for maps without one: adjacent territories lie near each other. It is the same every time."""
 
 from __future__ import annotations
 
@@ -7,31 +7,38 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from risk_env.board.maps import Board, Drawing, Ring
+from risk_env.board.drawings import Drawing, Ring, label_below
+from risk_env.board.maps import Board
 
-WIDTH, HEIGHT, MARGIN = 1200, 760, 50
+WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of the drawing of a map with so many territories
+SMALLEST, LARGEST = 0.45, 2.5  # times that size
+MARGIN = 50
 STEPS = 200
 
 Places = NDArray[np.float64]  # (T, 2)
+Size = NDArray[np.float64]  # (2,) width and height
 
 
 def drawing_of(board: Board) -> Drawing:
-    """The map's own drawing, or one made for it."""
+    """The drawing of the map, or an automatic one."""
     return board.drawing or automatic_drawing(board.num_territories, board.borders)
 
 
 @lru_cache(maxsize=16)
 def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
-    """Discs placed so that adjacent territories lie near each other and none overlap."""
-    room = 0.8 * np.sqrt((WIDTH - 2 * MARGIN) * (HEIGHT - 2 * MARGIN) / num_territories)
-    places = spread(fit(unfolded(steps_between(num_territories, borders))), min(room, 160.0))
+    """Discs that do not overlap, adjacent territories near each other, their lines clear of other discs if possible."""
+    scale = np.clip(np.sqrt(num_territories / TERRITORIES), SMALLEST, LARGEST)
+    size = np.round([scale * WIDTH, scale * HEIGHT])
+    room = min(160.0, 0.8 * np.sqrt((size - 2 * MARGIN).prod() / num_territories))
+    lines = np.array([border for border in borders if border[0] < border[1]])
+    places = spread(fit(unfolded(steps_between(num_territories, borders)), size), room, lines, size)
     radius = min(34.0, 0.42 * nearest_distance(places))
     centres = tuple((float(x), float(y)) for x, y in places)
     return Drawing(
-        width=WIDTH,
-        height=HEIGHT,
+        width=int(size[0]),
+        height=int(size[1]),
         centres=centres,
-        labels=tuple((x, min(y + 20, HEIGHT - 8.0)) for x, y in centres),
+        labels=tuple(label_below(centre, size[1]) for centre in centres),
         outlines=tuple((disc(x, y, radius),) for x, y in centres),
         wrapped=(),
         routes=(),
@@ -39,7 +46,7 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
 
 
 def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """How many borders lie between any two territories, (T, T)."""
+    """The number of borders between any two territories, float64 (T, T)."""
     steps = np.full((num_territories, num_territories), np.inf)
     steps[np.diag_indices(num_territories)] = 0.0
     for source, target in borders:
@@ -50,7 +57,7 @@ def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) ->
 
 
 def unfolded(steps: NDArray[np.float64]) -> Places:
-    """Places whose distances follow the steps as well as they can, near ones above all (stress majorization)."""
+    """Places whose distances are as near as possible to the steps, short distances first (stress majorization)."""
     turn = 2 * np.pi * np.arange(len(steps)) / len(steps)
     places = len(steps) ** 0.5 * np.stack([1.5 * np.cos(turn), np.sin(turn)], axis=1)
     weight = 1 / np.where(steps > 0, steps, np.inf) ** 2
@@ -61,36 +68,51 @@ def unfolded(steps: NDArray[np.float64]) -> Places:
     return places
 
 
-def fit(places: Places) -> Places:
-    """The places turned so that they lie broad, and stretched to the picture."""
+def fit(places: Places, size: Size) -> Places:
+    """The places turned so that their longer extent is horizontal, and stretched to the picture."""
     centred = places - places.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
     low, high = turned.min(axis=0), turned.max(axis=0)
-    size = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    return MARGIN + (turned - low) / np.maximum(high - low, 1e-9) * size
+    return MARGIN + (turned - low) / np.maximum(high - low, 1e-9) * (size - 2 * MARGIN)
 
 
-def spread(places: Places, room: float) -> Places:
-    """The places pushed apart until each has its room, inside the picture, in whole pixels."""
-    high = np.array([WIDTH, HEIGHT]) - MARGIN
+def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) -> Places:
+    """The places pushed apart until each has `room`, inside the picture, in whole pixels.
+
+    `lines` (L, 2) are pairs of places that a line joins; at first places are pushed away from these lines too.
+    """
     others = 1 - np.eye(len(places))
-    for _ in range(STEPS):
+    for step in range(STEPS):
+        if step < STEPS / 2:
+            places = places + (1 - 2 * step / STEPS) * push_from_lines(places, room / 2, lines)
         distance = np.maximum(distances(places), 1e-6)
         push = others * np.maximum(room - distance, 0.0) / distance
         places = places + 0.3 * (push.sum(axis=1)[:, None] * places - push @ places)
-        places = np.clip(places, MARGIN, high)
+        places = np.clip(places, MARGIN, size - MARGIN)
     return np.round(places)
 
 
+def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
+    """How far every place (T, 2) should move for the lines that pass it at less than `room`."""
+    start, along = places[lines[:, 0]], places[lines[:, 1]] - places[lines[:, 0]]
+    length = np.maximum((along**2).sum(axis=1), 1e-6)
+    part = np.clip(((places[:, None] - start) * along).sum(axis=2) / length, 0.0, 1.0)  # (T, L)
+    away = places[:, None] - start - part[:, :, None] * along
+    distance = np.hypot(away[:, :, 0], away[:, :, 1])
+    push = 0.3 * np.maximum(room - distance, 0.0) / np.maximum(distance, 1e-6)
+    push[lines.T, np.arange(len(lines))] = 0.0  # the ends of a line
+    return (push[:, :, None] * away).sum(axis=1)
+
+
 def distances(places: Places) -> NDArray[np.float64]:
-    """The distances of all places from each other, (T, T)."""
+    """The distance between any two places, (T, T)."""
     x, y = places.T
     return np.hypot(x[:, None] - x, y[:, None] - y)
 
 
 def nearest_distance(places: Places) -> float:
-    """The distance of the two places nearest each other, at least 10."""
+    """The smallest distance between two places, at least 10."""
     return max(10.0, float((distances(places) + np.diag(np.full(len(places), np.inf))).min()))
 
 

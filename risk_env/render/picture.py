@@ -1,6 +1,6 @@
-"""A position as a list of simple shapes, which `svg` and `rgb` then put on their own canvases.
+"""A position as a list of simple shapes, which `svg` and `rgb` draw.
 
-All lengths are the map drawing's own; the panels above and below grow with its width.
+All lengths are those of the map's drawing; the panels above and below it grow with its width.
 """
 
 from __future__ import annotations
@@ -10,26 +10,27 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, pi, sin
 from textwrap import wrap
 
-from risk_env.board.maps import Board, Drawing, Point, Ring
+from risk_env.board.drawings import Drawing, Point, Ring
+from risk_env.board.maps import Board
 from risk_env.render.geometry import Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
 
-SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")  # told apart by the colour-blind too
+SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")  # distinct for colour-blind people too
 NEUTRAL, FREE = "#9aa0a6", "#f4f0e6"
 WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff", "#ffc928", "#54718a"
 CONTINENTS = ("#c9a227", "#b5533c", "#3f6fa3", "#8a6d3b", "#4f8a5b", "#7d5ba6", "#3aa0a0", "#7a9a3a", "#a34f74")
 
-UNIT = 1200  # the width of a map at which a panel's letters have the size written here
+UNIT = 1200  # width of a map whose panels have the sizes written here
 HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
-LETTERS, FACE_UP_ROWS = 165, 2  # of a line below the map, and lines for what lies face up
+LETTERS, FACE_UP_ROWS = 165, 2  # letters of a line below the map; lines for Objectives that are face up
 LABEL = 12.0
 DISC = 10.0
 
 
 @dataclass(frozen=True)
 class Area:
-    """Filled rings; `title` is what a pointing device shows."""
+    """Filled rings; an SVG viewer shows `title` under the mouse pointer."""
 
     rings: tuple[Ring, ...]
     fill: str
@@ -47,7 +48,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners about a middle point; with `radius` = half its size a disc."""
+    """A rectangle with round corners around its middle x, y; a disc if `radius` is half its size."""
 
     x: float
     y: float
@@ -61,7 +62,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """One line of text; `anchor` says which end of it lies at x, the middle of its height lies at y."""
+    """One line of text; x is its start, middle or end, as `anchor` says, and y the middle of its height."""
 
     x: float
     y: float
@@ -77,7 +78,7 @@ Shape = Area | Lines | Box | Text
 
 @dataclass(frozen=True)
 class Picture:
-    """Shapes to be drawn in their order, texts over all others."""
+    """Shapes in the order in which they are drawn; texts are drawn last."""
 
     width: float
     height: float
@@ -92,12 +93,12 @@ def seat_colour(scene: Scene, seat: int) -> str:
 
 
 def continent_colour(board: Board, continent: int) -> str:
-    """The map's colour of a continent, or one of ours."""
+    """The colour that the map gives a continent, or one of CONTINENTS."""
     return board.colours[continent] or CONTINENTS[continent % len(CONTINENTS)]
 
 
 def compose(board: Board, scene: Scene) -> Picture:
-    """The picture of a position; ValueError if the scene is not one of this board's."""
+    """The picture of a position; ValueError if the scene is not of this board."""
     check_scene(board, scene)
     drawing = drawing_of(board)
     unit = drawing.width / UNIT
@@ -120,12 +121,12 @@ def compose(board: Board, scene: Scene) -> Picture:
 
 
 def in_order(shapes: Iterable[Shape]) -> list[Shape]:
-    """The shapes as they are drawn: texts over all others."""
+    """The shapes in the order of drawing: texts last."""
     return sorted(shapes, key=lambda shape: isinstance(shape, Text))
 
 
 def moved(shape: Shape, dx: float, dy: float) -> Shape:
-    """The same shape elsewhere."""
+    """The same shape, moved by dx, dy."""
     match shape:
         case Area():
             return replace(shape, rings=tuple(tuple((x + dx, y + dy) for x, y in ring) for ring in shape.rings))
@@ -168,18 +169,20 @@ def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator
     for i, line in enumerate(lines):
         yield Text(x, y + LABEL * (i - (len(lines) - 1) / 2), line, LABEL, INK, halo=PAPER)
     x, y = drawing.centres[t]
-    free = 1 if drawing.labels[t][1] < y - DISC else -1  # the side where the name is not
-    yield from _marks(scene, t, (x, y), disc_width(scene.troops[t]) / 2, free * (DISC - 1))
+    label = drawing.labels[t]
+    across = -1 if label[0] > x + DISC and abs(label[1] - y) < DISC else 1  # left of the disc if the name is right
+    free = 1 if label[1] < y - DISC else -1  # below the disc if the name is above
+    yield from _marks(scene, t, (x, y), disc_width(scene.troops[t]) / 2, across, free * (DISC - 1))
 
 
-def _marks(scene: Scene, t: int, centre: Point, half: float, side: float) -> Iterator[Shape]:
-    """City, airfield, capitals and headquarters around a disc, `half` being half its width."""
+def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: float) -> Iterator[Shape]:
+    """City, airfield, capitals and headquarters around a disc that is 2 `half` wide."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
         yield Area((star(right + 2, y + side, 7.5),), INK)
         yield Area((star(right + 2, y + side, 5.5),), GOLD)
     if t in scene.airfields:
-        yield from _airfield(right + 7, y - side)
+        yield from _airfield(centre[0] + across * (half + 9), y - 0.3 * side)
     for seat in (s for s, place in enumerate(scene.capitals) if place == t):
         yield from _crown(left - 4, y + side, seat_colour(scene, seat))
     for seat in (s for s, place in enumerate(scene.headquarters) if place == t):
@@ -195,19 +198,19 @@ def _troops(scene: Scene, t: int, x: float, y: float) -> Iterator[Shape]:
 
 
 def disc_width(troops: int) -> float:
-    """How wide a disc must be for its number."""
+    """The width of a disc with this number."""
     return 2 * DISC + 6.0 * max(0, len(short_number(troops)) - 2)
 
 
 def short_number(troops: int) -> str:
-    """A number in a few signs: 9999, 12k, 999k, 1M, 2147M."""
+    """A number in at most five characters: 9999, 12k, 999k, 1M, 2147M."""
     if troops < 10_000:
         return str(troops)
     return f"{troops // 1000}k" if troops < 1_000_000 else f"{troops // 1_000_000}M"
 
 
 def name_lines(name: str) -> list[str]:
-    """A name in one line, or in the two most equal ones if it is long."""
+    """A name in one line, or in two lines of similar length if it is long."""
     words = name.split(" ")
     if len(name) <= 9 or len(words) == 1:
         return [name]
@@ -222,7 +225,7 @@ def star(x: float, y: float, radius: float) -> Ring:
 
 
 def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
-    """A capital, in the colour of the seat whose it was first."""
+    """A capital, in the colour of the seat that placed it."""
     ring = ((-7, 5), (-7, -5), (-3.5, 0), (0, -6), (3.5, 0), (7, -5), (7, 5))
     points = tuple((x + dx, y + dy) for dx, dy in ring)
     yield Lines(((*points, points[0]),), PAPER, 4.0)
@@ -231,7 +234,7 @@ def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
 
 
 def _flag(x: float, y: float, colour: str) -> Iterator[Shape]:
-    """A headquarters, in the colour of the seat whose it was first."""
+    """A headquarters, in the colour of the seat that placed it."""
     cloth = ((x, y - 10), (x - 12, y - 6), (x, y - 2))
     paths = ((*cloth, cloth[0]), ((x, y - 11), (x, y + 5)))
     yield Lines(paths, PAPER, 4.0)
@@ -249,7 +252,7 @@ def _airfield(x: float, y: float) -> Iterator[Shape]:
 
 
 def _arrow(paths: list[Path]) -> Iterator[Shape]:
-    """The attack: a red arrow that ends short of the defender's disc."""
+    """The attack: a red arrow that ends before the defender's disc."""
     (a, b), first = paths[-1], paths[:-1]
     length = max(hypot(b[0] - a[0], b[1] - a[1]), 1.0)
     angle = atan2(b[1] - a[1], b[0] - a[0])
@@ -267,7 +270,7 @@ def _along(start: Point, angle: float, length: float) -> Point:
 
 
 def darker(colour: str) -> str:
-    """A colour at six tenths of its light."""
+    """A colour at 60 % of its brightness."""
     return "#" + "".join(f"{int(colour[i : i + 2], 16) * 6 // 10:02x}" for i in (1, 3, 5))
 
 
@@ -286,7 +289,7 @@ def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """The last roll at the right: the attacker's dice red, the defender's white."""
+    """The last roll, on the right: the attacker's dice red, the defender's white."""
     attacker, defender = scene.dice or ((), ())
     x = width - (22 + 34 * (len(defender) - 1)) * unit
     for i, face in enumerate(defender):
@@ -297,7 +300,7 @@ def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
 
 
 def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Iterator[Shape]:
-    """A die's face; a 7 (RULES 9.9) is written as a number."""
+    """A die; a 7 (RULES 9.9) is shown as a number."""
     yield Box(x, y, 28 * unit, 28 * unit, 6 * unit, fill)
     if face > 6:
         yield Text(x, y, str(face), 20 * unit, ink)
@@ -307,7 +310,7 @@ def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Ite
 
 
 def pips(face: int) -> list[tuple[int, int]]:
-    """Where the pips of a die's face are, as (column, row) of -1, 0, 1."""
+    """The pips of a face, as (column, row) of -1, 0, 1."""
     corners = [(-1, -1), (1, 1), (1, -1), (-1, 1)]
     middle = [(0, 0)] if face % 2 else []
     sides = [(-1, 0), (1, 0)] if face == 6 else []
@@ -315,7 +318,7 @@ def pips(face: int) -> list[tuple[int, int]]:
 
 
 def _players(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Below the map: a cell for every army."""
+    """Below the map: a cell for each army."""
     armies = scene.armies()
     cell = width / max(len(armies), 3)
     for i, seat in enumerate(armies):
@@ -332,28 +335,31 @@ def _player(scene: Scene, seat: int, x: float, cell: float, unit: float) -> Iter
     yield Text(x + 28 * unit, y, "N" if seat == scene.num_players else str(seat), 17 * unit, INK)
     ink = PAPER if lives else "#97a3ad"
     yield Text(x + 50 * unit, y - 9 * unit, shortened(scene.name(seat), cell / unit - 60, 8.5), 15 * unit, ink, "start")
-    yield Text(x + 50 * unit, y + 10 * unit, _holdings(scene, seat, lives), 11 * unit, ink, "start")
+    words = _holdings(scene, seat, lives)
+    size = min(11.0, (cell / unit - 58) / (0.53 * len(words)))
+    yield Text(x + 50 * unit, y + 10 * unit, words, size * unit, ink, "start")
 
 
 def shortened(name: str, room: float, letter: float) -> str:
-    """A name cut to the room that it has, at so much a letter."""
+    """A name cut to `room`, if a letter is `letter` wide."""
     most = max(3, int(room / letter))
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _holdings(scene: Scene, seat: int, lives: bool) -> str:
-    """What everybody may know of a seat: territories, troops, number of cards."""
+    """Public facts of a seat: territories, troops, number of cards."""
     if not lives:
         return "out"
     held = scene.held_by(seat)
-    words = [f"{len(held)} terr.", f"{short_number(sum(scene.troops[t] for t in held))} troops"]
+    troops = sum(scene.troops[t] for t in held)
+    words = [f"{len(held)} terr.", f"{short_number(troops)} troop{'s' if troops != 1 else ''}"]
     if seat < len(scene.hand_sizes):
         words.append(f"{scene.hand_sizes[seat]} card{'s' if scene.hand_sizes[seat] != 1 else ''}")
     return "  ".join(words)
 
 
 def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """The continents with their bonuses, each marked with the colour of who holds it all."""
+    """The continents with their bonuses, each marked with the colour of the seat that holds all of it."""
     cell = width / max(len(board.continents), 6)
     y = (ROW + LEGEND / 2 - 2) * unit
     for c, name in enumerate(board.continents):
@@ -366,7 +372,7 @@ def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
-    """What the signs on the map mean, those that this game may have."""
+    """The meaning of the signs that can stand on the map in this game."""
     x, y, grey = 20.0, ROW + 1.5 * LEGEND - 2, seat_colour(scene, scene.num_players)
     drawn = {
         "city": (Area((star(0, 0, 7.5),), GOLD),),
@@ -381,7 +387,7 @@ def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
 
 
 def scaled(shape: Shape, factor: float) -> Shape:
-    """The same areas or lines so many times as large, about the origin."""
+    """The same shape, `factor` times as large, scaled from the origin."""
     if isinstance(shape, Area):
         return replace(shape, rings=tuple(tuple((x * factor, y * factor) for x, y in ring) for ring in shape.rings))
     if isinstance(shape, Lines):
@@ -391,12 +397,12 @@ def scaled(shape: Shape, factor: float) -> Shape:
 
 
 def goal_rows(scene: Scene) -> int:
-    """Lines for Objectives and Rewards: as many all through a game, so that its pictures have one size."""
+    """Lines for Objectives and Rewards: constant during a game, so that all its pictures have one size."""
     return FACE_UP_ROWS + scene.num_players if scene.objectives else 0
 
 
 def _goals(scene: Scene, unit: float) -> Iterator[Shape]:
-    """Objectives and Rewards, under everything else."""
+    """Objectives and Rewards, below everything else."""
     lines = [line for whose, names in scene.goals() for line in wrap(f"{whose}: {names}", LETTERS)]
     first = ROW + LEGEND + LEGEND * bool(scene.signs)
     for i, line in enumerate(lines[: goal_rows(scene)]):

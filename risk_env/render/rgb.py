@@ -1,4 +1,4 @@
-"""A position as an array of pixels, drawn by pygame-ce without any display."""
+"""A position as an array of pixels, drawn by pygame-ce without a display."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from risk_env.board.maps import Board
 from risk_env.render.picture import Area, Box, Lines, Shape, Text, compose, in_order
 from risk_env.render.scene import Scene
 
-FINER = 2  # shapes are drawn so many times larger, then smoothed
+FINER = 2  # shapes are drawn this many times larger, then smoothed
 HALO = ((-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1))
 
 
 def import_pygame() -> Any:
-    """pygame-ce, or an ImportError that names the extra to install."""
+    """The module pygame; ImportError names the extra to install."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         import pygame
@@ -30,7 +30,7 @@ def import_pygame() -> Any:
 
 
 def draw_rgb(board: Board, scene: Scene, width: int = 1000) -> NDArray[np.uint8]:
-    """A public position as pixels, uint8 (H, width, 3); H follows from the map."""
+    """A public position as pixels, uint8 (H, width, 3); H depends on the map."""
     pixels = import_pygame().surfarray.array3d(draw_surface(board, scene, width))
     return np.ascontiguousarray(pixels.transpose(1, 0, 2), dtype=np.uint8)
 
@@ -63,7 +63,7 @@ def _draw_shape(pygame: Any, surface: Any, shape: Shape, scale: float) -> None:
 
 
 def _draw_lines(pygame: Any, surface: Any, lines: Lines, scale: float) -> None:
-    """Every piece as a thick line, every joint as a disc."""
+    """Each segment as a thick line, each joint as a disc."""
     width = max(1, round(lines.width * scale))
     for path in lines.paths:
         points = [(x * scale, y * scale) for x, y in path]
@@ -74,7 +74,7 @@ def _draw_lines(pygame: Any, surface: Any, lines: Lines, scale: float) -> None:
 
 
 def _draw_box(pygame: Any, surface: Any, box: Box, scale: float) -> None:
-    """The box, its pen half inside and half outside, as in SVG."""
+    """The box; half of its stroke lies inside and half outside, as in SVG."""
     if box.stroke:
         _fill_box(pygame, surface, box, box.stroke, box.pen / 2, scale)
     _fill_box(pygame, surface, box, box.fill, -box.pen / 2, scale)

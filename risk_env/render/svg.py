@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from risk_env.board.maps import Board, Point
+from risk_env.board.drawings import Point
+from risk_env.board.maps import Board
 from risk_env.render.picture import Area, Box, Lines, Picture, Shape, Text, compose, in_order
 from risk_env.render.scene import Scene
 

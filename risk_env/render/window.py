@@ -10,7 +10,7 @@ from risk_env.render.scene import Scene
 
 
 class Window:
-    """One window: `show` draws a position into it, `close` shuts it; closing it by hand is noticed in `is_open`."""
+    """One window: `show` draws a position, `close` closes it; `is_open` is False after that or if the user did."""
 
     def __init__(self, width: int = 1000, caption: str = "risk_env"):
         self.width, self.caption = width, caption
@@ -18,7 +18,7 @@ class Window:
         self._display: Any = None
 
     def show(self, board: Board, scene: Scene) -> None:
-        """Draws a position and answers the window system; does nothing once the window is closed."""
+        """Draw a position and handle window events; does nothing if the window is closed."""
         if not self.is_open:
             return
         surface = draw_surface(board, scene, self.width)
@@ -28,20 +28,20 @@ class Window:
         self.pump()
 
     def pump(self) -> None:
-        """Answers the window system without drawing; call it now and then while nothing changes."""
+        """Handle window events without drawing; call it now and then while nothing changes."""
         pygame = import_pygame()
         if self._display is not None and any(event.type == pygame.QUIT for event in pygame.event.get()):
             self.close()
 
     def close(self) -> None:
-        """Shuts the window; may be called again."""
+        """Close the window; may be called again."""
         if self._display is not None:
             import_pygame().display.quit()
             self._display = None
         self.is_open = False
 
     def _open(self, size: tuple[int, int]) -> None:
-        """The display at the size of the picture, which differs from map to map."""
+        """Open the display, or give it the size of the picture, which depends on the map."""
         pygame = import_pygame()
         if self._display is None:
             pygame.display.init()

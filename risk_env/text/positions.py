@@ -20,34 +20,41 @@ import difflib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.board.maps import Board, MapError, load_map
+from risk_env.board.maps import Board, MapError, load_map, map_names
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import Tables, tables
 from risk_env.core import entry, types
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
 from risk_env.text.check import (
+    AFTER_ATTACKS,
     AIRFIELDS,
     DICE_PHASES,
     DRAFT_PHASES,
-    FORCED_HAND,
-    FORTIFY_PHASES,
-    GOAL_PHASES,
-    MIN_DRAFT,
+    MOST_TROOPS,
+    PLACES,
+    SETS,
     SETUP_PHASES,
     Position,
     check,
-    check_unasked,
+    complete,
+    derive_sets,
+    due_trade,
+    empty_games,
     facts,
+    kept_dice,
     members,
     most_moves,
+    plain,
+    ranges,
     set_of,
     whole,
+    words_of,
 )
 from risk_env.text.notation import WILD, shortened
 
@@ -65,9 +72,7 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
     Raises PositionError for a record that `check` finds fault with: its text could not be read again.
     """
     table = tables(rules, board)
-    problems = check(record, table, rules, board)
-    if problems:
-        raise PositionError(f"an impossible position has no text: {'; '.join(problems)}")
+    _refuse(check(record, table, rules, board))
     lines = [f"{HEADER} {SCHEMA}", f"rules: {_rules_text(rules)}", f"map: {board.source} {board.digest[:16]}"]
     lines += _entry_lines(record, table, rules, board)
     lines += _territory_lines(record, rules, board)
@@ -77,8 +82,8 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
     """Rules, map and the position (array of game_dtype, shape (1,)) of a text: of `to_text`, or written by hand.
 
-    With `board` that map is taken, not the one that the text names; their digests must agree all the same. Raises
-    PositionError for a wrong text and for an impossible position.
+    The text names one of the shipped maps. With `board` that map is taken, whatever the text calls it; their digests
+    must agree all the same. Raises PositionError for a wrong text and for an impossible position.
     """
     lines = _read_lines(text)
     rules = _rules_of(lines)
@@ -87,13 +92,10 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
         table = tables(rules, board)
     except ValueError as error:
         raise lines.error("rules", str(error)) from None
-    games = _blank(table, rules, board)
+    games = empty_games(table)
     _read_territories(games[0], lines, rules, board)
     _read_entries(games[0], lines, rules, board)
-    _derive(games[0], rules, board)
-    _refuse(check_unasked(games[0], table, rules, board))
-    entry.write_legal_actions(games, 0, table.board, table.rules)
-    _refuse(check(games[0], table, rules, board))
+    _refuse(complete(games, table, rules, board))
     return rules, board, games
 
 
@@ -237,11 +239,10 @@ def _board_of(lines: Lines, board: Board | None) -> Board:
     words = (lines.take("map") or "classic").split(" ")
     has_digest = len(words) > 1 and re.fullmatch("[0-9a-f]{16}", words[-1]) is not None
     source = " ".join(words[:-1] if has_digest else words)
-    if board is None:
-        try:
-            board = load_map(source)
-        except MapError as error:
-            raise lines.error("map", str(error)) from None
+    if board is None and source not in map_names():
+        problem = f"{shortened(source)} is not a shipped map: {', '.join(map_names())}; pass the board of any other"
+        raise lines.error("map", problem)
+    board = load_map(source) if board is None else board
     if has_digest and words[-1] != board.digest[:16]:
         problem = f"the text was written for digest {words[-1]}, the map {board.source!r} has {board.digest[:16]}"
         raise lines.error("map", problem)
@@ -280,9 +281,7 @@ def _read_territories(record: Any, lines: Lines, rules: Rules, board: Board) -> 
         _check_section(section, territory, board, line.number)
         owner, troops = _garrison(line, rules)
         record.owner[territory], record.troops[territory] = owner, troops
-    for army in range(rules.num_players + rules.neutral):
-        _put_set(record.owned[army], set_of(np.flatnonzero(record.owner == army).tolist()))
-    _put_set(record.strong, set_of(np.flatnonzero(record.troops > 1).tolist()))
+    derive_sets(record)
 
 
 def _place(name: str, board: Board, number: int) -> int:
@@ -314,14 +313,9 @@ def _garrison(line: Line, rules: Rules) -> tuple[int, int]:
     if seat and int(seat) >= rules.num_players:
         raise _fault(line.number, f"player {seat}: allowed are 0 ... {rules.num_players - 1}")
     count = int(troops or 1)
-    if not 1 <= count <= types.UNLIMITED:
-        raise _fault(line.number, f"{count} troops: allowed are 1 ... {types.UNLIMITED}")
+    if not 1 <= count <= MOST_TROOPS:
+        raise _fault(line.number, f"{count} troops: allowed are 1 ... {MOST_TROOPS}")
     return rules.num_players if neutral else int(seat), count
-
-
-def _put_set(words: Any, number: int) -> None:
-    """Write a set given as a whole number into bit words."""
-    words[:] = np.frombuffer(number.to_bytes(8 * len(words), "little"), "<u8")
 
 
 # ------------------------------------------------------------------------------------------------ the other lines
@@ -335,18 +329,39 @@ class Form(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A line of the text that tells one field, or one place of it; `usual` is its value if there is no such line."""
+    """A line for one field, or two that belong together, or one place of them.
+
+    `usual` is the value without such a line. It may depend on the territories and on the entries before it.
+    """
 
     key: str
-    get: Callable[[Any], Any]
-    put: Callable[[Any, Any], None]
+    fields: tuple[str, ...]
+    place: int | None
     form: Form
     usual: Callable[[Any], Any]
+
+    def get(self, record: Any) -> Any:
+        """The value: a number, a list, or a set as a whole number; of two fields the list of both."""
+        values = [plain(self._of(record, field)) for field in self.fields]
+        return values if len(values) > 1 else values[0]
+
+    def put(self, record: Any, value: Any) -> None:
+        """Write what `get` gives."""
+        for field, one in zip(self.fields, value if len(self.fields) > 1 else [value], strict=True):
+            old = self._of(record, field)
+            new = words_of(one, len(old)) if old.dtype == np.uint64 and old.ndim else one
+            if self.place is None:
+                record[field] = new
+            else:
+                record[field][self.place] = new
+
+    def _of(self, record: Any, field: str) -> Any:
+        return record[field] if self.place is None else record[field][self.place]
 
 
 def _entry_lines(record: Any, table: Tables, rules: Rules, board: Board) -> Iterator[str]:
     """The lines whose values are not the usual ones of what the lines before them say."""
-    scratch = _blank(table, rules, board)[0]
+    scratch = empty_games(table)[0]
     for field in ("owner", "troops", "owned", "strong"):
         scratch[field] = record[field]
     for line in _entries(rules, board):
@@ -361,109 +376,166 @@ def _read_entries(record: Any, lines: Lines, rules: Rules, board: Board) -> None
     for key in lines.game:
         if key not in known:
             raise lines.error(key, f"unknown in this game; {_near(key, known.values())}")
-    for told in _entries(rules, board):
-        value = lines.take(told.key.casefold())
+    for line in _entries(rules, board):
+        text = lines.take(line.key.casefold())
         try:
-            told.put(record, told.usual(record) if value is None else told.form.read(value))
+            line.put(record, line.usual(record) if text is None else line.form.read(text))
         except ValueError as error:
-            raise lines.error(told.key.casefold(), str(error)) from None
+            raise lines.error(line.key.casefold(), str(error)) from None
 
 
 @lru_cache(maxsize=64)
 def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
     """The lines beside those of the territories, in an order in which usual values rest on earlier lines only."""
-    return (
-        *_turn_entries(rules, board),
-        *_goal_entries(rules, board),
-        *_card_entries(rules, board),
-        *_pending_entries(rules, board),
-        *_dice_entries(rules, board),
-    )
+    line = partial(_line, rules, board)
+    return (*_turn_entries(rules, line), *_goal_entries(rules, board, line), *_other_entries(rules, board, line))
 
 
-def _turn_entries(rules: Rules, board: Board) -> list[Entry]:
-    seat = _number_form(0, rules.num_players - 1)
-    someone = _or_dash(seat, NOBODY)
+def _line(
+    rules: Rules,
+    board: Board,
+    key: str,
+    usual: Callable[[Any], Any] | None = None,
+    fields: str = "",
+    place: int | None = None,
+    form: Form | None = None,
+) -> Entry:
+    """The line `key`. Usually its field has the same name and is empty, and its form follows from the field."""
+    named = tuple(fields.split()) or (key.replace(" ", "_"),)
+    sample = empty_games(tables(rules, board))[0]
+    made = Entry(key, named, place, form or _form_of(sample, named[0], rules, board), lambda game: empty)
+    empty = made.get(sample)
+    return made if usual is None else made._replace(usual=usual)
+
+
+def _form_of(sample: Any, field: str, rules: Rules, board: Board) -> Form:
+    """How the values of a field are written."""
+    if field in FORMS:
+        return FORMS[field]
+    if field in SETS:
+        return _territories(board)
+    if sample[field].dtype == np.bool_:
+        return FLAG
+    low, high = ranges(rules, board)[field]
+    number = _territory(board) if field in PLACES else _number(0, max(0, high))
+    if field in ("chosen_dice", "rerolled", "losses"):
+        return _listed(number, count=2, each="two are needed")
+    return _or_dash(number) if low < 0 else number
+
+
+LineMaker = Callable[..., Entry]  # `_line` for some rules and a map
+
+
+def _turn_entries(rules: Rules, line: LineMaker) -> list[Entry]:
     return [
-        _number("phase", "phase", PHASE, Phase.DRAFT),
-        _number("round", "round_number", COUNTER, lambda g: int(Phase(g.phase) not in SETUP_PHASES)),
-        _number("starter", "starter", seat, 0),
-        _number("turn", "turn", seat, lambda g: int(g.starter)),
-        _number("random", "random", GENERATOR, 0),
-        _number("decisions", "decisions", COUNTER, 0),
-        _number("winner", "winner", someone, NOBODY),
-        _flag("truncated", lambda g: False),
-        _fallen(rules),
-        _to_place(rules, board),
-        _number("in a row", "in_a_row", _number_form(0, 1), 0),
-        _flag("captured", lambda g: g.phase == Phase.OCCUPY),
-        _flag("eliminated", lambda g: False),
-        _flag("attacks over", lambda g: g.phase in (*GOAL_PHASES, *FORTIFY_PHASES, Phase.DRAW)),
-        _territories("held at start", lambda g: g.held_at_start, board, _usual_start),
+        line("phase", lambda g: Phase.DRAFT),
+        line("round", lambda g: int(g.phase not in SETUP_PHASES), "round_number"),
+        line("starter"),
+        line("turn", lambda g: int(g.starter)),
+        line("random"),
+        line("decisions"),
+        line("winner"),
+        line("truncated"),
+        line("fallen", lambda g: _usual_deaths(g, rules), "death", form=_fallen(rules)),
+        line("to place", lambda g: _usual_to_place(g, rules), form=_to_place(rules)),
+        line("in a row"),
+        line("captured", lambda g: g.phase == Phase.OCCUPY),
+        line("eliminated"),
+        line("attacks over", lambda g: g.phase in AFTER_ATTACKS and g.phase != Phase.OVER),
+        line("held at start", lambda g: whole(g.owned[g.turn]) if g.round_number > 0 else 0),
     ]
 
 
-def _goal_entries(rules: Rules, board: Board) -> list[Entry]:
-    mission = _or_dash(_number_form(0, max(0, len(board.missions) - 1)), NOBODY)
-    place = _or_dash(_territory_form(board), NOWHERE)
-    seat = _or_dash(_number_form(0, rules.num_players - 1), NOBODY)
-    fixed = set_of(board.basic_training_cities) if rules.cities == "fixed" else 0
-    capitals = _usual_capitals(rules, board)
-    seats = range(rules.num_players)
+def _goal_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
+    seats, goals, chart = range(rules.num_players), board.objectives, rules.setup == "chart"
+    capitals = tables(rules, board).rules[0].chart_capital.tolist() if chart else [NOWHERE] * len(seats)
+    cities = set_of(board.basic_training_cities) if rules.cities == "fixed" else 0
+    laid = [Held.FACE_UP if rules.objectives == "fixed" and goal.basic_training else Held.NOT_IN_PLAY for goal in goals]
     return [
-        *(_place_of("mission", s, mission, NOBODY, f"mission {s}") for s in seats),
-        *(_place_of("headquarters", s, place, NOWHERE, f"headquarters {s}") for s in seats),
-        *(_place_of("capital", s, place, capitals[s], f"capital {s}") for s in seats),
-        _territories("cities", lambda g: g.city, board, lambda g: fixed),
-        *(_objective(number, rules, board) for number in range(len(board.objectives))),
-        *(_place_of("reward_owner", r, seat, NOBODY, f"reward {_reward_text(r)}") for r in Reward),
-        *(_place_of("airfield", w, place, NOWHERE, _reward_text(r)) for w, r in enumerate(AIRFIELDS)),
-        _flag("objective taken", lambda g: g.phase == Phase.AIRFIELD),
+        *(line(f"mission {s}", None, "mission", s) for s in seats),
+        *(line(f"headquarters {s}", None, "headquarters", s) for s in seats),
+        *(line(f"capital {s}", lambda g, s=s: capitals[s], "capital", s) for s in seats),
+        line("cities", lambda g: cities, "city"),
+        *(
+            line(
+                f"objective {goal.name}",
+                lambda g, o=o: [laid[o], NO_REWARD],
+                "objective objective_reward",
+                o,
+                _objective(rules),
+            )
+            for o, goal in enumerate(goals)
+        ),
+        *(line(f"reward {_reward_text(r)}", None, "reward_owner", r) for r in Reward),
+        *(line(_reward_text(r), None, "airfield", w) for w, r in enumerate(AIRFIELDS)),
+        line("objective taken", lambda g: g.phase == Phase.AIRFIELD),
     ]
 
 
-def _card_entries(rules: Rules, board: Board) -> list[Entry]:
+def _other_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
+    """Cards, what is pending, and dice."""
+
+    def position(game: Any) -> Position:
+        return Position(facts(game), rules, board)
+
     return [
-        *(_hand(seat, board) for seat in range(rules.num_players)),
-        _pile("discard", board),
-        _pile("picked", board),
-        _territories("shown", lambda g: g.shown, board, lambda g: 0),
-        _territories("bonus", lambda g: g.bonus, board, lambda g: 0),
-        _number("sets traded", "sets_traded", COUNTER, lambda g: int(g.phase == Phase.BONUS)),
-        _flag("set traded", lambda g: g.phase == Phase.BONUS),
-        _flag("bonus paid", lambda g: False),
-        _number("trade", "trade", TRADE, lambda g: _usual_trade(g, rules)),
+        *(line(f"hand {s}", None, "hand wilds", s, _cards(board)) for s in range(rules.num_players)),
+        line("discard", None, "discard discard_wilds", None, _cards(board)),
+        line("picked", None, "picked picked_wilds", None, _cards(board)),
+        line("shown"),
+        line("bonus"),
+        line("sets traded", lambda g: int(g.phase == Phase.BONUS)),
+        line("set traded", lambda g: g.phase == Phase.BONUS),
+        line("bonus paid"),
+        line("trade", lambda g: due_trade(position(g))),
+        line("draft left", lambda g: _usual_draft(g, rules, board)),
+        line("source"),
+        line("target"),
+        line("moves left", lambda g: most_moves(position(g))),
+        line("move begun"),
+        line("battles", lambda g: int(bool(g.captured) or g.phase in DICE_PHASES)),
+        line("commander used"),
+        line("blitz", lambda g: g.phase == Phase.ROLL and rules.attack == "blitz"),
+        line("chosen dice"),
+        line("rerolled"),
+        line("rolled"),
+        line("settled", lambda g: [kept_dice(position(g), side) for side in range(2)]),
+        line("losses"),
     ]
 
 
-def _pending_entries(rules: Rules, board: Board) -> list[Entry]:
-    place = _or_dash(_territory_form(board), NOWHERE)
-    return [
-        _number("draft left", "draft_left", COUNTER, lambda g: _usual_draft(g, rules, board)),
-        _number("source", "source", place, NOWHERE),
-        _number("target", "target", place, NOWHERE),
-        _number("moves left", "moves_left", _number_form(0, board.num_territories), _usual_moves(rules, board)),
-        _flag("move begun", lambda g: False),
-    ]
+# ------------------------------------------------------------------------------------------------ usual values
 
 
-def _dice_entries(rules: Rules, board: Board) -> list[Entry]:
-    return [
-        _number("battles", "battles", COUNTER, lambda g: int(bool(g.captured) or g.phase in DICE_PHASES)),
-        _flag("commander used", lambda g: False),
-        _flag("blitz", lambda g: g.phase == Phase.ROLL and rules.attack == "blitz"),
-        _pair("chosen dice", "chosen_dice", 3),
-        _pair("rerolled", "rerolled", types.NUM_FACES),
-        _dice("rolled", lambda g: ((), ())),
-        _dice("settled", lambda g: _usual_settled(g, rules, board)),
-        _pair("losses", "losses", 2),
-    ]
+def _usual_deaths(game: Any, rules: Rules) -> list[int]:
+    """Those who own nothing after set-up are out, by number."""
+    gone = [s for s in range(rules.num_players) if game.round_number > 0 and not game.owned[s].any()]
+    return [gone.index(s) + 1 if s in gone else 0 for s in range(types.MAX_SEATS)]
+
+
+def _usual_to_place(game: Any, rules: Rules) -> list[int]:
+    """The starting troops less those on the board (RULES 4.2)."""
+    left = [0] * types.MAX_OWNERS
+    if game.round_number == 0 and rules.setup != "chart":
+        for army in range(rules.num_players + rules.neutral):
+            placed = int(game.troops[game.owner == army].sum(dtype=np.int64))
+            left[army] = max(0, rules.troops_to_start() - placed)
+    return left
+
+
+def _usual_draft(game: Any, rules: Rules, board: Board) -> int:
+    """The troops due before any cards (RULES 3.1, 9.2); none after an elimination or outside the draft."""
+    if game.phase not in DRAFT_PHASES or game.captured:
+        return 0
+    scratch, table = np.array([game], game.dtype), tables(rules, board)
+    entry.begin_draft_of_turn(scratch, 0, table.board, table.rules)
+    return int(scratch["draft_left"][0])
 
 
 # ------------------------------------------------------------------------------------------------ forms
 
 
-def _number_form(low: int, high: int) -> Form:
+def _number(low: int, high: int) -> Form:
     """A whole number within limits."""
 
     def read(text: str) -> int:
@@ -474,15 +546,7 @@ def _number_form(low: int, high: int) -> Form:
     return Form(str, read)
 
 
-def _or_dash(form: Form, nothing: int) -> Form:
-    """The same, or a dash for nothing."""
-    return Form(
-        lambda value: "-" if value == nothing else form.write(value),
-        lambda text: nothing if text == "-" else form.read(text),
-    )
-
-
-def _word_form(words: dict[str, int]) -> Form:
+def _word(words: dict[str, int]) -> Form:
     """One of a few words, in any case, with blanks or underscores."""
     texts = {number: word for word, number in words.items()}
 
@@ -495,21 +559,26 @@ def _word_form(words: dict[str, int]) -> Form:
     return Form(lambda value: texts[value], read)
 
 
-def _territory_form(board: Board) -> Form:
-    return Form(lambda value: board.territories[value], board.territory)
-
-
-def _list_form(read_one: Callable[[str], int], write_one: Callable[[int], str]) -> Form:
-    """A list with commas, a dash for an empty one; the value is a tuple of numbers."""
+def _or_dash(form: Form) -> Form:
+    """The same, or a dash for nobody and nowhere."""
     return Form(
-        lambda value: ", ".join(map(write_one, value)) or "-",
-        lambda text: tuple(map(read_one, _parts(text))),
+        lambda value: "-" if value == NOBODY else form.write(value),
+        lambda text: NOBODY if text == "-" else form.read(text),
     )
 
 
-COUNTER = _number_form(0, types.UNLIMITED)
-PHASE = _word_form({phase.name: int(phase) for phase in Phase})
-TRADE = _word_form({trade.name: int(trade) for trade in Trade})
+def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool = False) -> Form:
+    """A list with commas, a dash for an empty one; `count` elements, `each` says what they are needed for."""
+
+    def read(text: str) -> list[Any]:
+        values = [form.read(part) for part in _parts(text)]
+        if distinct and len(set(values)) < len(values):
+            raise ValueError(f"{shortened(text)} names one of them twice")
+        if count is not None and len(values) != count:
+            raise ValueError(f"{len(values)} numbers: {each}")
+        return values
+
+    return Form(lambda values: ", ".join(map(form.write, values)) or "-", read)
 
 
 def _read_generator(text: str) -> int:
@@ -518,185 +587,79 @@ def _read_generator(text: str) -> int:
     return int(text, 16)
 
 
-GENERATOR = Form(lambda value: f"{value:016x}", _read_generator)
-
-
 def _read_flag(text: str) -> bool:
     if text.casefold() not in ("yes", "no"):
         raise ValueError(f"{shortened(text)} is not yes or no")
     return text.casefold() == "yes"
 
 
-FLAG = Form(lambda value: "yes" if value else "no", _read_flag)
-
-
-def _read_dice(text: str) -> tuple[tuple[int, ...], ...]:
+def _read_dice(text: str) -> list[list[int]]:
     sides = [side.split() for side in text.split("|")]
     if len(sides) != 2 or any(len(side) > types.MAX_DICE for side in sides):
         raise ValueError(f"{shortened(text)} must be the dice of both sides, as in '6 5 1 | 5 5', at most four a side")
-    face = _number_form(1, types.NUM_FACES + 1)
-    return tuple(tuple(map(face.read, side)) for side in sides)
+    face = _number(1, types.NUM_FACES + 1)
+    return [[*map(face.read, side), *[0] * (types.MAX_DICE - len(side))] for side in sides]
 
 
-DICE = Form(lambda value: " | ".join(" ".join(map(str, side)) for side in value).strip(), _read_dice)
+def _write_dice(value: list[list[int]]) -> str:
+    return " | ".join(" ".join(str(face) for face in side if face) for side in value).strip()
 
 
-# ------------------------------------------------------------------------------------------------ entries
+FLAG = Form(lambda value: "yes" if value else "no", _read_flag)
+FORMS = {
+    "phase": _word({phase.name: int(phase) for phase in Phase}),
+    "trade": _word({trade.name: int(trade) for trade in Trade}),
+    "random": Form(lambda value: f"{value:016x}", _read_generator),
+    "rolled": Form(_write_dice, _read_dice),
+    "settled": Form(_write_dice, _read_dice),
+}
 
 
-def _number(key: str, field: str, form: Form, usual: Any) -> Entry:
-    """A line for a field of one number; `usual` a number or a function of the record."""
-    asked = usual if callable(usual) else lambda game: int(usual)
-    return Entry(key, lambda game: int(game[field]), lambda game, value: _set(game, field, value), form, asked)
+def _territory(board: Board) -> Form:
+    return Form(lambda value: board.territories[value], board.territory)
 
 
-def _set(game: Any, field: str, value: Any) -> None:
-    game[field] = value
+def _territories(board: Board) -> Form:
+    """A set of territories."""
+    names = _listed(_territory(board), distinct=True)
+    return Form(lambda value: names.write(members(value)), lambda text: set_of(names.read(text)))
 
 
-def _set_place(game: Any, field: str, place: int, value: int) -> None:
-    game[field][place] = value
-
-
-def _flag(key: str, usual: Callable[[Any], Any]) -> Entry:
-    """A line yes or no, for the field of the same words."""
-    field = key.replace(" ", "_")
-    return Entry(
-        key,
-        lambda game: bool(game[field]),
-        lambda game, value: _set(game, field, value),
-        FLAG,
-        lambda game: bool(usual(game)),
-    )
-
-
-def _place_of(field: str, place: int, form: Form, usual: int, key: str) -> Entry:
-    """A line for one place of a field."""
-    return Entry(
-        key,
-        lambda game: int(game[field][place]),
-        lambda game, value: _set_place(game, field, place, value),
-        form,
-        lambda game: int(usual),
-    )
-
-
-def _territories(key: str, words: Callable[[Any], Any], board: Board, usual: Callable[[Any], int]) -> Entry:
-    """A line for a set of territories."""
-    names = _list_form(board.territory, lambda t: board.territories[t])
-    form = Form(lambda value: names.write(members(value)), lambda text: set_of(_distinct(names.read(text), text)))
-    return Entry(key, lambda game: whole(words(game)), lambda game, value: _put_set(words(game), value), form, usual)
-
-
-def _distinct(elements: tuple[int, ...], text: str) -> tuple[int, ...]:
-    if len(set(elements)) < len(elements):
-        raise ValueError(f"{shortened(text)} names one of them twice")
-    return elements
-
-
-def _card_form(board: Board) -> Form:
+def _cards(board: Board) -> Form:
     """Cards, wild ones last; the value is a set of territory cards and a number of wild ones."""
+    names = _listed(_territory(board), distinct=True)
 
-    def write(value: tuple[int, int]) -> str:
+    def write(value: list[int]) -> str:
         cards, wilds = value
         return ", ".join([*(board.territories[t] for t in members(cards)), *[WILD] * wilds]) or "-"
 
-    def read(text: str) -> tuple[int, int]:
-        cards = _parts(text)
-        named = [card for card in cards if card.casefold() != WILD]
-        wilds = len(cards) - len(named)
+    def read(text: str) -> list[int]:
+        named = [card for card in _parts(text) if card.casefold() != WILD]
+        wilds = len(_parts(text)) - len(named)
         if wilds > board.num_wilds:
             raise ValueError(f"{wilds} wild cards: allowed are 0 ... {board.num_wilds}")
-        return set_of(_distinct(tuple(map(board.territory, named)), text)), wilds
+        return [set_of(names.read(", ".join(named))), wilds]
 
     return Form(write, read)
 
 
-def _hand(seat: int, board: Board) -> Entry:
-    def put(game: Any, value: tuple[int, int]) -> None:
-        _put_set(game.hand[seat], value[0])
-        game.wilds[seat] = value[1]
+def _fallen(rules: Rules) -> Form:
+    """The dead, first to fall first; the value is the order of falling of each seat, 0 for the living."""
+    seats = _listed(_number(0, rules.num_players - 1), distinct=True)
 
-    def get(game: Any) -> tuple[int, int]:
-        return whole(game.hand[seat]), int(game.wilds[seat])
+    def read(text: str) -> list[int]:
+        fallen = seats.read(text)
+        return [fallen.index(seat) + 1 if seat in fallen else 0 for seat in range(types.MAX_SEATS)]
 
-    return Entry(f"hand {seat}", get, put, _card_form(board), lambda game: (0, 0))
-
-
-def _pile(field: str, board: Board) -> Entry:
-    """A line for cards kept in `field` and, the wild ones, in `field`_wilds."""
-
-    def put(game: Any, value: tuple[int, int]) -> None:
-        _put_set(game[field], value[0])
-        game[f"{field}_wilds"] = value[1]
-
-    def get(game: Any) -> tuple[int, int]:
-        return whole(game[field]), int(game[f"{field}_wilds"])
-
-    return Entry(field, get, put, _card_form(board), lambda game: (0, 0))
+    return Form(lambda deaths: seats.write(np.argsort(deaths, kind="stable")[deaths.count(0) :].tolist()), read)
 
 
-def _fallen(rules: Rules) -> Entry:
-    """The dead, first to fall first; usually those who own nothing after set-up, by number."""
-    seat = _number_form(0, rules.num_players - 1)
-    seats = range(rules.num_players)
-
-    def get(game: Any) -> tuple[int, ...]:
-        return tuple(sorted((s for s in seats if game.death[s] > 0), key=lambda s: int(game.death[s])))
-
-    def put(game: Any, value: tuple[int, ...]) -> None:
-        game.death[:] = 0
-        for order, fallen in enumerate(_distinct(value, f"fallen {value}"), 1):
-            game.death[fallen] = order
-
-    def usual(game: Any) -> tuple[int, ...]:
-        return tuple(s for s in seats if game.round_number > 0 and not whole(game.owned[s]))
-
-    return Entry("fallen", get, put, _list_form(seat.read, str), usual)
-
-
-def _to_place(rules: Rules, board: Board) -> Entry:
-    """Troops still in hand in set-up, army by army; usually the starting troops less those on the board (RULES 4.2)."""
+def _to_place(rules: Rules) -> Form:
+    """Troops still in hand in set-up, army by army."""
     armies = rules.num_players + rules.neutral
-
-    def put(game: Any, value: tuple[int, ...]) -> None:
-        if len(value) != armies:
-            raise ValueError(f"{len(value)} numbers: one for each of {armies} armies is needed")
-        game.to_place[:armies] = value
-
-    def usual(game: Any) -> tuple[int, ...]:
-        if game.round_number > 0 or rules.setup == "chart":
-            return (0,) * armies
-        placed = [int(game.troops[game.owner == army].sum(dtype=np.int64)) for army in range(armies)]
-        return tuple(max(0, rules.troops_to_start() - troops) for troops in placed)
-
-    form = _list_form(COUNTER.read, str)
-    return Entry("to place", lambda game: tuple(game.to_place[:armies].tolist()), put, form, usual)
-
-
-def _pair(key: str, field: str, most: int) -> Entry:
-    """A line for two numbers, usually 0: attacker's and defender's, or before and after."""
-    number = _number_form(0, most)
-
-    def put(game: Any, value: tuple[int, ...]) -> None:
-        if len(value) != 2:
-            raise ValueError(f"{len(value)} numbers: two are needed")
-        game[field][:] = value
-
-    form = _list_form(number.read, str)
-    return Entry(key, lambda game: tuple(game[field].tolist()), put, form, lambda game: (0, 0))
-
-
-def _dice(field: str, usual: Callable[[Any], Any]) -> Entry:
-    """A line for the dice of both sides."""
-
-    def get(game: Any) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(face for face in side if face) for side in game[field].tolist())
-
-    def put(game: Any, value: tuple[tuple[int, ...], ...]) -> None:
-        game[field][:] = [[*side, *[0] * (types.MAX_DICE - len(side))] for side in value]
-
-    return Entry(field, get, put, DICE, usual)
+    numbers = _listed(_number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed")
+    beyond = [0] * (types.MAX_OWNERS - armies)
+    return Form(lambda value: numbers.write(value[:armies]), lambda text: numbers.read(text) + beyond)
 
 
 def _reward_text(reward: int) -> str:
@@ -704,127 +667,20 @@ def _reward_text(reward: int) -> str:
     return Reward(reward).name.lower().replace("_", " ")
 
 
-def _objective(number: int, rules: Rules, board: Board) -> Entry:
-    """A line for an objective: `face up` or its holder, and the Reward that lies with it (RULES 9.3)."""
-    laid = rules.objectives == "fixed" and board.objectives[number].basic_training
-    usual = (int(Held.FACE_UP if laid else Held.NOT_IN_PLAY), NO_REWARD)
-
-    def get(game: Any) -> tuple[int, int]:
-        return int(game.objective[number]), int(game.objective_reward[number])
-
-    def put(game: Any, value: tuple[int, int]) -> None:
-        game.objective[number], game.objective_reward[number] = value
-
-    form = _objective_form(rules)
-    return Entry(f"objective {board.objectives[number].name}", get, put, form, lambda game: usual)
-
-
-def _objective_form(rules: Rules) -> Form:
+def _objective(rules: Rules) -> Form:
+    """`face up` or the holder of an objective, and the Reward that lies with it (RULES 9.3)."""
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
-    rewards = {f"reward {_reward_text(reward)}": int(reward) for reward in Reward}
-    words = {number: word for word, number in holders.items()}
+    rewards = {"": NO_REWARD} | {f"reward {_reward_text(reward)}": int(reward) for reward in Reward}
+    words = {(h, r): ", ".join(filter(None, (a, b))) for a, h in holders.items() for b, r in rewards.items()}
 
-    def write(value: tuple[int, int]) -> str:
-        holder, reward = value
-        return words[holder] + (f", reward {_reward_text(reward)}" if reward != NO_REWARD else "")
-
-    def read(text: str) -> tuple[int, int]:
+    def read(text: str) -> list[int]:
         holder, comma, reward = (part.strip() for part in text.casefold().partition(","))
-        if holder not in holders or (comma and reward not in rewards):
-            known = ", ".join([*holders, *rewards])
+        if holder not in holders or reward not in rewards or (comma and not reward):
+            known = ", ".join(filter(None, [*holders, *rewards]))
             raise ValueError(
                 f"{shortened(text)} must be a holder and perhaps, after a comma, a reward; allowed: {known}"
             )
-        return holders[holder], rewards[reward] if comma else NO_REWARD
+        return [holders[holder], rewards[reward]]
 
-    return Form(write, read)
-
-
-# ------------------------------------------------------------------------------------------------ usual values
-
-
-def _position(game: Any, rules: Rules, board: Board) -> Position:
-    return Position(facts(game), rules, board, 0)
-
-
-def _usual_start(game: Any) -> int:
-    """The own territories (RULES 9.6); none in set-up."""
-    own = whole(game.owned[game.turn])
-    return own if game.round_number > 0 else 0
-
-
-def _usual_capitals(rules: Rules, board: Board) -> list[int]:
-    """Those of the start chart (RULES 9.1)."""
-    if rules.setup != "chart":
-        return [NOWHERE] * rules.num_players
-    return tables(rules, board).rules[0].chart_capital[: rules.num_players].tolist()
-
-
-def _usual_trade(game: Any, rules: Rules) -> Trade:
-    """A set is owed with five cards at the start of the turn, and after an elimination (RULES 5.3, 3.3.2)."""
-    if rules.deck == "star" or game.phase not in (Phase.TRADE, Phase.BONUS):
-        return Trade.FREE
-    if game.captured:
-        return Trade.ELIMINATION
-    hand = whole(game.hand[game.turn]).bit_count() + int(game.wilds[game.turn])
-    owed = game.phase == Phase.TRADE and hand >= FORCED_HAND and not game.set_traded
-    return Trade.OWED if owed else Trade.FREE
-
-
-def _usual_draft(game: Any, rules: Rules, board: Board) -> int:
-    """The troops due before any cards (RULES 3.1, 9.2); none after an elimination or outside the draft."""
-    if game.phase not in DRAFT_PHASES or game.captured:
-        return 0
-    p = _position(game, rules, board)
-    places = p.own.bit_count() + (p.own & p.game.city).bit_count()
-    capitals = sum(capital != NOWHERE and p.owns(capital) for capital in p.game.capital)
-    rewards = 2 * (p.game.reward_owner[Reward.TWO_TROOPS] == p.game.turn)
-    return max(MIN_DRAFT, places // 3) + _continent_bonus(p) + capitals + rewards
-
-
-def _continent_bonus(p: Position) -> int:
-    """Bonus of the continents held entirely (RULES 3.1.2)."""
-    missing = {p.board.continent_of[t] for t in members(p.everywhere & ~p.own)}
-    return sum(bonus for continent, bonus in enumerate(p.board.bonuses) if continent not in missing)
-
-
-def _usual_moves(rules: Rules, board: Board) -> Callable[[Any], int]:
-    """All the moves of the fortify phases."""
-    return lambda game: most_moves(_position(game, rules, board)) if game.phase in FORTIFY_PHASES else 0
-
-
-def _usual_settled(game: Any, rules: Rules, board: Board) -> tuple[tuple[int, ...], ...]:
-    """The rolled dice after drop and re-roll."""
-    position = _position(game, rules, board)
-    return tuple(tuple(face for face in position.kept_dice(side) if face) for side in range(2))
-
-
-# ------------------------------------------------------------------------------------------------ records
-
-
-def _blank(table: Tables, rules: Rules, board: Board) -> Any:
-    """A record (array of shape (1,)) of an empty board, as set-up begins with."""
-    games = table.new_games(1)
-    game = games[0]
-    for field in ("owner", "headquarters", "capital", "airfield", "mission", "objective_reward", "reward_owner"):
-        game[field][:] = NOWHERE
-    for field in ("source", "target", "seat", "winner"):
-        game[field] = NOWHERE
-    game.objective[:] = Held.NOT_IN_PLAY
-    return games
-
-
-def _derive(game: Any, rules: Rules, board: Board) -> None:
-    """The fields that follow from others: the deck, who decides, whether headquarters are public, where to move to."""
-    laid = [int(place) for place in game.headquarters if place != NOWHERE]
-    held = set_of(laid) | whole(game.discard)
-    for hand in game.hand:
-        held |= whole(hand)
-    _put_set(game.deck, ((1 << board.num_territories) - 1) & ~held)
-    wilds = board.num_wilds if rules.deck == "symbol" else 0
-    game.deck_wilds = max(0, wilds - int(game.discard_wilds) - int(game.wilds.sum()))
-    game.headquarters_open = len(laid) == rules.num_players
-    position = _position(game, rules, board)
-    game.seat = max(NOBODY, position.deciding())
-    _put_set(game.reach, position.reach())
+    return Form(lambda value: words[tuple(value)], read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from risk_env.batch import GameBatch
 from risk_env.cli import command_parser
 from risk_env.doors.seat_lanes import training_rules
 
+EVALUATED = "eval/win_rate_"  # how the metrics of evaluations begin
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
 LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist")
 TOURNAMENT = "tournament.sqlite"
@@ -85,11 +86,11 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     from risk_training.ppo import POLICY, Config, Trainer
 
     torch.set_num_threads(1)
-    trainer = Trainer(Config.from_dict(read_config(CONFIG, decisions=decisions)), folder)
-    with tqdm(total=trainer.config.decisions, unit=" decisions", unit_scale=True, desc="Training") as bar:
-        trainer.train(lambda now: _show(bar, now))
+    trainer = Trainer(Config.from_dict(read_config(CONFIG, n_timesteps=decisions)), folder)
+    with tqdm(total=trainer.config.length, unit=" decisions", unit_scale=True, desc="Training") as bar:
+        trainer.train(lambda row: _show(bar, row))
     rates = {
-        name.partition("/")[2]: rate for name, rate in trainer.log.rows[-1].items() if name.startswith("win_rate/")
+        name.removeprefix(EVALUATED): rate for name, rate in trainer.rows[-1].items() if name.startswith(EVALUATED)
     }
     console.print(
         "Games won, of its likeliest moves: " + ", ".join(f"{rate:.0%} against {bot}" for bot, rate in rates.items())
@@ -97,10 +98,10 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     return folder / POLICY
 
 
-def _show(bar: Any, trainer: Any) -> None:
+def _show(bar: Any, row: Mapping[str, Any]) -> None:
     """The progress bar after an update."""
-    bar.update(min(trainer.decisions, bar.total) - bar.n)
-    bar.set_postfix_str(f"entropy {trainer.log.rows[-1]['entropy']:.2f}, {trainer.log.rows[-1]['games']} games ended")
+    bar.update(min(row["time/steps"], bar.total) - bar.n)
+    bar.set_postfix_str(f"entropy {row['train/entropy']:.2f}, {row['games/number']} games ended")
 
 
 def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:

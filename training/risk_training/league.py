@@ -1,10 +1,10 @@
-"""The league: whom the learner meets in training, and how often.
+"""The league: the learner's opponents in training, and how often each is drawn.
 
 Pure bookkeeping, for any trainer: opponents are names, those of scripted bots and of the learner's own snapshots.
-The trainer keeps the snapshots' weights under their names, tells the results, and draws opponents for new games.
+The trainer keeps the snapshots' weights under their names, records results, and draws opponents for new games.
 
     league = League(LeagueSettings(bots=("random", "grower")), seed=0)
-    forgotten = league.add_snapshot(100_000)      # "snapshot-100000" can be drawn from now on
+    leaving = league.add_snapshot(100_000)        # "snapshot-100000" can be drawn from now on
     name = league.draw(1)[0]                      # at each new game
     league.record(name, 1.0)                      # the learner came before it
 """
@@ -12,7 +12,7 @@ The trainer keeps the snapshots' weights under their names, tells the results, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ PRIORITIES = ("hard", "close", "even")
 
 @dataclass(frozen=True)
 class LeagueSettings:
-    """Who is in the league, and how opponents are drawn from it.
+    """The opponents in the league, and how they are drawn.
 
     A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with probability
     `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so that those come most often that still
@@ -38,15 +38,14 @@ class LeagueSettings:
     snapshot_share: float = 0.5
     latest_share: float = 0.5
     window: int = 8  # the newest snapshots are all kept
-    history: int = 8  # so many older ones, spread evenly over the run
+    history: int = 8  # older ones kept, spread evenly over the run
     priority: str = "hard"
     power: float = 1.0
-    floor: float = 0.1  # this part of a draw by priority is even, so that nobody is forgotten
-    smoothing: float = 8.0  # results of one half each that everybody begins with
-    horizon: float = 400.0  # results count in full for about so many games, then fade
+    floor: float = 0.1  # this part of a draw by priority is even, so that everybody is drawn
+    smoothing: float = 8.0  # results of one half that everybody starts with
+    horizon: float = 400.0  # games after which results have mostly faded
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bots", tuple(self.bots))
         if len(set(self.bots)) < len(self.bots):
             raise ValueError(f"bots={list(self.bots)!r} must name each bot once")
         for name in ("snapshot_share", "latest_share", "floor"):
@@ -58,15 +57,6 @@ class LeagueSettings:
         _check_between("horizon", self.horizon, 1, np.inf)
         if self.priority not in PRIORITIES:
             raise ValueError(f"priority={self.priority!r} must be one of {', '.join(map(repr, PRIORITIES))}")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> LeagueSettings:
-        """Settings from a configuration's section; ValueError for a name that is none."""
-        known = [field.name for field in fields(cls)]
-        unknown = [name for name in values if name not in known]
-        if unknown:
-            raise ValueError(f"league: {unknown[0]!r} is no setting; there are {', '.join(known)}")
-        return cls(**values)
 
 
 @dataclass
@@ -164,9 +154,8 @@ class League:
         return (1 - self.settings.floor) * preferred + self.settings.floor * even
 
     def state_dict(self) -> dict[str, Any]:
-        """All that `load_state_dict` needs to go on as if nothing had happened; plain values that JSON can hold."""
+        """What `load_state_dict` of a league with the same settings needs; plain values that JSON can hold."""
         return {
-            "settings": asdict(self.settings),
             "steps": list(self._steps),
             "standings": {name: asdict(standing) for name, standing in self._standings.items()},
             "rng": self._rng.bit_generator.state,
@@ -174,14 +163,13 @@ class League:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become the league that `state_dict` described."""
-        self.settings = LeagueSettings.from_dict(state["settings"])
         self._steps = list(state["steps"])
         self._standings = {name: Standing(**values) for name, values in state["standings"].items()}
         self._rng.bit_generator.state = state["rng"]
 
 
 def snapshot_name(steps: int) -> str:
-    """The name of the learner's snapshot after so many steps."""
+    """The name of the learner's snapshot after a number of steps."""
     return f"{SNAPSHOT}{steps}"
 
 

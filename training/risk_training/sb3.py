@@ -28,7 +28,7 @@ class RiskVecEnv(VecEnv):
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; `seed` None is one of the system's, and
     `seed(s)` takes effect at the next `reset`, as ever in SB3. Observations are float32 (N, D), or a dict with
     `observation="structured"`; masks come through `env_method("action_masks")`. The arrays that `reset` and `step`
-    return are never written again. Where a game has ended, the observation is the next game's, and the info has
+    return are never written again. Where a game has ended, the observation is the next game's, and the info holds
     `terminal_observation`, `TimeLimit.truncated`, winner, placement, rounds, seat and seed.
     """
 
@@ -71,15 +71,15 @@ class RiskVecEnv(VecEnv):
             infos = [{"replaced": replaced} for replaced in lanes.replaced.tolist()]
         ended = np.flatnonzero(lanes.ended)
         if len(ended):
-            self._tell_ends(ended, infos)
+            self._write_ends(ended, infos)
         return lanes.observation(), lanes.reward.copy(), lanes.ended.copy(), infos
 
-    def _tell_ends(self, ended: Array, infos: list[dict[str, Any]]) -> None:
-        seen = self.lanes.final_observation(ended)
+    def _write_ends(self, ended: Array, infos: list[dict[str, Any]]) -> None:
+        observations = self.lanes.final_observation(ended)
         for k, lane in enumerate(ended):
             final = self.lanes.final[lane]
             infos[lane].update({field: final[field].item() for field in ("seat", *FINAL_FIELDS)})
-            infos[lane]["terminal_observation"] = _row(seen, k)
+            infos[lane]["terminal_observation"] = _row(observations, k)
             infos[lane]["TimeLimit.truncated"] = bool(self.lanes.truncated[lane])
             self.reset_infos[lane] = {"seat": int(self.lanes.seat[lane])}
 

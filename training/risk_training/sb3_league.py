@@ -1,10 +1,10 @@
-"""The league around `RiskVecEnv`: opponents drawn anew for each game, snapshots among them."""
+"""The league around `RiskVecEnv`: opponents drawn for each game, snapshots among them."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from risk_agents.learned.policy import answer_lanes
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_training.league import League
-from risk_training.ppo import potential
 from risk_training.sb3 import RiskVecEnv
+from risk_training.selfplay import potential
 
 Array = npt.NDArray[Any]
 
-_NOTHING_ANEW = np.zeros(len(Phase), np.bool_)  # no question comes up that did not in training
+_UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # none: every question comes up in training
 
 
 class SnapshotSlot:
@@ -43,10 +43,10 @@ class SnapshotSlot:
 
     def act_batch(self, observations: Array, masks: Array, seats: Array) -> Array:
         """Actions int64 (k,), drawn as the policy would have them, in one inference."""
-        start = perf_counter()
+        start = process_time()
         with torch.no_grad():
             actions = self.policy._predict(torch.as_tensor(observations), action_masks=masks)
-        self.seconds += perf_counter() - start
+        self.seconds += process_time() - start
         return np.asarray(actions.numpy(), np.int64)
 
 
@@ -66,15 +66,15 @@ class CompiledSlot(SnapshotSlot):
     def _choose(
         self, games: Array, boards: Array, rules: Array, lanes: Array, randoms: Array, memory: Array, actions: Array
     ) -> None:
-        start = perf_counter()
-        answer_lanes(games, boards, rules, lanes, randoms, actions, self.network, _NOTHING_ANEW, True)
-        self.seconds += perf_counter() - start
+        start = process_time()
+        answer_lanes(games, boards, rules, lanes, randoms, actions, self.network, _UNFAMILIAR, True)
+        self.seconds += process_time() - start
 
 
 class LeagueVecEnv(RiskVecEnv):
-    """`RiskVecEnv` whose games are played against the league's opponents, and whose results the league is told.
+    """`RiskVecEnv` whose games are played against the league's opponents, and which reports results to the league.
 
-    Rewards are shaped by `shaping` times the potential of `risk_training.ppo.potential`; `gamma` is the learner's.
+    Rewards are shaped by `shaping` times the potential of `risk_training.selfplay.potential`; `gamma` is the learner's.
     `compiled`: the learner's policy is a `BoardPolicy`, and its snapshots play compiled.
     """
 
@@ -94,17 +94,17 @@ class LeagueVecEnv(RiskVecEnv):
         self.league, self.shaping, self.gamma = league, shaping, gamma
         self.slots = [CompiledSlot(number) if compiled else SnapshotSlot() for number in range(slots)]
         self.weights: dict[str, Mapping[str, Any]] = {}  # of the league's snapshots
-        self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds; since told
-        self.seconds = 0.0  # in games and opponents
+        self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds
+        self.seconds = 0.0  # of the processor, in games and opponents
         opponents = [*settings.bots, *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
-        self._is_stale = np.zeros(num_envs, np.bool_)  # (N,) an opponent of this game was replaced: no result
+        self._is_stale = np.zeros(num_envs, np.bool_)  # (N,) an opponent was replaced in this game: no result
         self._potential = np.zeros(num_envs, np.float32)
         if self.league.names:
-            self.draw_anew()
+            self.draw_opponents()
 
-    def draw_anew(self) -> None:
-        """Let the next games draw their opponents as the league would now."""
+    def draw_opponents(self) -> None:
+        """Let the next games draw their opponents by the present weights of the league."""
         weights = dict(zip(self.league.names, self.league.weights(), strict=True))
         names = [*self.league.settings.bots, *(slot.name for slot in self.slots)]
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
@@ -117,30 +117,30 @@ class LeagueVecEnv(RiskVecEnv):
         self.weights[name] = {key: value.detach().clone() for key, value in policy.state_dict().items()}
         slot = next(slot for slot in self.slots if slot.name is None or slot.name in leaving)
         number = self.lanes.players.index(slot.player)
-        self._is_stale |= (self.lanes.seating.numbers == number).any(axis=1)
+        self._is_stale |= (self.lanes.arena.numbers == number).any(axis=1)
         slot.load(name, policy, self.weights[name])
-        self.draw_anew()
+        self.draw_opponents()
 
     def reset(self) -> Any:
         """As `RiskVecEnv.reset`."""
-        seen = super().reset()
+        observations = super().reset()
         self._potential = self._potentials(self.lanes.batch.observation)
-        return seen
+        return observations
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """As `RiskVecEnv.step_wait`, with shaped rewards."""
-        start = perf_counter()
-        numbers = self.lanes.seating.numbers.copy()
-        seen, rewards, dones, infos = super().step_wait()
+        start = process_time()
+        numbers = self.lanes.arena.numbers.copy()
+        observations, rewards, dones, infos = super().step_wait()
         ended = np.flatnonzero(dones)
         self._note(ended, numbers)
         if self.shaping:
             rewards += self._shaped(ended)
-        self.seconds += perf_counter() - start
-        return seen, rewards, dones, infos
+        self.seconds += process_time() - start
+        return observations, rewards, dones, infos
 
     def _note(self, ended: Array, numbers: Array) -> None:
-        """Tell the league who lost to the learner, `numbers` (N, 6) being the players of the games that ended."""
+        """Report the games that ended to the league; `numbers` (N, 6) are their players."""
         names = {slot.player: slot.name for slot in self.slots}
         for lane in ended:
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
@@ -165,6 +165,30 @@ class LeagueVecEnv(RiskVecEnv):
 
     def _potentials(self, codes: Array) -> npt.NDArray[np.float32]:
         return np.asarray(potential(codes, self.lanes.board, self.shaping), np.float32)
+
+    def results(self) -> dict[str, Any]:
+        """Metrics of the games that ended since the last call."""
+        played, self.played = self.played, []
+        metrics: dict[str, Any] = {"games/number": len(played)}
+        if played:
+            _, seats, won, truncated, rounds = (np.array(column) for column in zip(*played, strict=True))
+            metrics |= {
+                "games/win_rate": won.mean(),
+                "games/truncated": truncated.mean(),
+                "games/rounds": rounds.mean(),
+            }
+            metrics |= {f"games/win_rate_seat_{seat}": won[seats == seat].mean() for seat in np.unique(seats)}
+        return {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}
+
+    def league_metrics(self) -> dict[str, Any]:
+        """The league's standing against the bots and the latest snapshot."""
+        league, metrics = self.league, {}
+        for name, weight in zip(league.names, league.weights(), strict=True):
+            if name in league.settings.bots or name == league.names[-1]:
+                shown = name if name in league.settings.bots else "latest"
+                metrics[f"league/win_rate_{shown}"] = league.win_rate(name)
+                metrics[f"league/weight_{shown}"] = float(weight)
+        return metrics | {"league/snapshots": len(league.snapshots)}
 
     def state_dict(self) -> dict[str, Any]:
         """Games, league, snapshots and who sits where."""

@@ -11,61 +11,61 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableR
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
+from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout
-from risk_agents.learned.sight import look_all, sight_of
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
-from risk_training.network import Network, drawn, log_probabilities
+from risk_training.network import Network, action_logprobs, sample_actions
 
 Masks = np.ndarray | torch.Tensor | None
 
 
-class Seen(NamedTuple):
-    """What the network looks at: places float32 (k, T, 2 F) and the whole board (k, I) (`learned.sight`)."""
+class Features(NamedTuple):
+    """Inputs of the network (`risk_agents.learned.features`)."""
 
-    places: torch.Tensor
-    whole: torch.Tensor
+    territories: torch.Tensor  # float32 (k, T, 2 F)
+    boards: torch.Tensor  # float32 (k, I)
 
 
 class BoardRolloutBuffer(MaskableRolloutBuffer):
-    """A rollout for `BoardPolicy`: observations are kept as codes, and looked at once for all epochs."""
+    """A rollout for `BoardPolicy`: observations are kept as int8, and encoded once for all epochs."""
 
     def __init__(self, *arguments: Any, layout: Layout, **others: Any) -> None:
         super().__init__(*arguments, **others)
-        self._sight, self._is_seen = sight_of(layout), False
-        self._room = layout.room(self.buffer_size * self.n_envs)
-        self._seen = Seen(*map(torch.as_tensor, self._room))
+        self._spec, self._is_encoded = feature_spec(layout), False
+        self._arrays = layout.empty_features(self.buffer_size * self.n_envs)
+        self._features = Features(*map(torch.as_tensor, self._arrays))
 
     def reset(self) -> None:
         """Forget the rollout."""
         super().reset()
         self.observations = np.zeros(self.observations.shape, np.int8)
         self.action_masks = np.zeros(self.action_masks.shape, np.bool_)  # type: ignore[assignment]
-        self._is_seen = False
+        self._is_encoded = False
 
     def add(self, obs: np.ndarray, *facts: Any, **masks: Any) -> None:
         """Keep a step of all environments."""
-        super().add(codes_of(obs), *facts, **masks)
+        super().add(as_codes(obs), *facts, **masks)
 
     def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> MaskableRolloutBufferSamples:
-        if not self._is_seen:
-            look_all(self._sight, self.observations, *self._room)
-            self._is_seen = True
+        if not self._is_encoded:
+            encode(self._spec, self.observations, *self._arrays)
+            self._is_encoded = True
         rows = torch.as_tensor(batch_inds)
-        seen = Seen(*(part[rows].to(self.device) for part in self._seen))
+        features = Features(*(part[rows].to(self.device) for part in self._features))
         facts = (self.actions, self.values, self.log_probs, self.advantages, self.returns, self.action_masks)
         actions, *numbers, masks = (torch.as_tensor(fact[batch_inds], device=self.device) for fact in facts)
-        return MaskableRolloutBufferSamples(seen, actions, *(number.flatten() for number in numbers), masks)  # type: ignore
+        return MaskableRolloutBufferSamples(features, actions, *(number.flatten() for number in numbers), masks)  # type: ignore
 
 
-def codes_of(observations: Any) -> Any:
+def as_codes(observations: Any) -> Any:
     """Codes int8 (k, D) of observations float32 (k, D), array or tensor."""
     return np.rint(np.asarray(observations) * np.float32(MOST_CODE)).astype(np.int8)
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
-    """A trunk that sees the whole board, and local heads for territories, borders and cards (`risk_training.network`).
+    """A trunk over the whole board, and local heads for territories, borders and cards (`risk_training.network`).
 
     It takes flat observations. Probabilities are computed without torch.distributions, which cost more than all else.
     `rules` are those of `Rules.to_dict`, `map_source` what `load_map` takes.
@@ -101,7 +101,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def answer(self, observations: torch.Tensor, masks: Masks = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits (k, n), very low where not legal, and values (k,), of observations float32 (k, D), masks (k, n)."""
-        return self.network(codes_of(observations.cpu()), self._legal(observations, masks))
+        return self.network(as_codes(observations.cpu()), self._legal(observations, masks))
 
     def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
         """bool (k, n); all of them without masks."""
@@ -116,20 +116,20 @@ class BoardPolicy(MaskableActorCriticPolicy):
         """Actions (k,), values (k, 1) and the actions' log-probabilities (k,)."""
         legal = self._legal(obs, action_masks)
         logits, values = self.answer(obs, legal)
-        logs = logits - logits.logsumexp(1, keepdim=True)
-        actions = logs.argmax(1) if deterministic else drawn(logs, legal)
-        return actions, values[:, None], logs.gather(1, actions[:, None])[:, 0]
+        logprobs = logits - logits.logsumexp(1, keepdim=True)
+        actions = logprobs.argmax(1) if deterministic else sample_actions(logprobs, legal)
+        return actions, values[:, None], logprobs.gather(1, actions[:, None])[:, 0]
 
     def evaluate_actions(  # type: ignore[override]
-        self, obs: torch.Tensor | Seen, actions: torch.Tensor, action_masks: torch.Tensor | None = None
+        self, obs: torch.Tensor | Features, actions: torch.Tensor, action_masks: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Values (k, 1), log-probabilities of the actions (k,) and entropies (k,), of observations or what is seen."""
-        if isinstance(obs, Seen):
+        """Values (k, 1), log-probabilities of the actions (k,) and entropies (k,), of observations or features."""
+        if isinstance(obs, Features):
             logits, values = self.network.answer(*obs, torch.as_tensor(action_masks).bool())
         else:
             logits, values = self.answer(obs, action_masks)
-        logs, entropy = log_probabilities(logits, actions)
-        return values[:, None], logs, entropy
+        logprobs, entropy = action_logprobs(logits, actions)
+        return values[:, None], logprobs, entropy
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
         """Values (k, 1)."""

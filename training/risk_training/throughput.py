@@ -1,7 +1,7 @@
-"""Steps a second of training: MaskablePPO as it is, and this project's ways, on one thread.
+"""Steps a second of training on one thread: MaskablePPO as it is, and this project's configurations of it.
 
-The ways take turns, an update each, and the best of a way's turns counts: so a busy machine changes little. Seconds
-are those of the processor.
+They take turns, an update each, and the best of each counts, so that a busy machine changes little. Seconds are those
+of the processor.
 
     python -m risk_training.throughput [--preset classic] [--players 2] [--updates 5]
 
@@ -22,10 +22,9 @@ from rich.table import Table
 from sb3_contrib import MaskablePPO
 from torch.distributions import Distribution
 
-from risk_training.config import Sb3Config
 from risk_training.league import LeagueSettings
 from risk_training.sb3 import RiskVecEnv
-from risk_training.sb3_trainer import make_environments, make_model
+from risk_training.sb3_trainer import Config, make_environments, make_model
 
 SIZES: dict[str, Any] = {"n_steps": 32, "batch_size": 1024, "n_epochs": 2}
 ENVIRONMENTS = 1024
@@ -92,7 +91,7 @@ def _plain(game: dict[str, Any]) -> MaskablePPO:
 
 def _own(game: dict[str, Any], policy: str, policy_kwargs: dict[str, Any]) -> MaskablePPO:
     league = LeagueSettings(bots=("grower",), snapshot_share=0.0)
-    config = Sb3Config(**game, policy=policy, policy_kwargs=policy_kwargs, n_envs=ENVIRONMENTS, league=league, **SIZES)
+    config = Config(**game, policy=policy, policy_kwargs=policy_kwargs, n_envs=ENVIRONMENTS, league=league, **SIZES)
     return make_model(config, make_environments(config))
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rich.console import Console
 
 from risk_agents.search import beam
-from risk_agents.search.outlook import SETS, STEADY
+from risk_agents.search.evaluation import SETS, STEADY
 from risk_env import arena
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules

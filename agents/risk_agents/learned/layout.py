@@ -1,5 +1,5 @@
-"""What the network of trained policies needs to know of a map and its rules: which columns of the view it looks at, and
-where its outputs stand among the actions.
+"""The layout of the policies' network for a map and its rules: the columns of an observation that it uses, and which
+actions its outputs stand for.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from risk_env.core.types import NUM_AMOUNTS, NUM_DICE_ACTIONS
 
 Array = npt.NDArray[Any]
 
-MANY = 16.0  # codes are divided by this where a count goes in as it is
-LOCAL_SCALE = 0.25  # of the sum over the neighbours
+COUNT_SCALE = 16.0  # codes of counts are divided by this in the linear feature
+NEIGHBOUR_SCALE = 0.25  # of the sum over the neighbours
 
 
 class Layout:
-    """What the network needs to know of a map and its rules: columns that are ever used, borders, blocks of actions."""
+    """Columns that are ever used, borders, and blocks of actions."""
 
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
         self.territories, self.num_actions = board.num_territories, num_actions
@@ -30,37 +30,37 @@ class Layout:
         self.targets = np.array([target for _, target in board.borders])
         self.border_0 = board.num_territories
         self.card_0 = self.border_0 + len(board.borders) + NUM_DICE_ACTIONS + NUM_AMOUNTS
-        self.counts, self.marks = used_columns(rules)
+        self.count_columns, self.mark_columns = used_columns(rules)
         self.global_counts = counted_globals(board)
 
     @property
-    def columns(self) -> int:
-        """Features of a territory by itself."""
-        return 3 * len(self.counts) + len(self.marks)
+    def own_features(self) -> int:
+        """Number of a territory's own features (F)."""
+        return 3 * len(self.count_columns) + len(self.mark_columns)
 
     @property
-    def inputs(self) -> int:
-        """Features that the trunk sees."""
-        return self.territories * self.columns + len(self.global_counts) + 4 * self.columns
+    def board_features(self) -> int:
+        """Number of the board's features, the inputs of the trunk (I)."""
+        return self.territories * self.own_features + len(self.global_counts) + 4 * self.own_features
 
-    def room(self, count: int) -> tuple[Array, Array]:
-        """Room for what is seen of so many views: places float32 (k, T, 2 F) and the whole board (k, I)."""
-        places = np.zeros((count, self.territories, 2 * self.columns), np.float32)
-        return places, np.zeros((count, self.inputs), np.float32)
+    def empty_features(self, count: int) -> tuple[Array, Array]:
+        """Arrays for the features of `count` observations: float32 (k, T, 2 F) and (k, I)."""
+        territory_features = np.zeros((count, self.territories, 2 * self.own_features), np.float32)
+        return territory_features, np.zeros((count, self.board_features), np.float32)
 
     @cached_property
-    def end_columns(self) -> tuple[int, int]:
+    def end_features(self) -> tuple[int, int]:
         """Where `source` and `target` are among the features of a territory."""
-        names = [TERRITORY_COLUMNS[column][0] for column in self.marks]
-        first = 3 * len(self.counts)
+        names = [TERRITORY_COLUMNS[column][0] for column in self.mark_columns]
+        first = 3 * len(self.count_columns)
         return first + names.index("source"), first + names.index("target")
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, for a trunk and local heads of so many units."""
-        shapes: dict[str, tuple[int, ...]] = {"trunk_1": (self.inputs, width), "trunk_2": (width, width)}
+        """Names and shapes of the weights, for the sizes of the trunk's layers and of the local heads."""
+        shapes: dict[str, tuple[int, ...]] = {"trunk_1": (self.board_features, width), "trunk_2": (width, width)}
         shapes |= {"actions": (width, self.num_actions), "value": (width, 1)}
         for head, ends in (("territory", 1), ("border", 2), ("card", 1)):
-            shapes[f"{head}_in"] = (2 * self.columns * ends, local)
+            shapes[f"{head}_in"] = (2 * self.own_features * ends, local)
             shapes[f"{head}_trunk"] = (width, local)
             shapes[f"{head}_out"] = (local, 1)
         return shapes
@@ -72,9 +72,9 @@ def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]
     if rules.deck == "star":
-        marks += ["city", "seat_of", "airfield", "taken"]
+        marks += ["city", "headquarters_of", "airfield", "taken"]
     elif rules.victory == "headquarters":
-        marks += ["seat_of"]
+        marks += ["headquarters_of"]
     return [names.index(name) for name in counts], [names.index(name) for name in marks]
 
 
@@ -87,5 +87,5 @@ def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
 
 
 def scaled_counts(codes: Array) -> tuple[Array, Array, Array]:
-    """What the network makes of the codes of counts, float32: any or none, logarithm, share of many."""
-    return codes.clip(0, 1), np.log1p(codes) / 2, codes / MANY
+    """The three features of a count by its code, float32: whether there are any, the logarithm, linear."""
+    return codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE

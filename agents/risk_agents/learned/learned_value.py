@@ -1,9 +1,9 @@
-"""A learned value: the chance to win of a seat that stops here, as a small network corrects its plain outlook.
+"""A learned value: the chance to win of a seat that stops here, a small network's correction of the heuristic value.
 
-It stands for `search.outlook` wherever the weights go on behind those of an outlook; `values` finds them. What
-the network sees are sums over the board: how the fronts stand, armies, incomes, continents, cards; of the other hands
-their sizes. Columns for every single territory foresaw games as well and played worse: what a few troops here or there
-are worth is better learnt once than 42 times. What is seen is noted as columns and numbers, those that are 0 left out.
+`search.evaluation` uses it wherever its weights go on behind those of the heuristic; `risk_training.values` trains it.
+The features are sums over the board: how the fronts stand, armies, incomes, continents, cards; of the other hands their
+sizes. Columns for every single territory predicted games as well and played worse: what a few troops here or there are
+worth is better learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
 """
 
 from __future__ import annotations
@@ -36,23 +36,22 @@ Array = npt.NDArray[Any]
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Columns of an owner: troops, its share of all, of the territories, troops due, cards, whether more than 2, than 3
 OWNER_COLUMNS = 7
-# Columns of a seat and a continent: the part of it that is held, and whether it is all; and of the own seat once more,
-# how likely it stays whole
+# Columns of a seat and a continent: the part of it that is held, and whether it is all; then for the own seat how
+# likely each continent that it holds stays whole
 CONTINENT_COLUMNS = 2
-# Columns of the game: the turn is over but for its end, the own hand holds a set, worth of the next, the round twice,
-# the way to a special victory
+# Columns of the game: whether the fortify move is made, the own hand holds a set, worth of the next set, the round in
+# two scales, progress to a special victory
 GAME_COLUMNS = 6
+# The last column is the heuristic value, as log-odds
 
-# The last column is the plain outlook, as log-odds
-
-# Rows of the workspace (`WORKSPACE`), DUE (1) being one of them: for each owner its troops and its place in the order
-# of turns; for each continent its size and how safe it is; for each seat and continent territories held; sums of the
-# front; what is seen; both layers' units
-TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, NUMBER, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
+# Rows of the workspace (`WORKSPACE`); row 1 is DUE: for each owner its troops and its place in the order of turns; for
+# each continent its size and how safe it is; for each seat and continent territories held; sums of the front; the
+# features' columns and numbers; both hidden layers
+TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 WORKSPACE = (11, 512)
-CONTINENTS = 64  # a seat's room in the row HELD
-AT_ONCE = 4  # columns that are added up in one go
-# The weights in this order, after three sizes; "trust" is in the outlook
+CONTINENTS = 64  # entries of a seat in the row HELD
+AT_ONCE = 4  # columns that are added up in one loop
+# The weights in this order, after three sizes; "trust" is the factor of the heuristic value
 LAYERS = ("first_bias", "first", "second_bias", "second", "trust", "output_bias", "output")
 NUM_SIZES = 3
 NOTHING = np.float32(0.0)
@@ -75,96 +74,96 @@ def num_columns(rules: Rules, board: Board) -> int:
 
 
 def packed(weights: Mapping[str, Array], head: Array) -> Array:
-    """Weights by their names in `LAYERS` as the kernels take them, behind those of an outlook (`head`): float32."""
-    columns, units = weights["first"].shape
-    sizes = [columns, units, weights["second"].shape[1]]
+    """Weights by their names in `LAYERS` as one array float32 for the kernels, behind the heuristic's (`head`)."""
+    columns, hidden = weights["first"].shape
+    sizes = [columns, hidden, weights["second"].shape[1]]
     return np.concatenate([head, sizes, *(weights[name].ravel() for name in LAYERS)]).astype(np.float32)
 
 
 @kernel
-def learned_value(game, board, rules, seat, plain, weights, start, work):
-    """The seat's chance to win, 0 ... 1, by its plain outlook and the weights float32 from `start` on (`packed`)."""
-    noted = look(game, board, rules, seat, game.phase == Phase.FORTIFY_FROM, plain, work)
-    columns, units, judges = np.uint64(weights[start]), np.uint64(weights[start + 1]), np.uint64(weights[start + 2])
+def learned_value(game, board, rules, seat, heuristic, weights, start, work):
+    """The seat's chance to win, 0 ... 1, by its heuristic value and the weights float32 from `start` on (`packed`)."""
+    count = encode_position(game, board, rules, seat, game.phase == Phase.FORTIFY_FROM, heuristic, work)
+    columns, first, second = np.uint64(weights[start]), np.uint64(weights[start + 1]), np.uint64(weights[start + 2])
     at = np.uint64(start + NUM_SIZES)
-    for u in range(units):
+    for u in range(first):
         work[FIRST, u] = weights[at + u]
-    add_columns(weights, at + units, noted, units, work)
-    at += units + columns * units
-    for j in range(judges):
+    add_features(weights, at + first, count, first, work)
+    at += first + columns * first
+    for j in range(second):
         work[SECOND, j] = weights[at + j]
-    add_units(weights, at + judges, units, judges, work)
-    at += judges + units * judges
-    output = weights[at] * log_odds(plain) + weights[at + ONE]
+    add_hidden(weights, at + second, first, second, work)
+    at += second + first * second
+    output = weights[at] * log_odds(heuristic) + weights[at + ONE]
     at += ONE + ONE
-    for j in range(judges):
+    for j in range(second):
         output += max(work[SECOND, j], NOTHING) * weights[at + j]
     return 1.0 / (1.0 + math.exp(-output))
 
 
 @inlined
-def add_columns(weights, at, noted, units, work):
-    """Add the noted numbers times their columns' weights, which are `units` each from `at` on; a few at once."""
-    for n in range(noted, noted + AT_ONCE):
-        work[COLUMN, n], work[NUMBER, n] = 0.0, 0.0
-    for n in range(0, noted, AT_ONCE):
-        a, b, c, d = work[NUMBER, n], work[NUMBER, n + 1], work[NUMBER, n + 2], work[NUMBER, n + 3]
-        i, j = at + units * np.uint64(work[COLUMN, n]), at + units * np.uint64(work[COLUMN, n + 1])
-        k, m = at + units * np.uint64(work[COLUMN, n + 2]), at + units * np.uint64(work[COLUMN, n + 3])
-        for u in range(units):
+def add_features(weights, at, count, size, work):
+    """Add the features times their columns' weights, which are `size` each from `at` on; a few at once."""
+    for n in range(count, count + AT_ONCE):
+        work[COLUMN, n], work[FEATURE, n] = 0.0, 0.0
+    for n in range(0, count, AT_ONCE):
+        a, b, c, d = work[FEATURE, n], work[FEATURE, n + 1], work[FEATURE, n + 2], work[FEATURE, n + 3]
+        i, j = at + size * np.uint64(work[COLUMN, n]), at + size * np.uint64(work[COLUMN, n + 1])
+        k, m = at + size * np.uint64(work[COLUMN, n + 2]), at + size * np.uint64(work[COLUMN, n + 3])
+        for u in range(size):
             work[FIRST, u] += a * weights[i + u] + b * weights[j + u] + c * weights[k + u] + d * weights[m + u]
 
 
 @inlined
-def add_units(weights, at, units, judges, work):
-    """Add the units that are above 0 times their weights, which are `judges` each from `at` on."""
-    for u in range(units):
+def add_hidden(weights, at, first, second, work):
+    """Add the first hidden layer's outputs that are above 0 times their weights, `second` each from `at` on."""
+    for u in range(first):
         factor = work[FIRST, u]
         if factor > NOTHING:
-            row = at + judges * u
-            for j in range(judges):
+            row = at + second * u
+            for j in range(second):
                 work[SECOND, j] += factor * weights[row + j]
 
 
-# What is seen
+# Features
 
 
 @kernel
-def look(game, board, rules, seat, moved, plain, work):
-    """Note what the seat sees in the workspace: columns and numbers. How many."""
+def encode_position(game, board, rules, seat, moved, heuristic, work):
+    """Write the features of a position for a seat into the workspace; how many there are."""
     P, neutral = int64(rules.num_players), int64(rules.neutral)
     owners = P + neutral
-    order_owners(game, board, rules, seat, work)
-    look_at_territories(game, board, rules, seat, work)
-    noted, column = int64(0), int64(FRONT_COLUMNS)
+    count_owners(game, board, rules, seat, work)
+    scan_territories(game, board, rules, seat, work)
+    count, column = int64(0), int64(FRONT_COLUMNS)
     for n in range(FRONT_COLUMNS):
-        noted = note(n, work[FRONT, n], noted, work)
-    noted = look_at_owners(game, board, rules, seat, owners, column, noted, work)
+        count = add_feature(n, work[FRONT, n], count, work)
+    count = encode_owners(game, board, rules, seat, owners, column, count, work)
     column += OWNER_COLUMNS * owners
-    noted = look_at_continents(board, P, column, noted, work)
+    count = encode_continents(board, P, column, count, work)
     column += (CONTINENT_COLUMNS * P + 1) * board.num_continents
-    noted = look_at_game(game, board, rules, seat, moved, column, noted, work)
-    return note(column + GAME_COLUMNS, log_odds(plain), noted, work)
+    count = encode_game(game, board, rules, seat, moved, column, count, work)
+    return add_feature(column + GAME_COLUMNS, log_odds(heuristic), count, work)
 
 
 @inlined
-def note(column, number, noted, work):
-    """Note a number; how many are noted now."""
-    work[COLUMN, noted] = column
-    work[NUMBER, noted] = number
-    return noted + 1
+def add_feature(column, number, count, work):
+    """Write a feature; how many there are now."""
+    work[COLUMN, count] = column
+    work[FEATURE, count] = number
+    return count + 1
 
 
 @inlined
 def log_odds(chance):
-    """The logarithm of the odds of a chance, which is taken to be no surer than one in a million."""
+    """The logarithm of the odds of a chance, cut at one in a million."""
     chance = min(max(chance, 1e-6), 1.0 - 1e-6)
     return math.log(chance / (1.0 - chance))
 
 
 @kernel
-def order_owners(game, board, rules, seat, work):
-    """Write the owners' order, beginning with the seat, and the troops they get; clear what is counted."""
+def count_owners(game, board, rules, seat, work):
+    """Write the order of the owners, the seat first, and the troops that they get; clear the sums."""
     P = int64(rules.num_players)
     for owner in range(P + 1):
         place = owner - seat if owner >= seat else owner - seat + P
@@ -183,7 +182,7 @@ def order_owners(game, board, rules, seat, work):
 
 
 @kernel
-def look_at_territories(game, board, rules, seat, work):
+def scan_territories(game, board, rules, seat, work):
     """Count troops and continents, and add up the front."""
     half = most_due(rules, seat, work) / 2.0
     for territory in range(board.num_territories):
@@ -193,7 +192,7 @@ def look_at_territories(game, board, rules, seat, work):
         work[SIZE, continent] += 1.0
         work[HELD, place * CONTINENTS + continent] += 1.0
         if owner == seat:
-            look_at_own(game, board, rules, seat, territory, troops, half, work)
+            scan_own(game, board, rules, seat, territory, troops, half, work)
         else:
             strongest = strongest_near(game, board, seat, territory)
             if strongest > 1:
@@ -201,7 +200,7 @@ def look_at_territories(game, board, rules, seat, work):
 
 
 @inlined
-def look_at_own(game, board, rules, seat, territory, troops, half, work):
+def scan_own(game, board, rules, seat, territory, troops, half, work):
     """Add an own territory to the sums of the front; `half` of the troops due may come to attack it."""
     threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
     if threat < 0.0:
@@ -241,59 +240,59 @@ def strongest_near(game, board, seat, territory):
 
 
 @kernel
-def look_at_owners(game, board, rules, seat, owners, column, noted, work):
-    """Note what is known of every owner, in the order of turns; how many numbers are noted."""
+def encode_owners(game, board, rules, seat, owners, column, count, work):
+    """Write what is known of every owner, in the order of turns; how many features there are."""
     total = 0.0
     for owner in range(owners):
         total += work[TROOPS, owner]
     for owner in range(owners):
         at, troops = column + OWNER_COLUMNS * int64(work[ORDER, owner]), work[TROOPS, owner]
-        noted = note(at, math.sqrt(troops / FIELD_ARMY), noted, work)
-        noted = note(at + 1, troops / total, noted, work)
-        noted = note(at + 2, num_territories(game, owner) / board.num_territories, noted, work)
+        count = add_feature(at, math.sqrt(troops / FIELD_ARMY), count, work)
+        count = add_feature(at + 1, troops / total, count, work)
+        count = add_feature(at + 2, num_territories(game, owner) / board.num_territories, count, work)
         if owner < rules.num_players:
             cards = hand_size(game, owner)
             if owner == seat and game.turn == seat and game.captured:
                 cards += 1
-            noted = note(at + 3, work[DUE, owner] / BIG_DRAFT, noted, work)
-            noted = note(at + 4, cards / FULL_HAND, noted, work)
-            noted = note(at + 5, 1.0 if cards > 2 else 0.0, noted, work)
-            noted = note(at + 6, 1.0 if cards > 3 else 0.0, noted, work)
-    return noted
+            count = add_feature(at + 3, work[DUE, owner] / BIG_DRAFT, count, work)
+            count = add_feature(at + 4, cards / FULL_HAND, count, work)
+            count = add_feature(at + 5, 1.0 if cards > 2 else 0.0, count, work)
+            count = add_feature(at + 6, 1.0 if cards > 3 else 0.0, count, work)
+    return count
 
 
 @kernel
-def look_at_continents(board, players, column, noted, work):
-    """Note how much of every continent each seat holds, in the order of turns; how many numbers are noted."""
+def encode_continents(board, players, column, count, work):
+    """Write how much of every continent each seat holds, in the order of turns; how many features there are."""
     for place in range(players):
         for continent in range(board.num_continents):
             held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]
             if held > 0.0:
-                noted = note(column, held / members, noted, work)
-                noted = note(column + 1, 1.0 if held == members else 0.0, noted, work)
+                count = add_feature(column, held / members, count, work)
+                count = add_feature(column + 1, 1.0 if held == members else 0.0, count, work)
             column += CONTINENT_COLUMNS
     for continent in range(board.num_continents):
         if work[HELD, continent] == work[SIZE, continent]:
-            noted = note(column + continent, work[SAFETY, continent], noted, work)
-    return noted
+            count = add_feature(column + continent, work[SAFETY, continent], count, work)
+    return count
 
 
 @kernel
-def look_at_game(game, board, rules, seat, moved, column, noted, work):
-    """Note what is left of the turn, the own cards, the round; how many numbers are noted."""
+def encode_game(game, board, rules, seat, moved, column, count, work):
+    """Write what is left of the turn, the own cards, the round; how many features there are."""
     set_worth, current = float(set_troops_due(rules, int64(game.sets_traded) + 1)), float(game.round_number)
-    noted = note(column, 1.0 if moved else 0.0, noted, work)
+    count = add_feature(column, 1.0 if moved else 0.0, count, work)
     if not is_heir(game, rules) and can_trade(game, board, rules, seat):
-        noted = note(column + 1, 1.0, noted, work)
-    noted = note(column + 2, min(set_worth, DEAREST_SET) / (DEAREST_SET / 3.0), noted, work)
-    noted = note(column + 3, 1.0 / (1.0 + current), noted, work)
-    noted = note(column + 4, min(current, LATE) / (LATE / 2.0), noted, work)
-    return note(column + 5, goal_progress(game, board, rules, seat) / GOAL, noted, work)
+        count = add_feature(column + 1, 1.0, count, work)
+    count = add_feature(column + 2, min(set_worth, DEAREST_SET) / (DEAREST_SET / 3.0), count, work)
+    count = add_feature(column + 3, 1.0 / (1.0 + current), count, work)
+    count = add_feature(column + 4, min(current, LATE) / (LATE / 2.0), count, work)
+    return add_feature(column + 5, goal_progress(game, board, rules, seat) / GOAL, count, work)
 
 
 @inlined
 def is_heir(game, rules):
-    """Whether a seat falls in this position that is only thought of: its cards, not known yet, are in the own hand."""
+    """Whether a seat falls in this imagined position: its cards, not known yet, are in the own hand."""
     fallen = False
     for other in range(rules.num_players):
         fallen |= game.death[other] == LAST_TO_FALL

@@ -1,7 +1,7 @@
-"""The network of trained policies, compiled: it answers for one view at a time, and so the same in any company.
+"""The policies' network, compiled: it answers one observation at a time, so the size of a batch changes no bit.
 
-A trunk sees the whole board, and small heads that are the same everywhere on the map look at a territory and its
-neighbours, or at both ends of a border (`learned.sight`). `network` is the same with torch, to be trained.
+The inputs of the trunk are the board's features. Small heads, the same everywhere on the map, take the features of a
+territory, or of both ends of a border (`learned.features`). `risk_training.network` is the same network in torch.
 All numbers are float32 and added up in one order: the same bits on every machine, compiled or not.
 """
 
@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.learned.features import NOTHING, FeatureSpec, encode_board, encode_territories, feature_spec
 from risk_agents.learned.layout import Layout
-from risk_agents.learned.sight import NOTHING, Sight, look_at_places, look_at_whole, sight_of
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 
 Array = npt.NDArray[Any]
 
 HEADS = ("territory", "border", "card")
-BORDER = 1  # the number of the head that looks at two ends
+BORDER = 1  # the number of the head that takes two territories
 
 
 class Network(NamedTuple):
-    """Sight and weights as the kernels take them; weights float32 (inputs, outputs), biases float32 (outputs,)."""
+    """Features and weights as arrays for the kernels; weights float32 (inputs, outputs), biases float32 (outputs,)."""
 
-    sight: Sight
+    spec: FeatureSpec
     blocks: Array  # int64 (3, 2): first action and size of the block of each head
     trunk_1: Array
     trunk_1_bias: Array
@@ -52,7 +52,7 @@ def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
     )
     inputs, biases, trunks, outputs = zip(territory, border, card, strict=True)
     return Network(
-        sight=sight_of(layout),
+        spec=feature_spec(layout),
         blocks=np.array([[0, T], [layout.border_0, B], [layout.card_0, T]]),
         heads_in=inputs,
         heads_bias=biases,
@@ -63,39 +63,40 @@ def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
 
 
 @vectorized_entry_point
-def answer_all(network, views, masks, logits, values):
-    """Answer for many views at once: masks uint64 words (k, W), of views int8 (k, D); logits float32 (k, n) of what is
-    legal and outputs for the values (k,) are written.
+def answer_all(network, observations, masks, logits, values):
+    """Write logits float32 (k, n) and values float32 (k,), before the sigmoid, of observations int8 (k, D).
+
+    `masks` uint64 (k, W) are the legal actions as bits; the logits of other actions mean nothing.
     """
     work = workspace(network)
-    for k in range(len(views)):
-        values[k] = answer(network, views[k], masks[k], logits[k], work)
+    for k in range(len(observations)):
+        values[k] = answer(network, observations[k], masks[k], logits[k], work)
 
 
 @inlined
 def workspace(network):
-    """Room for one view: places (T, 2 F), the whole board (I,), both layers of the trunk (2, width), and of a head what
-    all its places share and one place's own (2, local).
+    """Arrays for one observation, float32: features of territories (T, 2 F) and of the board (I,), both layers of the
+    trunk (2, width), and of a head's hidden layer the part that the trunk gives and the sum (2, local).
     """
-    features = network.heads_in[0].shape[0]
-    places = np.zeros((network.sight.num_territories, features), np.float32)
-    whole = np.zeros(network.trunk_1.shape[0], np.float32)
+    width = network.heads_in[0].shape[0]
+    territory_features = np.zeros((network.spec.num_territories, width), np.float32)
+    board_features = np.zeros(network.trunk_1.shape[0], np.float32)
     trunk = np.zeros((2, network.trunk_2.shape[1]), np.float32)
-    return places, whole, trunk, np.zeros((2, network.heads_in[0].shape[1]), np.float32)
+    return territory_features, board_features, trunk, np.zeros((2, network.heads_in[0].shape[1]), np.float32)
 
 
 @kernel
-def answer(network, view, legal, logits, work):
-    """Write the logits float32 (n,); those of what is not legal mean nothing. Returns the output for the value."""
-    places, whole, trunk, local = work
-    look_at_places(network.sight, view, places)
-    look_at_whole(network.sight, view, places, whole)
-    layer(network.trunk_1, network.trunk_1_bias, whole, trunk[0])
+def answer(network, observation, legal, logits, work):
+    """Write the logits float32 (n,); those of illegal actions mean nothing. Returns the value before the sigmoid."""
+    territory_features, board_features, trunk, local = work
+    encode_territories(network.spec, observation, territory_features)
+    encode_board(network.spec, observation, territory_features, board_features)
+    layer(network.trunk_1, network.trunk_1_bias, board_features, trunk[0])
     layer(network.trunk_2, network.trunk_2_bias, trunk[0], trunk[1])
     logits[:] = network.actions_bias
     add_product(network.actions, trunk[1], logits)
     for head in range(len(HEADS)):
-        judge_block(network, head, legal, places, trunk[1], local, logits)
+        add_head(network, head, legal, territory_features, trunk[1], local, logits)
     return network.value_bias[0] + product(trunk[1], network.value)
 
 
@@ -109,30 +110,30 @@ def layer(weights, bias, inputs, outputs):
 
 
 @kernel
-def judge_block(network, head, legal, places, trunk, local, logits):
-    """Add what a local head says of the legal actions of its block."""
+def add_head(network, head, legal, territory_features, trunk, local, logits):
+    """Add a local head's outputs to the logits of the legal actions of its block."""
     first, count = network.blocks[head]
     known = False
-    for place in range(count):
-        if has(legal, first + place):
+    for index in range(count):
+        if has(legal, first + index):
             if not known:
                 local[0] = network.heads_bias[head]
                 add_product(network.heads_trunk[head], trunk, local[0])
                 known = True
-            logits[first + place] += judged(network, head, place, places, local)
+            logits[first + index] += head_output(network, head, index, territory_features, local)
 
 
 @kernel
-def judged(network, head, place, places, local):
-    """What a local head says of one place: a territory, a border, or the territory of a card."""
-    weights, shared = network.heads_in[head], places.shape[1]
+def head_output(network, head, index, features, local):
+    """The output of a local head for one action of its block: a territory, a border, or the territory of a card."""
+    weights, width = network.heads_in[head], features.shape[1]
     local[1] = local[0]
     if head == BORDER:
-        source, target = network.sight.borders[place]
-        add_product(weights[:shared], places[source], local[1])
-        add_product(weights[shared:], places[target], local[1])
+        source, target = network.spec.borders[index]
+        add_product(weights[:width], features[source], local[1])
+        add_product(weights[width:], features[target], local[1])
     else:
-        add_product(weights, places[place], local[1])
+        add_product(weights, features[index], local[1])
     for j in range(local.shape[1]):
         local[1, j] = max(local[1, j], NOTHING)
     return product(local[1], network.heads_out[head])
@@ -140,7 +141,7 @@ def judged(network, head, place, places, local):
 
 @inlined
 def add_product(weights, inputs, outputs):
-    """Add inputs (i,) times weights (i, j) to outputs (j,); what is 0 is passed over, much of a view is."""
+    """Add inputs (i,) times weights (i, j) to outputs (j,); inputs of 0, which are many, are skipped."""
     for i in range(len(inputs)):
         factor = inputs[i]
         if factor != NOTHING:

@@ -1,7 +1,4 @@
-"""Trained policies of the project's own trainer: the `.npz` file, and the bot that plays it.
-
-The bot is compiled (`risk_agents.learned.network`): it plays wherever compiled bots do, at their speed.
-"""
+"""Trained policies with the project's own network: the `.npz` file, and the compiled bot that plays it."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.base import CompiledAgent
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.network import Network, answer, answer_all, compiled_network, workspace
 from risk_agents.learned.schema import schema_of
@@ -50,62 +46,62 @@ class PolicyFile(TrainedFile):
         return compiled_network(self.layout, self.weights)
 
     @cached_property
-    def asked_anew(self) -> npt.NDArray[np.bool_]:
+    def unfamiliar(self) -> npt.NDArray[np.bool_]:
         """bool (phases,): questions that never came up in training."""
-        trained, anew = self.schema.rules, np.zeros(len(Phase), np.bool_)
-        anew[Phase.ATTACK_DICE], anew[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"
-        return anew
+        trained, found = self.schema.rules, np.zeros(len(Phase), np.bool_)
+        found[Phase.ATTACK_DICE], found[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"
+        return found
 
-    def logits(self, codes: Array, masks: Array) -> Array:
-        """float32 (k, n) of codes int8 (k, D) and masks (k, n); -inf where not legal."""
+    def logits(self, observations: Array, masks: Array) -> Array:
+        """float32 (k, n) of observations int8 (k, D) and masks (k, n); -inf where not legal."""
         legal = np.asarray(masks) > 0
-        return np.where(legal, self.answer(codes, legal)[0], -np.inf)
+        return np.where(legal, self.answer(observations, legal)[0], -np.inf)
 
-    def answer(self, codes: Array, masks: Array) -> tuple[Array, Array]:
-        """Logits float32 (k, n), those of what is not legal mean nothing, and outputs for the values, float32 (k,)."""
+    def answer(self, observations: Array, masks: Array) -> tuple[Array, Array]:
+        """Logits float32 (k, n), those of illegal actions mean nothing, and values before the sigmoid, float32 (k,)."""
         logits, values = np.zeros(masks.shape, np.float32), np.zeros(len(masks), np.float32)
-        room = -(-masks.shape[1] // _BITS) * _BITS - masks.shape[1]
-        bits = np.packbits(np.pad(np.asarray(masks) > 0, ((0, 0), (0, room))), axis=1, bitorder="little")
-        answer_all(self.network, np.ascontiguousarray(codes, np.int8), bits.view(np.uint64), logits, values)
+        padding = -masks.shape[1] % _BITS
+        bits = np.packbits(np.pad(np.asarray(masks) > 0, ((0, 0), (0, padding))), axis=1, bitorder="little")
+        answer_all(self.network, np.ascontiguousarray(observations, np.int8), bits.view(np.uint64), logits, values)
         return logits, values
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """The bot that plays the likeliest actions; `source` is what errors call the policy."""
+        """The bot that plays the likeliest actions; errors call the policy `source`."""
         policy = self
 
         def check(rules: Rules, board: Board) -> None:
             policy.schema.check(schema_of(rules, board), source)
 
         def choose(games, boards, rules, lanes, randoms, memory, actions):
-            answer_lanes(games, boards, rules, lanes, randoms, actions, policy.network, policy.asked_anew, False)
+            answer_lanes(games, boards, rules, lanes, randoms, actions, policy.network, policy.unfamiliar, False)
 
         made = self.made
         return CompiledBot(name or str(made.get("name", source)), str(made.get("version", "1")), choose, check=check)
 
 
 @vectorized_entry_point
-def answer_lanes(games, boards, rules, lanes, randoms, actions, network, asked_anew, draws):
+def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
     """Answer in each of the lanes: with the likeliest legal action or, where `draws`, as likely as the policy says."""
-    words = view_words(network)
-    view, work = words.view(np.int8), workspace(network)
+    words = observation_words(network)
+    observation, work = words.view(np.int8), workspace(network)
     logits = np.zeros(len(network.actions_bias), np.float32)
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
         seat = int(game.seat)
-        if asked_anew[game.phase]:
+        if unfamiliar[game.phase]:
             actions[lane] = most_dice(game, rules[0])
             continue
-        observe(game, boards[0], rules[0], seat, words, view)
-        answer(network, view, game.legal, logits, work)
+        observe(game, boards[0], rules[0], seat, words, observation)
+        answer(network, observation, game.legal, logits, work)
         actions[lane] = drawn(game, logits, draw_word(randoms, lane, seat)) if draws else likeliest(game, logits)
 
 
 @inlined
-def view_words(network):
-    """Room for a view, as words."""
-    sight = network.sight
-    return np.zeros((TERRITORY_WIDTH * sight.num_territories + len(sight.other_values)) // 8, np.uint64)
+def observation_words(network):
+    """An array for an observation, as words."""
+    spec = network.spec
+    return np.zeros((TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)) // 8, np.uint64)
 
 
 @kernel
@@ -154,15 +150,6 @@ def total_odds(game, logits, best):
 def odds(logits, action, best):
     """How many times as likely an action is as the likeliest."""
     return np.exp(np.float64(logits[action]) - np.float64(logits[best]))
-
-
-class PolicyAgent(CompiledAgent):
-    """Plays the likeliest action of a policy file, in the games that the file was trained for."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.policy = PolicyFile.load(path)
-        super().__init__(self.policy.bot(str(path)))
 
 
 def load_bot(path: str | Path, name: str | None = None) -> CompiledBot:

@@ -1,8 +1,13 @@
-"""Policies trained with Stable-Baselines3 (`training/`): the agent of a `.zip`."""
+"""Policies trained with Stable-Baselines3 (`training/`): the agent of a `.zip`, of which only data is read.
+
+SB3's own loader unpickles the whole model. Here the weights are read as tensors (`weights_only`), and the network is
+built from the facts that the trainer has written beside them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zipfile
 from functools import cached_property, partial
@@ -15,11 +20,14 @@ import numpy.typing as npt
 from risk_agents.base import Agent, View
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, answers_as_trained, schema_of
-from risk_env.board.maps import Board
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
 
 FACTS = "risk_env.json"  # inside the .zip: name, schema, how it was made
+WEIGHTS = "policy.pth"  # inside the .zip, written by SB3
+OWN_POLICY = "BoardPolicy"  # the policy with the project's own network
+OWN_WEIGHTS = "network.weights."  # how the names of its weights begin
 
 Array = npt.NDArray[Any]
 
@@ -30,48 +38,51 @@ class Sb3Policy:
     def __init__(self, policy: Any) -> None:
         self.policy = policy
 
-    def logits(self, codes: Array, masks: Array) -> Array:
-        """float32 (k, n) of codes int8 (k, D) and masks (k, n); very low where not legal."""
+    def logits(self, observations: Array, masks: Array) -> Array:
+        """float32 (k, n) of observations int8 (k, D) and masks (k, n); very low where not legal."""
         import torch
 
         self.policy.set_training_mode(False)
-        seen = torch.as_tensor(codes.astype(np.float32) / np.float32(MOST_CODE), device=self.policy.device)
+        inputs = torch.as_tensor(observations.astype(np.float32) / np.float32(MOST_CODE), device=self.policy.device)
         legal = np.asarray(masks) > 0
         with torch.no_grad():
             if hasattr(self.policy, "answer"):
-                return np.asarray(self.policy.answer(seen, legal)[0].cpu())
-            return np.asarray(self.policy.get_distribution(seen, legal).distribution.logits.cpu())
+                return np.asarray(self.policy.answer(inputs, legal)[0].cpu())
+            return np.asarray(self.policy.get_distribution(inputs, legal).distribution.logits.cpu())
 
 
 class Sb3Agent(Agent):
-    """Plays the likeliest action of a `.zip` of this project's trainer, in the games that it was trained for."""
+    """Plays the likeliest action of a `.zip` with one of SB3's networks, in the games that it was trained for."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         facts = read_facts(self.path)
         self.schema = Schema.from_dict(facts["schema"])
+        self.config: dict[str, Any] = facts["made"]["config"]
         self.name = str(facts["name"])
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins; ValueError if the policy was trained for another."""
+        """Start a game; ValueError if the policy was trained for another."""
         super().reset(seat, rules, board, seed)
         self.schema.check(schema_of(rules, board), str(self.path))
 
     @cached_property
     def policy(self) -> Sb3Policy:
         """The policy, loaded when first asked."""
-        try:
-            from sb3_contrib import MaskablePPO
-        except ImportError as error:
-            raise ValueError(
-                f"agent={str(self.path)!r} needs the extra 'train': in a clone, pip install -e '.[train]'"
-            ) from error
+        weights = read_weights(self.path)
         import torch
+        from gymnasium.spaces import Discrete
+        from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+        from risk_env.doors.gymnasium_env import observation_space
 
         torch.set_num_threads(1)
         torch.distributions.Distribution.set_default_validate_args(False)
-        return Sb3Policy(MaskablePPO.load(self.path, device="cpu").policy)
+        spaces = observation_space(load_map(self.schema.map_source), "flat"), Discrete(self.schema.num_actions)
+        policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, **self.config["policy_kwargs"])
+        policy.load_state_dict(weights)
+        return Sb3Policy(policy)
 
     def act(self, view: View) -> int:
         """The likeliest legal action."""
@@ -79,25 +90,38 @@ class Sb3Agent(Agent):
 
     def act_batch(self, views: list[View]) -> list[int]:
         """The same for many views in one inference."""
-        codes = np.stack([view.codes for view in views])
+        observations = np.stack([view.codes for view in views])
         masks = np.stack([view.action_mask for view in views])
-        likeliest = self.policy.logits(codes, masks).argmax(1)
+        likeliest = self.policy.logits(observations, masks).argmax(1)
         trained = self.schema.rules
         return [answers_as_trained(trained, view, int(action)) for view, action in zip(views, likeliest, strict=True)]
 
 
 def load_zip(path: str) -> Any:
-    """The compiled bot of a `.zip` with the project's own network; what makes an agent of any other."""
+    """The compiled bot of a `.zip` with the project's own network; of any other a function that makes its agent."""
     agent = Sb3Agent(path)
-    trained = agent.policy.policy
-    if not hasattr(trained, "network"):
+    if agent.config["policy"] != OWN_POLICY:
         return partial(Sb3Agent, path)
-    made = {"name": agent.name, "version": agent.version}
-    return PolicyFile(trained.network.arrays(), agent.schema, made).bot(path)
+    weights = {name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(agent.path).items()}
+    return PolicyFile(weights, agent.schema, {"name": agent.name, "version": agent.version}).bot(path)
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """The tensors of a `.zip` by name; ValueError without torch and SB3."""
+    try:
+        import sb3_contrib  # noqa: F401
+        import torch
+    except ImportError as error:
+        raise ValueError(
+            f"agent={str(path)!r} needs the extra 'train': in a clone, pip install -e '.[train]'"
+        ) from error
+    with zipfile.ZipFile(path) as archive:
+        found: dict[str, Any] = torch.load(io.BytesIO(archive.read(WEIGHTS)), "cpu", weights_only=True)
+    return found
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """What a `.zip` says of itself; ValueError if it is none of this project's."""
+    """What a `.zip` says of itself; ValueError if `risk-env train` has not written it."""
     try:
         with zipfile.ZipFile(path) as archive:
             found: dict[str, Any] = json.loads(archive.read(FACTS))

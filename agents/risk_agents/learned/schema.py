@@ -1,4 +1,4 @@
-"""What a policy was trained for: map, rules, numbers of the actions, columns of the view. A mismatch is refused."""
+"""What a policy was trained for: map, rules, number of actions, columns of the observation. A mismatch is refused."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from risk_env.board.tables import tables
 from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS
 from risk_env.core.types import Phase
 
-FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays on whatever they are
+FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays whatever their values are
+# The same columns, hashed together with their descriptions in older files
+OLD_COLUMNS = {"01a5c34b0bbff1d9": "ce6a1bff032099fa"}
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The facts that a policy's numbers depend on."""
+    """The facts that the numbers in a policy depend on."""
 
     map_source: str
     map_digest: str
-    columns: str  # hash of the columns of the view
+    columns: str  # hash of the columns of the observation
     num_actions: int
     options: Mapping[str, Any]  # of the rules
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules it was trained by."""
+        """The rules that the policy was trained by."""
         return Rules.from_dict(dict(self.options))
 
     def to_dict(self) -> dict[str, Any]:
@@ -40,12 +42,12 @@ class Schema:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Schema:
         """What `to_dict` wrote."""
-        return cls(**facts)
+        return cls(**{**facts, "columns": OLD_COLUMNS.get(facts["columns"], facts["columns"])})
 
     def check(self, game: Schema, policy: str) -> None:
         """ValueError naming all that differs, if the policy cannot play such games."""
-        then = _facts(self)
-        other = [f"{name}={then[name]!r}, not {now!r}" for name, now in _facts(game).items() if then[name] != now]
+        trained = _facts(self)
+        other = [f"{name}={trained[name]!r}, not {now!r}" for name, now in _facts(game).items() if trained[name] != now]
         if other:
             raise ValueError(f"policy {policy!r} was trained for {'; '.join(other)}")
 
@@ -62,13 +64,14 @@ def schema_of(rules: Rules, board: Board) -> Schema:
 
 
 def _columns() -> str:
-    """Hash of the columns: names, order and what they mean."""
-    described = repr((TERRITORY_COLUMNS, GLOBAL_BLOCKS, CONTINENT_COLUMNS))
-    return hashlib.sha256(described.encode()).hexdigest()[:16]
+    """Hash of the columns: names, sizes, which are counts, order."""
+    columns: list[tuple[Any, ...]] = [*TERRITORY_COLUMNS, *GLOBAL_BLOCKS, *CONTINENT_COLUMNS]
+    described = [(name, *size, "(count" in meaning) for name, *size, meaning in columns]
+    return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
 
 def answers_as_trained(trained: Rules, view: View, action: int) -> int:
-    """The action, or where its question never came up in training the answer that stands for it there.
+    """The action, or the answer to a question that never came up in training.
 
     Asked for dice it blitzes, or rolls the most where it may not; it defends with the most.
     """

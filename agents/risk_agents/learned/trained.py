@@ -1,11 +1,11 @@
-"""Files of the project's own trainers (`.npz`): weights, what they were trained for, and how."""
+"""Files of trained weights (`.npz`): weights, what they were trained for, and how. Only data, nothing pickled."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ POLICY, VALUE = "policy", "value"
 
 
 class TrainedFile:
-    """What was trained: weights, what they were trained for, and how."""
+    """Trained weights, the schema of the games they were trained for, and how they were made."""
 
     KIND: ClassVar[str]
 
@@ -29,31 +29,31 @@ class TrainedFile:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """What a file holds; ValueError if it is none, or of another kind."""
+        """The content of a file; ValueError if it cannot be read, or is of another kind."""
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} holds a {kind_in(facts)}, not a {cls.KIND}")
         return cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
 
-    def save(self, path: str | Path) -> None:
-        """Write the file; weights as float16."""
+    def save(self, path: str | Path | BinaryIO) -> None:
+        """Write the file, to a path or an open file; weights as float16."""
         facts = {"format": FORMAT, "kind": self.KIND, "schema": self.schema.to_dict(), "made": self.made}
         weights: dict[str, Any] = {name: np.asarray(values, np.float16) for name, values in self.weights.items()}
         np.savez_compressed(path, facts=np.array(json.dumps(facts)), **weights)
 
 
 def kind_in(facts: Mapping[str, Any]) -> str:
-    """POLICY or VALUE; the first files did not say what they were."""
+    """POLICY or VALUE; the first policy files have no kind."""
     return str(facts.get("kind", POLICY))
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
-    """What a file says of its weights; ValueError if it is none."""
+    """The facts in a file; ValueError if it cannot be read."""
     return _read(path)[1]
 
 
 def schema_in(path: str | Path) -> Schema:
-    """What the weights of a file were trained for; ValueError if it is none."""
+    """The schema in a file; ValueError if it cannot be read."""
     return Schema.from_dict(facts_of(path)["schema"])
 
 

@@ -24,7 +24,7 @@ from risk_env.core.types import (
 )
 
 NONE = -1  # no action, no territory
-LAST_TO_FALL = 100  # in a position that is only thought of: the death of a seat that falls there
+LAST_TO_FALL = 100  # round of death, in imagined positions, of a seat that falls there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
 ATTACKER, DEFENDER = 0, 1
@@ -91,20 +91,6 @@ def enemy_troops_near(game, board, seat, territory):
             total += troops_of(game, (w << 6) + lowest(word))
             word &= word - ONE
     return total
-
-
-@kernel
-def weakest_enemy_near(game, board, seat, territory):
-    """The neighbour that is not the seat's with the fewest troops, NONE if there is none."""
-    best, fewest = NONE, 0
-    for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
-        while word != ZERO:
-            neighbour = (w << 6) + lowest(word)
-            if best == NONE or troops_of(game, neighbour) < fewest:
-                best, fewest = neighbour, troops_of(game, neighbour)
-            word &= word - ONE
-    return best
 
 
 @inlined

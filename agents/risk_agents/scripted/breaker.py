@@ -1,4 +1,4 @@
-"""`breaker`: a hunter that looks at threats: it stops the strongest rival, breaks continents, keeps its own borders.
+"""`breaker`: a hunter that watches threats: it stops the strongest rival, breaks continents, keeps its own borders.
 
 Continents that others hold are broken where their border is weaker than an own stack; own borders are reinforced in
 proportion to what can be thrown at them; attacks stop when the own defence falls below half of that (ideas of

@@ -1,4 +1,4 @@
-"""How far a seat has come towards a special victory (for `search.outlook` and `learned.learned_value`)."""
+"""How far a seat has come towards a special victory (for `search.evaluation` and `learned.learned_value`)."""
 
 from numpy import int64
 

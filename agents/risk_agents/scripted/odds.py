@@ -255,10 +255,10 @@ def look_up(table, attackers, defenders):
 
 # Armies beyond the table
 #
-# Three dice against two remove two troops, so that after (attackers - 1 + defenders) / 2 rolls, carried on in thought,
+# Three dice against two remove two troops, so that after (attackers - 1 + defenders) / 2 rolls, continued past the end,
 # exactly one side is used up: the attacker wins if its losses are then below attackers - 1. Their sum is nearly normal
 # (with Edgeworth's term for the skewness); the difference is the margin. Winning with u troops to spare leaves u / 2
-# rolls in thought, in which the margin falls from u to u times half the defender's mean loss: hence 2 / (2 - drift).
+# rolls past the end, in which the margin falls from u to u times half the defender's mean loss: hence 2 / (2 - drift).
 # What the last rolls, with fewer dice, change is fitted to exact battles.
 
 

@@ -1,4 +1,4 @@
-"""What an own territory has to fear of its neighbours (for `search.outlook` and `learned.learned_value`)."""
+"""Threats to an own territory from its neighbours (for `search.evaluation` and `learned.learned_value`)."""
 
 import math
 
@@ -32,6 +32,6 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
 
 @inlined
 def chance_to_fall(attackers, defenders):
-    """A smooth guess of the chance that a territory falls to so many troops; even at 0.85 attackers a defender."""
+    """A smooth guess of the chance that a territory falls to these attackers; even at 0.85 attackers a defender."""
     spread = (attackers - 0.85 * defenders - 0.5) / math.sqrt(attackers + defenders)
     return 0.5 + 0.5 * spread / math.sqrt(1.0 + spread * spread)

@@ -1,7 +1,7 @@
 """`beam`: plans its whole turn, draft and captures together, by a beam search with exact odds (see `turn_search`).
 
 One-turn search with a good evaluation is what beats scripted play in published experiments (own implementation). The
-plan is kept while the battles go as expected and made anew when they do not.
+plan is kept while the battles go as expected; otherwise a new one is made.
 """
 
 import numpy as np
@@ -19,17 +19,14 @@ from risk_agents.scripted.board_sense import (
     rare_answer,
     troops_of,
 )
+from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator
 from risk_agents.search.moves import MOVE_WORDS, fortify_amount, fortify_from, fortify_to
-from risk_agents.search.outlook import WEIGHTS, WORKSPACE
 from risk_agents.search.turn_search import (
     BEST,
     FIRST_STEP,
     FRESH,
     MOST_DEPTH,
     MOST_ROOTS,
-    NUM_FACTS,
-    NUM_SLOTS,
-    PATH_SIZE,
     ROOT,
     STEP_ALL,
     STEP_SIZE,
@@ -38,6 +35,7 @@ from risk_agents.search.turn_search import (
     STEP_TROOPS,
     STEPS,
     add_root,
+    new_tree,
     search_turn,
 )
 from risk_env.bots import CompiledBot
@@ -48,7 +46,7 @@ from risk_env.core.types import Phase
 
 WIDTH = 12
 DEPTH = 8
-# The weights of a position (`search.outlook`) with so many players, found by `tune_beam`; else the plain ones
+# The weights of `search.evaluation` by number of players, found by `risk_training.tune_beam`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 # What the bot remembers of its turn: int32 words
 DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
@@ -72,16 +70,12 @@ def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weight
 @kernel
 def choose_lanes(games, boards, rules, lanes, memory, actions, weights, work, width):
     """Answer in each of the lanes by the weights of its row; `width` positions are kept at each depth."""
-    nodes = np.empty(NUM_SLOTS, games.dtype)
-    facts = np.empty((NUM_SLOTS, NUM_FACTS))
-    paths = np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
+    tree = new_tree(games, width, DEPTH)
     for k in range(len(lanes)):
         lane = lanes[k]
-        game, seat = games[lane], int64(games[lane].seat)
-        own = weights[lane % len(weights)]
-        actions[lane] = answer(
-            game, boards[0], rules[0], seat, memory[lane, seat], nodes, facts, paths, width, DEPTH, own, work
-        )
+        seat = int64(games[lane].seat)
+        evaluator = Evaluator(boards[0], rules[0], seat, weights[lane % len(weights)], work)
+        actions[lane] = answer(games[lane], memory[lane, seat], tree, evaluator)
 
 
 def choose(games, boards, rules, lanes, randoms, memory, actions):
@@ -90,49 +84,49 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 
 def weights_for(players: int) -> npt.NDArray[np.float64]:
-    """The weights for so many players, (1, NUM_WEIGHTS)."""
+    """The weights for a number of players, float64 (1, NUM_WEIGHTS)."""
     return TUNED.get(players, WEIGHTS[None])
 
 
 @kernel
-def answer(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work):
+def answer(game, memory, tree, evaluator):
     """The action for the phase at hand."""
-    phase = game.phase
+    phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
-        return attack(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work)
+        return attack(game, memory, tree, evaluator)
     if phase == Phase.OCCUPY:
-        return occupy(game, board, rules, seat, memory)
+        return occupy(game, rules, memory)
     if phase == Phase.DRAFT:
-        return draft(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work)
+        return draft(game, memory, tree, evaluator)
     if phase == Phase.DRAFT_AMOUNT:
         return draft_amount(game, rules, int64(memory[DRAFT_WANTED]))
     if phase == Phase.FORTIFY_FROM:
-        return fortify_from(game, board, rules, seat, memory, nodes, FRESH, weights, work)
+        return fortify_from(game, memory, tree.nodes, FRESH, evaluator)
     if phase == Phase.FORTIFY_TO:
         return fortify_to(game, memory)
     if phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, rules, memory)
-    return rare_answer(game, board, rules, seat)
+    return rare_answer(game, evaluator.board, rules, evaluator.seat)
 
 
 # The draft
 
 
 @kernel
-def draft(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work):
+def draft(game, memory, tree, evaluator):
     """Where to draft: all to the place with the best turn after it, or half there and half to another."""
-    count = draft_roots(game, board, rules, seat, NONE, nodes, facts, paths, weights, work)
+    count = draft_roots(game, NONE, tree, evaluator)
     if count == 0:
         memory[DRAFT_WANTED] = game.draft_left
         return next_legal(game, NONE)
-    whole = search_turn(nodes, facts, paths, count, width, depth, board, rules, seat, weights, work)
-    place = drafted_to(game, board, seat, paths[BEST, ROOT])
+    whole = search_turn(tree, count, evaluator)
+    place = drafted_to(game, evaluator.board, evaluator.seat, tree.paths[BEST, ROOT])
     memory[DRAFT_WANTED] = game.draft_left
-    remember_plan(memory, paths)
+    remember_plan(memory, tree.paths)
     if game.draft_left < 4:
         return place
-    count = draft_roots(game, board, rules, seat, place, nodes, facts, paths, weights, work)
-    split = search_turn(nodes, facts, paths, count, width, depth, board, rules, seat, weights, work)
+    count = draft_roots(game, place, tree, evaluator)
+    split = search_turn(tree, count, evaluator)
     if split > whole:
         memory[DRAFT_WANTED] = game.draft_left // 2
         memory[PLAN] = 0
@@ -140,8 +134,9 @@ def draft(game, board, rules, seat, memory, nodes, facts, paths, width, depth, w
 
 
 @kernel
-def draft_roots(game, board, rules, seat, first, nodes, facts, paths, weights, work):
+def draft_roots(game, first, tree, evaluator):
     """Roots with all troops on one place each, or with half of them on `first`; how many there are."""
+    board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
     territory = next_legal(game, NONE)
     while territory != NONE and territory < board.num_territories and count < MOST_ROOTS:
@@ -153,7 +148,7 @@ def draft_roots(game, board, rules, seat, first, nodes, facts, paths, weights, w
                 add_troops(nodes[count], first, half)
                 left -= half
             add_troops(nodes[count], territory, min(left, room(nodes[count], rules, territory)))
-            add_root(nodes, facts, paths, count, board, rules, seat, weights, work)
+            add_root(tree, count, evaluator)
             count += 1
         territory = next_legal(game, territory)
     return count
@@ -197,14 +192,15 @@ def planned_attack(game, board, rules, memory):
 
 
 @kernel
-def attack(game, board, rules, seat, memory, nodes, facts, paths, width, depth, weights, work):
+def attack(game, memory, tree, evaluator):
     """The next capture of the plan, of a new one where the old one has failed or is done; DONE if none is worth it."""
+    board, rules = evaluator.board, evaluator.rules
     action = planned_attack(game, board, rules, memory)
     if action == NONE:
-        nodes[0] = game
-        add_root(nodes, facts, paths, 0, board, rules, seat, weights, work)
-        search_turn(nodes, facts, paths, 1, width, depth, board, rules, seat, weights, work)
-        remember_plan(memory, paths)
+        tree.nodes[0] = game
+        add_root(tree, 0, evaluator)
+        search_turn(tree, 1, evaluator)
+        remember_plan(memory, tree.paths)
         action = planned_attack(game, board, rules, memory)
     if action == NONE:
         return int64(rules.done)
@@ -213,7 +209,7 @@ def attack(game, board, rules, seat, memory, nodes, facts, paths, width, depth, 
 
 
 @kernel
-def occupy(game, board, rules, seat, memory):
+def occupy(game, rules, memory):
     """All or none move in, as planned."""
     step = PLAN + 1 + STEP_SIZE * (memory[AT] - 1)
     if memory[AT] > 0 and memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:

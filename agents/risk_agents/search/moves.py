@@ -1,27 +1,28 @@
-"""Moves by outlook: how many follow into a captured territory, and the best fortify move (for `planner` and `beam`)."""
+"""Moves by evaluation: how many follow into a captured territory, and the best fortify move (`planner` and `beam`)."""
 
 from numpy import int64
 
 from risk_agents.scripted.board_sense import NONE, move_amount, next_legal, troops_of
-from risk_agents.search.outlook import outlook
+from risk_agents.search.evaluation import evaluate
 from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest
 from risk_env.core.movement import find_destinations, movable
 from risk_env.core.position import add_troops, room
 
-# What a bot remembers of the move it makes: int32 words of its memory
+# What a bot remembers of the move that it makes: int32 words of its memory
 MOVE_TARGET, MOVE_WANTED = 0, 1
 MOVE_WORDS = 2
 LEAST_GAIN = 1e-6
 
 
 @kernel
-def fortify_from(game, board, rules, seat, memory, nodes, slot, weights, work):
-    """The source of the move, all troops or half of them, with the best outlook; DONE if none betters it.
+def fortify_from(game, memory, nodes, slot, evaluator):
+    """The source of the move with the best value, all troops or half of them; DONE if no move improves the position.
 
-    `nodes` records with two slots to work in, from `slot` on; target and amount are remembered.
+    `nodes` has two slots to work in, from `slot` on. Target and amount are written to the memory.
     """
-    best = outlook(game, board, rules, seat, weights, work) + LEAST_GAIN
+    board, rules = evaluator.board, evaluator.rules
+    best = evaluate(game, evaluator) + LEAST_GAIN
     source = int64(rules.done)
     territory = next_legal(game, NONE)
     while territory != NONE and territory < board.num_territories:
@@ -35,7 +36,7 @@ def fortify_from(game, board, rules, seat, memory, nodes, slot, weights, work):
                 for parts in range(1, 3):
                     amount = min(troops_of(game, territory) - 1, room(game, rules, target)) // parts
                     nodes[slot + 1] = game
-                    value = moved_outlook(nodes[slot + 1], board, rules, seat, territory, target, amount, weights, work)
+                    value = evaluate_move(nodes[slot + 1], territory, target, amount, evaluator)
                     if value > best:
                         best, source = value, territory
                         memory[MOVE_TARGET] = target
@@ -46,17 +47,17 @@ def fortify_from(game, board, rules, seat, memory, nodes, slot, weights, work):
 
 @kernel
 def fortify_to(game, memory):
-    """The target of the move thought of with its source; any legal one where that was somebody else's choice."""
+    """The target planned with the source; any legal one where the source was somebody else's choice."""
     target = int64(memory[MOVE_TARGET])
     return target if has(game.legal, target) else next_legal(game, NONE)
 
 
 @kernel
-def moved_outlook(game, board, rules, seat, source, target, amount, weights, work):
-    """The outlook after a move, which is made."""
+def evaluate_move(game, source, target, amount, evaluator):
+    """Make a move and evaluate the position after it."""
     add_troops(game, source, -amount)
     add_troops(game, target, amount)
-    return outlook(game, board, rules, seat, weights, work)
+    return evaluate(game, evaluator)
 
 
 @kernel
@@ -64,13 +65,13 @@ def fortify_amount(game, rules, memory):
     """What is left of the amount wanted."""
     wanted = int64(memory[MOVE_WANTED])
     action = move_amount(game, rules, wanted)
-    memory[MOVE_WANTED] = max(0, wanted - amount_meant(rules, action, movable(game, rules)))
+    memory[MOVE_WANTED] = max(0, wanted - amount_of(rules, action, movable(game, rules)))
     return action
 
 
 @kernel
-def amount_meant(rules, action, most):
-    """Troops that an AMOUNT action means, of `most`; 0 for DONE."""
+def amount_of(rules, action, most):
+    """Troops that an AMOUNT action stands for, of `most`; 0 for DONE."""
     answer = action - int64(rules.amount_0)
     if action == rules.done:
         return 0
@@ -80,14 +81,14 @@ def amount_meant(rules, action, most):
 
 
 @kernel
-def best_advance(game, board, rules, seat, nodes, slot, weights, work):
-    """How many follow into a captured territory: none, half or all, whichever has the best outlook."""
-    source, target, most = int64(game.source), int64(game.target), movable(game, rules)
+def best_advance(game, nodes, slot, evaluator):
+    """How many troops follow into a captured territory: none, half or all, whichever has the best value."""
+    source, target, most = int64(game.source), int64(game.target), movable(game, evaluator.rules)
     best, best_value = 0, -1.0
     for part in range(3):
         nodes[slot] = game
         amount = (2 - part) * most // 2
-        value = moved_outlook(nodes[slot], board, rules, seat, source, target, amount, weights, work)
+        value = evaluate_move(nodes[slot], source, target, amount, evaluator)
         if value > best_value:
             best, best_value = amount, value
     return best

@@ -1,9 +1,11 @@
 """`planner`: cheapest capture routes (Dijkstra) from every stack to every enemy territory, ranked by gain per loss.
 
-A route costs the troops that it is expected to lose and those it leaves behind. Its gain is what the outlook of the
-position betters when all of it is taken, times the exact chance of that (idea of the route planners of the
-literature; own implementation). Each capture is planned anew.
+A route costs the troops that it is expected to lose and those it leaves behind. Its gain is how much the value of the
+position rises when all of it is taken, times the exact chance of that (idea of the route planners of the literature;
+own implementation). A new plan is made before each capture.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import int64
@@ -20,8 +22,8 @@ from risk_agents.scripted.board_sense import (
 )
 from risk_agents.scripted.odds import left_after, win_chance
 from risk_agents.scripted.threats import ODDS
+from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
 from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_amount, fortify_from, fortify_to
-from risk_agents.search.outlook import WEIGHTS, WORKSPACE, outlook
 from risk_agents.search.turn_search import succeed
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
@@ -35,60 +37,67 @@ LEAST_GAIN = 0.001
 FIXED_COST = 12.0  # troops added to every route's cost, so that a small gain for next to nothing is not all
 FAR = 1e9
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
-# Rows of the route table, float64 (3, 256): expected cost to get to a territory, where from, whether settled
+# Rows of the route table: expected cost to get to a territory, where from, whether settled
 COST, CAME_FROM, SETTLED = 0, 1, 2
-# A plan, int64 (4,): its source, its first target, the last one, and how many captures
-SOURCE, TARGET, LAST, LENGTH = 0, 1, 2, 3
+# A plan: its source and its first target
+SOURCE, TARGET = 0, 1
+
+
+class Workspace(NamedTuple):
+    """Where a plan is made."""
+
+    nodes: Any  # records (NUM_SLOTS,)
+    routes: Any  # float64 (3, 256)
+    plan: Any  # int64 (2,)
 
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
-    nodes = np.empty(NUM_SLOTS, games.dtype)
-    routes = np.zeros((3, 256))
-    plan = np.zeros(4, np.int64)
+    space = Workspace(np.empty(NUM_SLOTS, games.dtype), np.zeros((3, 256)), np.zeros(2, np.int64))
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
-        actions[lane] = answer(
-            games[lane], boards[0], rules[0], seat, memory[lane, seat], nodes, routes, plan, WEIGHTS, work
-        )
+        evaluator = Evaluator(boards[0], rules[0], seat, WEIGHTS, work)
+        actions[lane] = answer(games[lane], memory[lane, seat], space, evaluator)
 
 
 @kernel
-def answer(game, board, rules, seat, memory, nodes, routes, plan, weights, work):
+def answer(game, memory, space, evaluator):
     """The action for the phase at hand."""
-    phase = game.phase
+    phase, plan = game.phase, space.plan
+    board, rules = evaluator.board, evaluator.rules
     if phase == Phase.ATTACK:
-        make_plan(game, board, rules, seat, 0, nodes, routes, plan, weights, work)
+        make_plan(game, 0, space, evaluator)
         if plan[SOURCE] == NONE:
             return int64(rules.done)
         return border_action(game, board, rules, plan[SOURCE], plan[TARGET])
     if phase == Phase.DRAFT:
-        make_plan(game, board, rules, seat, int64(game.draft_left), nodes, routes, plan, weights, work)
+        make_plan(game, int64(game.draft_left), space, evaluator)
         if plan[SOURCE] != NONE:
             return plan[SOURCE]
-        return safest_place(game, board, rules, seat, nodes, weights, work)
+        return safest_place(game, space.nodes, evaluator)
     if phase == Phase.DRAFT_AMOUNT:
         return draft_amount(game, rules, int64(game.draft_left))
     if phase == Phase.OCCUPY:
-        return move_amount(game, rules, best_advance(game, board, rules, seat, nodes, FRESH, weights, work))
+        return move_amount(game, rules, best_advance(game, space.nodes, FRESH, evaluator))
     if phase == Phase.FORTIFY_FROM:
-        return fortify_from(game, board, rules, seat, memory, nodes, FRESH, weights, work)
+        return fortify_from(game, memory, space.nodes, FRESH, evaluator)
     if phase == Phase.FORTIFY_TO:
         return fortify_to(game, memory)
     if phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, rules, memory)
-    return rare_answer(game, board, rules, seat)
+    return rare_answer(game, board, rules, evaluator.seat)
 
 
 @kernel
-def make_plan(game, board, rules, seat, extra, nodes, routes, plan, weights, work):
-    """Write the route with most gain per loss into `plan`, `extra` troops drafted to its source; NONE if none gains."""
-    plan[SOURCE] = NONE
+def make_plan(game, extra, space, evaluator):
+    """Plan the route with most gain per loss, `extra` troops drafted to its source; NONE if none gains."""
+    board, rules, seat, _weights, _work = evaluator
+    space.plan[SOURCE] = NONE
     best = 0.0
-    now = outlook(game, board, rules, seat, weights, work)
+    now = evaluate(game, evaluator)
     for w in range(len(game.strong)):
         sources = game.owned[seat, w]
         while sources != ZERO:
@@ -98,12 +107,10 @@ def make_plan(game, board, rules, seat, extra, nodes, routes, plan, weights, wor
             strength = troops_of(game, source) + drafted
             if strength < 2 or (extra > 0 and drafted == 0) or is_inland(game, board, seat, source):
                 continue
-            find_routes(game, board, seat, source, strength, routes)
+            find_routes(game, board, seat, source, strength, space.routes)
             for target in range(board.num_territories):
-                if 0.0 < routes[COST, target] < strength:
-                    best = weigh_route(
-                        game, board, rules, seat, source, target, drafted, now, best, nodes, routes, plan, weights, work
-                    )
+                if 0.0 < space.routes[COST, target] < strength:
+                    best = weigh_route(game, source, target, drafted, now, best, space, evaluator)
 
 
 @kernel
@@ -122,7 +129,7 @@ def find_routes(game, board, seat, source, strength, routes):
 
 @kernel
 def relax(game, board, seat, here, strength, routes):
-    """Note the ways on from a settled territory that are cheaper than those known."""
+    """Write the ways on from a settled territory that are cheaper than those known."""
     for w in range(len(game.strong)):
         word = board.neighbours[here, w] & ~game.owned[seat, w]
         while word != ZERO:
@@ -147,8 +154,9 @@ def nearest_open(board, strength, routes):
 
 
 @kernel
-def weigh_route(game, board, rules, seat, source, target, drafted, now, best, nodes, routes, plan, weights, work):
-    """Keep the route to a target in `plan` if it gains more per loss than the best so far; the new best."""
+def weigh_route(game, source, target, drafted, now, best, space, evaluator):
+    """Make the route to a target the plan if it gains more per loss than the best so far; the new best."""
+    nodes, routes, plan = space
     length = 0
     first = target
     here = target
@@ -160,25 +168,26 @@ def weigh_route(game, board, rules, seat, source, target, drafted, now, best, no
         return best
     nodes[FRESH] = game
     add_troops(nodes[FRESH], source, drafted)
-    chance = take_route(nodes[FRESH], board, rules, seat, source, target, length, routes)
+    chance = take_route(nodes[FRESH], source, target, length, routes, evaluator)
     if chance < LEAST_CHANCE:
         return best
-    gain = chance * outlook(nodes[FRESH], board, rules, seat, weights, work) - now
+    gain = chance * evaluate(nodes[FRESH], evaluator) - now
     if chance < 1.0:
         nodes[OTHER] = game
         set_troops(nodes[OTHER], source, 1)
         set_troops(nodes[OTHER], first, max(1, troops_of(game, first) // 2))
-        gain += (1.0 - chance) * outlook(nodes[OTHER], board, rules, seat, weights, work)
+        gain += (1.0 - chance) * evaluate(nodes[OTHER], evaluator)
     rate = gain / (FIXED_COST + routes[COST, target])
     if gain > LEAST_GAIN and rate > best:
-        plan[SOURCE], plan[TARGET], plan[LAST], plan[LENGTH] = source, first, target, length
+        plan[SOURCE], plan[TARGET] = source, first
         return rate
     return best
 
 
 @kernel
-def take_route(game, board, rules, seat, source, target, length, routes):
+def take_route(game, source, target, length, routes, evaluator):
     """Make the captures of a route with their expected survivors; the chance that all succeed."""
+    board, rules, seat, _weights, _work = evaluator
     chance = 1.0
     here = source
     for done in range(length):
@@ -195,14 +204,15 @@ def take_route(game, board, rules, seat, source, target, length, routes):
 
 
 @kernel
-def safest_place(game, board, rules, seat, nodes, weights, work):
-    """Where the draft betters the outlook most, without any attack."""
+def safest_place(game, nodes, evaluator):
+    """Where the draft raises the value most, without any attack."""
+    board, rules = evaluator.board, evaluator.rules
     best, most = NONE, -1.0
     territory = next_legal(game, NONE)
     while territory != NONE and territory < board.num_territories:
         nodes[FRESH] = game
         add_troops(nodes[FRESH], territory, min(int64(game.draft_left), room(game, rules, territory)))
-        value = outlook(nodes[FRESH], board, rules, seat, weights, work)
+        value = evaluate(nodes[FRESH], evaluator)
         if value > most:
             best, most = territory, value
         territory = next_legal(game, territory)

@@ -1,9 +1,9 @@
 """Search with a trained policy: its likeliest actions are tried out to the end of the turn, many times over.
 
-What is hidden and all chance to come are drawn anew, the same for every action that is tried; the policy itself plays
-the rest of the turn, and its value judges where that leads. What did best in the mean is played, something likely
-rather than something unlikely. Own work; rollouts with a base policy are Tesauro and Galperin's (1996). Budgets count
-tries, not time.
+What is hidden and all future chance are drawn again, the same for every action that is tried; the policy itself plays
+the rest of the turn, and its value evaluates the position there. The action with the best mean is played, with a bonus
+for actions that the policy finds likely. Own work; rollouts with a base policy are Tesauro and Galperin's (1996).
+Budgets count tries, not time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_agents.learned.network import answer, workspace
-from risk_agents.learned.policy import PolicyFile, likeliest, most_dice, total_odds, view_words
+from risk_agents.learned.policy import PolicyFile, likeliest, most_dice, observation_words, total_odds
 from risk_agents.scripted.board_sense import draw_word
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -42,21 +42,21 @@ BUDGET = Budget()
 
 
 @vectorized_entry_point
-def choose_best(games, boards, rules, lanes, randoms, actions, network, asked_anew, budget):
+def choose_best(games, boards, rules, lanes, randoms, actions, network, unfamiliar, budget):
     """Answer in each of the lanes with the action that did best in the tries."""
     nodes = np.empty(2, games.dtype)
-    words = view_words(network)
-    mind = words, words.view(np.int8), np.zeros(len(network.actions_bias), np.float32), workspace(network)
+    words = observation_words(network)
+    space = words, words.view(np.int8), np.zeros(len(network.actions_bias), np.float32), workspace(network)
     found, scores = np.zeros(budget.candidates, np.int64), np.zeros(budget.candidates)
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
         seat = int(game.seat)
-        if asked_anew[game.phase]:
+        if unfamiliar[game.phase]:
             actions[lane] = most_dice(game, rules[0])
             continue
-        ask(network, game, boards[0], rules[0], mind)
-        count = pick_candidates(game, mind[2], budget, found, scores)
+        ask(network, game, boards[0], rules[0], space)
+        count = pick_candidates(game, space[2], budget, found, scores)
         if count > 1:
             for _ in range(budget.tries):
                 nodes[SAMPLE] = game
@@ -64,22 +64,22 @@ def choose_best(games, boards, rules, lanes, randoms, actions, network, asked_an
                 for c in range(count):
                     nodes[TRIAL] = nodes[SAMPLE]
                     act(nodes[TRIAL], boards[0], rules[0], found[c])
-                    scores[c] += play_out(network, nodes[TRIAL], boards[0], rules[0], seat, mind) / budget.tries
+                    scores[c] += play_out(network, nodes[TRIAL], boards[0], rules[0], seat, space) / budget.tries
         actions[lane] = found[scores[:count].argmax()]
 
 
 @kernel
-def ask(network, game, board, rules, mind):
-    """The network's answer to the question at hand: logits into `mind`, and the chance to win of who is asked."""
-    words, view, logits, work = mind
-    observe(game, board, rules, int(game.seat), words, view)
-    output = answer(network, view, game.legal, logits, work)
+def ask(network, game, board, rules, space):
+    """The network's answer to the question at hand: logits into `space`, and the chance to win of who is asked."""
+    words, observation, logits, work = space
+    observe(game, board, rules, int(game.seat), words, observation)
+    output = answer(network, observation, game.legal, logits, work)
     return 1.0 / (1.0 + np.exp(-np.float64(output)))
 
 
 @kernel
 def pick_candidates(game, logits, budget, found, scores):
-    """The likeliest legal actions, into `found`, and what their probabilities count, into `scores`; how many."""
+    """Write the likeliest legal actions into `found` and their bonuses into `scores`; how many there are."""
     best = likeliest(game, logits)
     total, count = total_odds(game, logits, best), 0
     for action in range(len(logits)):
@@ -101,14 +101,14 @@ def pick_candidates(game, logits, budget, found, scores):
 
 
 @kernel
-def play_out(network, game, board, rules, seat, mind):
+def play_out(network, game, board, rules, seat, space):
     """Chance to win of `seat` after the rest of its turn, played by the policy.
 
-    With two players it is judged where the other is asked first, with more at the own next turn.
+    With two players the value is taken where the other is asked first, with more at the own next turn.
     """
     turn, away = int(game.turn), False
     while game.phase != Phase.OVER:
-        chance = ask(network, game, board, rules, mind)
+        chance = ask(network, game, board, rules, space)
         away |= game.turn != turn
         if not is_alive(game, seat):
             return 0.0
@@ -116,7 +116,7 @@ def play_out(network, game, board, rules, seat, mind):
             return chance if game.seat == seat else 1.0 - chance
         if away and game.seat == seat and game.turn == turn:
             return chance
-        act(game, board, rules, likeliest(game, mind[2]))
+        act(game, board, rules, likeliest(game, space[2]))
     return 1.0 if game.winner == seat else 0.0
 
 
@@ -141,7 +141,7 @@ def search_bot(path: str | Path, name: str | None = None, budget: Budget = BUDGE
     plain, known = policy.bot(name or str(path), name), _Rules(policy.schema.rules)
 
     def choose(games, boards, rules, lanes, randoms, memory, actions):
-        choose_best(games, boards, known.of(rules), lanes, randoms, actions, policy.network, policy.asked_anew, budget)
+        choose_best(games, boards, known.of(rules), lanes, randoms, actions, policy.network, policy.unfamiliar, budget)
 
     label = name or f"{plain.name}+search"
     return CompiledBot(label, plain.version, choose, check=plain.check)

@@ -1,8 +1,8 @@
 """`search`: tries the answers of several bots in games that could be the one played, and takes the best.
 
 At each draft and attack the answers of `beam`, `planner`, `breaker` and `grower` are played on from determinised copies
-(everything hidden, future chance included, is drawn anew): its own turn as `beam`, the others' as `breaker`, until its
-next turn begins. There the outlook of `search.outlook` judges, or the end of the game. Budgets count games, not time.
+(everything hidden is drawn again, future chance included): its own turn as `beam`, the others' as `breaker`, until its
+next turn begins. The position there is evaluated by `search.evaluation`. Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam, planner
-from risk_agents.search.outlook import WEIGHTS, WORKSPACE, outlook
+from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
@@ -27,14 +27,14 @@ OWN, OTHERS = 0, 1  # numbers of the bots in the games that are tried
 
 
 @entry_point
-def write_outlooks(games, boards, rules, seat, values):
-    """Outlooks of a seat in all games, into values float64 (N,); 1 and 0 for games won and lost."""
-    work = np.zeros(WORKSPACE)
+def evaluate_games(games, boards, rules, seat, values):
+    """Write the values of all games for a seat, float64 (N,); 1 and 0 for games won and lost."""
+    evaluator = Evaluator(boards[0], rules[0], seat, WEIGHTS, np.zeros(WORKSPACE))
     for i in range(len(values)):
         if games[i].phase == Phase.OVER:
             values[i] = 1.0 if games[i].winner == seat else 0.0
         else:
-            values[i] = outlook(games[i], boards[0], rules[0], seat, WEIGHTS, work)
+            values[i] = evaluate(games[i], evaluator)
 
 
 class SearchAgent(Agent):
@@ -86,7 +86,7 @@ class SearchAgent(Agent):
         return list(dict.fromkeys(answers))
 
     def _forget_plan(self, memory: npt.NDArray[np.int32], view: View) -> None:
-        """Let the beam plan anew after another's answer."""
+        """Let the beam make a new plan after another's answer."""
         memory[beam.PLAN] = 0
         memory[beam.DRAFT_WANTED] = view.position.draft_left
 
@@ -105,11 +105,11 @@ class SearchAgent(Agent):
         self._arena.memory[lanes, self.seat] = memory
         self._arena.actions[lanes] = np.repeat(answers, self.samples)
         self._arena.play_on(lanes)  # until its next turn begins
-        return self._judged()[: len(lanes)].reshape(len(answers), self.samples)
+        return self._evaluated()[: len(lanes)].reshape(len(answers), self.samples)
 
-    def _judged(self) -> npt.NDArray[Any]:
-        """The outlooks of all games as they stand."""
+    def _evaluated(self) -> npt.NDArray[Any]:
+        """The values of all games as they stand."""
         values = np.zeros(self._batch.num_games)
         T = self._batch.tables
-        write_outlooks(self._batch.games, T.board, T.rules, self.seat, values)
+        evaluate_games(self._batch.games, T.board, T.rules, self.seat, values)
         return values

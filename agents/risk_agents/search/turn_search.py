@@ -5,18 +5,21 @@ that of stopping there, times the chance to get there, plus the values of all th
 fail. Nodes of the same captures that end at the same place are one. Nothing but public facts is read.
 """
 
+from typing import Any, NamedTuple
+
+import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE, is_inland, troops_of
 from risk_agents.scripted.odds import defenders_after, left_after, win_chance
 from risk_agents.scripted.threats import ODDS
-from risk_agents.search.outlook import LEAST_CHANCE, STEADY, outlook
+from risk_agents.search.evaluation import LEAST_CHANCE, STEADY, evaluate
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.combat import hand_over_cards
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops
 
-FEW = 4  # survivors of which all move in, without a second thought
+FEW = 4  # survivors of which all move in
 TRUSTED_CHANCE = 0.9999  # from here on a battle cannot fail
 
 MOST_ROOTS = 32
@@ -37,10 +40,28 @@ STEP_SIZE = 4
 PATH_SIZE = FIRST_STEP + STEP_SIZE * MOST_DEPTH
 
 
+class Tree(NamedTuple):
+    """The nodes of a search, and how far it goes."""
+
+    nodes: Any  # records (NUM_SLOTS,)
+    facts: Any  # float64 (NUM_SLOTS, NUM_FACTS)
+    paths: Any  # int64 (NUM_SLOTS, PATH_SIZE)
+    width: int  # nodes kept at each depth
+    depth: int  # captures of a turn
+
+
+@inlined
+def new_tree(games, width, depth):
+    """An empty tree for games of this dtype."""
+    facts, paths = np.empty((NUM_SLOTS, NUM_FACTS)), np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
+    return Tree(np.empty(NUM_SLOTS, games.dtype), facts, paths, width, depth)
+
+
 @kernel
-def add_root(nodes, facts, paths, count, board, rules, seat, weights, work):
+def add_root(tree, count, evaluator):
     """Make the position in slot `count` a root of the search."""
-    facts[count, VALUE] = outlook(nodes[count], board, rules, seat, weights, work)
+    nodes, facts, paths, _width, _depth = tree
+    facts[count, VALUE] = evaluate(nodes[count], evaluator)
     facts[count, CHANCE] = 1.0
     facts[count, BANK] = 0.0
     paths[count, ROOT] = count
@@ -49,25 +70,23 @@ def add_root(nodes, facts, paths, count, board, rules, seat, weights, work):
 
 
 @kernel
-def search_turn(nodes, facts, paths, roots, width, depth, board, rules, seat, weights, work):
-    """The best way to go on from the roots (slots 0 ... roots - 1): its value; its path is left in slot BEST.
-
-    `nodes` records (NUM_SLOTS,), `facts` float64 (NUM_SLOTS, NUM_FACTS), `paths` int64 (NUM_SLOTS, PATH_SIZE).
-    """
+def search_turn(tree, roots, evaluator):
+    """The best way to go on from the roots (slots 0 ... roots - 1): its value; its path is left in slot BEST."""
+    facts, paths = tree.facts, tree.paths
     best = -1e9
     for slot in range(roots):
         if facts[slot, VALUE] > best:
             best = facts[slot, VALUE]
             copy_path(paths, BEST, slot)
     here, there, count = 0, MOST_ROOTS, roots
-    for _ in range(depth):
+    for _ in range(tree.depth):
         found = 0
         for slot in range(here, here + count):
-            found = expand(nodes, facts, paths, slot, there, found, width, board, rules, seat, weights, work)
+            found = expand(tree, slot, there, found, evaluator)
         if found == 0:
             break
         for slot in range(there, there + found):
-            if facts[slot, VALUE] > best + weights[STEADY]:
+            if facts[slot, VALUE] > best + evaluator.weights[STEADY]:
                 best = facts[slot, VALUE]
                 copy_path(paths, BEST, slot)
         here, there, count = there, here, found
@@ -82,9 +101,9 @@ def copy_path(paths, to, slot):
 
 
 @kernel
-def expand(nodes, facts, paths, slot, there, found, width, board, rules, seat, weights, work):
-    """Try every capture from a node; keep the best `width` successors at slots `there` on; how many there are."""
-    game = nodes[slot]
+def expand(tree, slot, there, found, evaluator):
+    """Try every capture from a node; keep the best successors from slot `there` on; how many there are."""
+    game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
         sources = game.owned[seat, w] & game.strong[w]
         while sources != ZERO:
@@ -96,34 +115,29 @@ def expand(nodes, facts, paths, slot, there, found, width, board, rules, seat, w
                     target = (v << 6) + lowest(targets)
                     targets &= targets - ONE
                     chance = win_chance(ODDS, troops_of(game, source), troops_of(game, target))
-                    if chance >= weights[LEAST_CHANCE]:
-                        found = try_capture(
-                            nodes, facts, paths, slot, there, found, width,
-                            source, target, chance, board, rules, seat, weights, work,
-                        )  # fmt: skip
+                    if chance >= evaluator.weights[LEAST_CHANCE]:
+                        found = try_capture(tree, slot, there, found, source, target, chance, evaluator)
     return found
 
 
 @kernel
-def try_capture(
-    nodes, facts, paths, slot, there, found, width, source, target, chance, board, rules, seat, weights, work
-):
+def try_capture(tree, slot, there, found, source, target, chance, evaluator):
     """Add the successors of one capture: all move in, or as few as must."""
+    nodes, facts = tree.nodes, tree.facts
     bank = facts[slot, BANK]
     if chance < TRUSTED_CHANCE:
         fail(nodes, slot, source, target, chance)
-        failed = outlook(nodes[FAILED], board, rules, seat, weights, work)
+        failed = evaluate(nodes[FAILED], evaluator)
         bank += facts[slot, CHANCE] * (1.0 - chance) * failed
     for all_in in range(2):
         nodes[FRESH] = nodes[slot]
-        worthwhile = succeed(nodes[FRESH], board, rules, seat, source, target, chance, all_in)
-        if not worthwhile:
+        board, rules, seat, _weights, _work = evaluator
+        if not succeed(nodes[FRESH], board, rules, seat, source, target, chance, all_in):
             continue
         facts[FRESH, CHANCE] = facts[slot, CHANCE] * chance
         facts[FRESH, BANK] = bank
-        value = outlook(nodes[FRESH], board, rules, seat, weights, work)
-        facts[FRESH, VALUE] = bank + facts[FRESH, CHANCE] * value
-        found = insert(nodes, facts, paths, slot, there, found, width, seat, source, target, all_in)
+        facts[FRESH, VALUE] = bank + facts[FRESH, CHANCE] * evaluate(nodes[FRESH], evaluator)
+        found = insert(tree, slot, there, found, seat, source, target, all_in)
     return found
 
 
@@ -139,7 +153,7 @@ def fail(nodes, slot, source, target, chance):
 
 @kernel
 def succeed(game, board, rules, seat, source, target, chance, all_in):
-    """Capture with the survivors that a won blitz leaves on average; whether this way to move in is worth a look."""
+    """Capture with the survivors that a won blitz leaves on average; whether this way to move in is worth trying."""
     attackers, defenders = troops_of(game, source), troops_of(game, target)
     left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
     survivors = max(2, min(attackers, int64(left + 0.5)))
@@ -162,8 +176,9 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 
 @kernel
-def insert(nodes, facts, paths, slot, there, found, width, seat, source, target, all_in):
+def insert(tree, slot, there, found, seat, source, target, all_in):
     """Put the node in slot FRESH among the successors, if it is good enough; how many there are."""
+    nodes, facts, paths, width, _depth = tree
     place = twin_of(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:
         place = there + found

@@ -1,4 +1,4 @@
-"""`beam` with a learned value: it plans its whole turn as `search.beam` does, but a value that was learnt judges it."""
+"""`beam` with a learned value: it plans its whole turn as `search.beam` does, but a learned value evaluates it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy import int64
 
-from risk_agents.learned.learned_value import COLUMN, NUMBER, WORKSPACE, look, packed
+from risk_agents.learned.learned_value import COLUMN, FEATURE, WORKSPACE, encode_position, packed
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import VALUE, TrainedFile
 from risk_agents.search.beam import MEMORY, WIDTH, choose_learned
-from risk_agents.search.outlook import WEIGHTS, prospects
+from risk_agents.search.evaluation import WEIGHTS, Evaluator, evaluate_heuristic
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -22,18 +22,19 @@ from risk_env.compiler import vectorized_entry_point
 
 
 @vectorized_entry_point
-def look_all(games, boards, rules, lanes, seats, moved, weights, seen):
-    """What these seats see in these lanes, as if they had made their move or not (bool, k): float32 (k, columns).
+def encode_positions(games, boards, rules, lanes, seats, moved, weights, features):
+    """Write the features of positions, float32 (k, columns), for these seats in these lanes (int64, k).
 
-    `weights` float32 (NUM_WEIGHTS,) are those of the plain outlook. Nobody has won there, and the seats hold something.
+    `moved` (bool, k): whether the seat has made its fortify move. `weights` float32 (NUM_WEIGHTS,) are those of the
+    heuristic evaluation. Nobody may have won there, and the seats must hold a territory.
     """
     work = np.zeros(WORKSPACE, np.float32)
     for k in range(len(lanes)):
-        game, seat = games[lanes[k]], seats[k]
-        plain = prospects(game, boards[0], rules[0], seat, weights, work)
-        seen[k] = 0.0
-        for n in range(look(game, boards[0], rules[0], seat, moved[k], plain, work)):
-            seen[k, int64(work[COLUMN, n])] = work[NUMBER, n]
+        game, evaluator = games[lanes[k]], Evaluator(boards[0], rules[0], seats[k], weights, work)
+        heuristic = evaluate_heuristic(game, evaluator)
+        features[k] = 0.0
+        for n in range(encode_position(game, boards[0], rules[0], seats[k], moved[k], heuristic, work)):
+            features[k, int64(work[COLUMN, n])] = work[FEATURE, n]
 
 
 class ValueFile(TrainedFile):

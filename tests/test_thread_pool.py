@@ -1,4 +1,4 @@
-"""A crew of threads: all parts are done, errors come back, and the threads end with the crew."""
+"""The thread pool: all parts are done, errors come back, and the threads end with the pool."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ import numpy as np
 import pytest
 
 from risk_env.compiler import entry_point
-from risk_env.engine.signals import (
+from risk_env.engine.thread_pool import ThreadPool
+from risk_env.engine.work_stealing import (
     ALONE,
     CALLED,
     FIRST,
     SECOND,
     STATE,
-    comes_to_an_end,
-    hand_in,
+    Sharing,
+    all_are_checked,
+    become_ready,
     is_called,
-    is_refused,
-    report,
+    is_caller,
+    one_failed,
+    report_checked,
     take,
 )
-from risk_env.engine.thread_pool import Crew
+
+PATIENT = 1_000_000_000
 
 
-def crew_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "risk_env crew"]
+def helper_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "risk_env helper"]
 
 
 def test_each_part_is_done_in_a_thread_of_its_own() -> None:
-    crew, barrier = Crew(3), threading.Barrier(3, timeout=10)
+    pool, barrier = ThreadPool(3), threading.Barrier(3, timeout=10)
     done: dict[str, int] = {}
 
     def work(part: str, number: int) -> None:
@@ -45,28 +49,28 @@ def test_each_part_is_done_in_a_thread_of_its_own() -> None:
 
     for number in range(50):
         done.clear()
-        crew.share(work, ["a", "b", "c"], number)
+        pool.share(work, ["a", "b", "c"], number)
         assert set(done) == {"a", "b", "c"} and len(set(done.values())) == 3
         assert done["a"] == number + threading.get_ident()
 
 
 def test_fewer_parts_than_threads() -> None:
-    crew, done = Crew(3), []
-    crew.share(done.append, [1])
-    crew.share(done.append, [2, 3])
+    pool, done = ThreadPool(3), []
+    pool.share(done.append, [1])
+    pool.share(done.append, [2, 3])
     assert done[0] == 1 and sorted(done[1:]) == [2, 3]
 
 
 def test_more_parts_than_threads_are_refused_and_none_is_done() -> None:
     done: list[int] = []
     with pytest.raises(ValueError, match="zip"):
-        Crew(2).share(done.append, [1, 2, 3])
+        ThreadPool(2).share(done.append, [1, 2, 3])
     assert done == []
 
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
 def test_what_a_part_raises_is_raised_when_all_have_ended(bad: int) -> None:
-    crew, done = Crew(3), []
+    pool, done = ThreadPool(3), []
 
     def work(part: int) -> None:
         if part == bad:
@@ -76,57 +80,57 @@ def test_what_a_part_raises_is_raised_when_all_have_ended(bad: int) -> None:
     for _ in range(3):
         done.clear()
         with pytest.raises(ValueError, match=f"part {bad}"):
-            crew.share(work, [0, 1, 2])
+            pool.share(work, [0, 1, 2])
         assert sorted(done) == [part for part in range(3) if part != bad]
     bad = -1
-    crew.share(work, [0, 1, 2])
+    pool.share(work, [0, 1, 2])
     assert sorted(done)[-1] == 2
 
 
-def test_an_interrupt_while_it_waits_leaves_the_crew_in_order() -> None:
-    crew, release, done = Crew(2), threading.Event(), []
+def test_an_interrupt_while_it_waits_leaves_the_pool_in_order() -> None:
+    pool, release, done = ThreadPool(2), threading.Event(), []
 
     def work(part: int) -> None:
         if part == 1:
             release.wait(10)
         done.append(part)
 
-    helper = crew._helpers[0]
+    helper = pool._helpers[0]
     helper.begin(lambda: work(1))  # as if share had been left before `finish`
     release.set()
-    crew.share(work, [0, 1])
+    pool.share(work, [0, 1])
     assert sorted(done) == [0, 1, 1]
 
 
 @entry_point
-def note(counts, by, fails, refused, signals, bounds, thread, patience):
+def note(counts, by, fails, refused, share):
     """A work to be repeated: unless one is refused, count each element and note who did it; helpers raise if told to.
 
     Whether none was refused, as far as this thread knows.
     """
-    if thread == ALONE:
+    if share.thread == ALONE:
         if not refused.any():
             counts += 1
         return not refused.any()
-    threads = len(signals)
-    while thread == threads - 1 or is_called(signals, thread, patience):
-        first, last = take(signals, bounds, FIRST, thread, 8)
+    while is_caller(share) or is_called(share):
+        first, last = take(share, FIRST, 8)
         while first < last:
-            hand_in(signals, last - first, refused[first:last].any())
-            first, last = take(signals, bounds, FIRST, thread, 8)
-        accepted = comes_to_an_end(signals, len(counts), 1_000_000_000) and not is_refused(signals)
+            report_checked(share, last - first, refused[first:last].any())
+            first, last = take(share, FIRST, 8)
+        accepted = all_are_checked(Sharing(share.signals, share.bounds, share.thread, PATIENT), len(counts))
+        accepted = accepted and not one_failed(share)
         if accepted:
-            first, last = take(signals, bounds, SECOND, thread, 8)
+            first, last = take(share, SECOND, 8)
             while first < last:
                 for k in range(first, last):
                     counts[k] += 1
-                    by[k] = thread
-                    if fails[0] and thread != threads - 1:
+                    by[k] = share.thread
+                    if fails[0] and not is_caller(share):
                         raise ValueError("told to")
-                first, last = take(signals, bounds, SECOND, thread, 8)
-        if thread == threads - 1:
+                first, last = take(share, SECOND, 8)
+        if is_caller(share):
             return accepted
-        report(signals, thread)
+        become_ready(share)
     return True
 
 
@@ -148,88 +152,88 @@ class Noted(NamedTuple):
 @pytest.mark.parametrize("threads", [2, 3, 5])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_every_element_is_worked_on_once_a_repetition(threads: int, size: int) -> None:
-    crew, noted = Crew(threads), Noted.of(size)
+    pool, noted = ThreadPool(threads), Noted.of(size)
     work = partial(note, *noted)
     for times in range(1, 301):
-        assert crew.repeat(work, size)
+        assert pool.repeat(work, size)
         assert (noted.counts == times).all()
         if times % 50 == 0:
             time.sleep(0.005)  # helpers fall asleep
         if times % 70 == 0:
             parts: list[int] = []
-            crew.share(parts.append, [*range(threads)])  # they are wanted for something else
+            pool.share(parts.append, [*range(threads)])  # they are wanted for something else
             assert sorted(parts) == [*range(threads)]
 
 
 @pytest.mark.modes
 def test_other_work_and_another_size_are_seen_by_all() -> None:
-    crew = Crew(2)
+    pool = ThreadPool(2)
     for size in (500, 400, 500):
         noted = Noted.of(size)
         work = partial(note, *noted)
         for times in range(1, 51):
-            crew.repeat(work, size)
+            pool.repeat(work, size)
             assert (noted.counts == times).all()
 
 
 @pytest.mark.modes
 @pytest.mark.parametrize("threads", [2, 5])
 def test_where_one_element_is_refused_nothing_is_done(threads: int) -> None:
-    crew, noted = Crew(threads), Noted.of(100)
+    pool, noted = ThreadPool(threads), Noted.of(100)
     work = partial(note, *noted)
-    assert crew.repeat(work, 100)
+    assert pool.repeat(work, 100)
     for k in range(100):
         noted.refused[k] = True
-        assert not crew.repeat(work, 100)
+        assert not pool.repeat(work, 100)
         noted.refused[k] = False
         assert (noted.counts == 1).all()
-    assert crew.repeat(work, 100)
+    assert pool.repeat(work, 100)
     assert (noted.counts == 2).all()
 
 
 def test_helpers_do_their_part(kernel_mode: str) -> None:
-    crew, noted = Crew(2), Noted.of(200_000)
+    pool, noted = ThreadPool(2), Noted.of(200_000)
     work = partial(note, *noted)
     seen: set[int] = set()
     for _ in range(200):
-        crew.repeat(work, len(noted.counts))
+        pool.repeat(work, len(noted.counts))
         seen |= set(noted.by.tolist())
     assert seen == {0, 1}
 
 
 def test_what_a_helper_raises_is_raised_and_the_next_repetition_is_whole() -> None:
-    crew, noted = Crew(2), Noted.of(200_000)
+    pool, noted = ThreadPool(2), Noted.of(200_000)
     work = partial(note, *noted)
-    crew.repeat(work, len(noted.counts))
+    pool.repeat(work, len(noted.counts))
     noted.fails[0] = True
     with pytest.raises(ValueError, match="told to"):
         for _ in range(1000):
-            crew.repeat(work, len(noted.counts))
+            pool.repeat(work, len(noted.counts))
     noted.fails[0] = False
     noted.counts[:] = 0
-    crew.repeat(work, len(noted.counts))
+    pool.repeat(work, len(noted.counts))
     assert (noted.counts == 1).all()
 
 
-def test_an_interrupt_amid_a_repetition_leaves_the_crew_in_order() -> None:
-    crew, noted = Crew(2), Noted.of(1000)
+def test_an_interrupt_amid_a_repetition_leaves_the_pool_in_order() -> None:
+    pool, noted = ThreadPool(2), Noted.of(1000)
     work, counts = partial(note, *noted), noted.counts
 
-    def interrupted(signals: np.ndarray, bounds: np.ndarray, thread: int, patience: int) -> None:
-        if thread == 1:
+    def interrupted(share: Sharing) -> None:
+        if share.thread == 1:
             raise KeyboardInterrupt
-        note(*noted, signals, bounds, thread, patience)
+        note(*noted, share)
 
     for _ in range(50):
         with pytest.raises(KeyboardInterrupt):
-            crew.repeat(interrupted, 1000)
+            pool.repeat(interrupted, 1000)
         counts[:] = 0
-        crew.repeat(work, 1000)
+        pool.repeat(work, 1000)
         assert (counts == 1).all()
-    crew._is_amid = True  # as if one had come between the call and the helper's beginning
-    crew._signals[0, STATE] = CALLED
+    pool._is_repeating = True  # as if one had come between the call and the helper's beginning
+    pool._signals[0, STATE] = CALLED
     counts[:] = 0
-    crew.repeat(work, 1000)
+    pool.repeat(work, 1000)
     assert (counts == 1).all()
 
 
@@ -238,19 +242,19 @@ class Work:
         pass
 
 
-def test_threads_end_with_the_crew_and_keep_nothing_alive() -> None:
-    before = set(crew_threads())
-    crew = Crew(3)
-    helpers = set(crew_threads()) - before
+def test_threads_end_with_the_pool_and_keep_nothing_alive() -> None:
+    before = set(helper_threads())
+    pool = ThreadPool(3)
+    helpers = set(helper_threads()) - before
 
     work = Work()
-    crew.share(work.do, [0, 1, 2])
+    pool.share(work.do, [0, 1, 2])
     kept = weakref.ref(work)
     del work
     gc.collect()
     assert kept() is None
     assert len(helpers) == 2
-    del crew
+    del pool
     gc.collect()
     for thread in helpers:
         thread.join(10)
@@ -259,13 +263,13 @@ def test_threads_end_with_the_crew_and_keep_nothing_alive() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_process_hires_helpers_of_its_own() -> None:
-    crew = Crew(2)
+def test_a_forked_process_starts_helpers_of_its_own() -> None:
+    pool = ThreadPool(2)
     done: list[int] = []
-    crew.share(done.append, [0, 1])
+    pool.share(done.append, [0, 1])
     child = os.fork()
     if child == 0:
-        crew.share(done.append, [2, 3])
+        pool.share(done.append, [2, 3])
         os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
     deadline = time.monotonic() + 20
     while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:

@@ -1,9 +1,11 @@
-"""What a position is worth to a seat: its share of the power on the board (for `planner`, `beam` and `search`).
+"""Evaluation of a position for a seat: its share of the power on the board (for `planner`, `beam` and `search`).
 
 Power is counted in troops: those on the board, the incomes of the next turns, the cards as shares of the next set.
-The prospects of a seat are own ** k / (own ** k + sum of the rivals' ** k), like chances to win: with k above 1 a
-leader counts for more than two of half the size. Own continents count as far as their borders will hold.
+The value of a seat is own ** k / (own ** k + sum of the rivals' ** k), which resembles a chance to win: with k above 1
+a leader counts for more than two players of half the size. Own continents count as far as their borders will hold.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import int64
@@ -20,7 +22,7 @@ from risk_env.core.goals import continents_held, headquarters_won, mission_fulfi
 from risk_env.core.position import controls, holds_nothing, num_territories
 from risk_env.core.types import MAX_OWNERS, Deck, Victory
 
-# The weights of an outlook, float64 (NUM_WEIGHTS,)
+# The weights of the evaluation, float64 (NUM_WEIGHTS,)
 INCOME = 0  # turns of own income that count
 THEIR_INCOME = 1  # turns of a rival's income that count
 CARD = 2  # a card, in thirds of the next set
@@ -30,9 +32,9 @@ FOLLOW_UP = 5  # share of a rival's income that comes to attack
 SHARPNESS = 6  # the exponent k above
 PROGRESS = 7  # what most of a continent counts, of its bonus
 GOAL = 8  # troops that a step to a special victory is worth
-LEAST_CHANCE = 9  # of an attack that is looked at
-STEADY = 10  # what an outlook must gain for an attack
-SETS = 11  # part of the sets in rivals' hands that is reckoned with as income to attack with
+LEAST_CHANCE = 9  # of an attack that is considered
+STEADY = 10  # what a value must gain for an attack
+SETS = 11  # part of the sets in rivals' hands that counts as income to attack with
 NUM_WEIGHTS = 12
 WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0])
 
@@ -40,40 +42,55 @@ WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # troops that a card of the star deck is worth
 DEAREST_SET = 60  # troops of a set above which cards count for no more
-HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that so many cards hold a set (RULES 5.2)
+HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that a hand of this size holds a set (RULES 5.2)
 
-# The workspace: float64 (3, 64), DUE (1) being one of its rows
+# Rows of the workspace, float64 (3, 64); row 1 is DUE
 POWER, SAFETY = 0, 2
 WORKSPACE = (3, 64)
 
 
-@kernel
-def outlook(game, board, rules, seat, weights, work):
-    """The seat's prospects, 0 ... 1; WON and LOST where it is decided.
+class Evaluator(NamedTuple):
+    """For whom positions are evaluated, and how: what all evaluations of a decision share.
 
-    `weights` float64 (NUM_WEIGHTS,), `work` float64 `WORKSPACE`. Reads of the other hands only how large they are.
-    Where the weights go on they are those of an `learned.learned_value`, all float32, with the workspace of that.
+    Weights that go on behind the first NUM_WEIGHTS are those of a `learned.learned_value`: then all weights are float32
+    and `work` is its workspace.
     """
+
+    board: Any  # record of the board's tables
+    rules: Any  # record of the rules
+    seat: int
+    weights: Any  # float64 (NUM_WEIGHTS,)
+    work: Any  # float64 WORKSPACE
+
+
+@kernel
+def evaluate(game, evaluator):
+    """The value of a position for the seat, 0 ... 1; WON and LOST where the game is decided.
+
+    Of the other hands only their sizes are read.
+    """
+    board, rules, seat, weights, work = evaluator
     if holds_nothing(game, seat):
         return LOST
     if is_won(game, board, rules, seat):
         return WON
-    plain = prospects(game, board, rules, seat, weights, work)
+    heuristic = evaluate_heuristic(game, evaluator)
     if len(weights) > NUM_WEIGHTS:
-        return learned_value(game, board, rules, seat, plain, weights, NUM_WEIGHTS, work)
-    return plain
+        return learned_value(game, board, rules, seat, heuristic, weights, NUM_WEIGHTS, work)
+    return heuristic
 
 
 @kernel
-def prospects(game, board, rules, seat, weights, work):
+def evaluate_heuristic(game, evaluator):
     """The seat's share of the power, where nothing is decided."""
+    _board, rules, seat, weights, work = evaluator
     card = weights[CARD] * card_worth(game, rules)
-    count_powers(game, board, rules, seat, weights, card, work)
+    count_powers(game, card, evaluator)
     rivals = 0.0
     for other in range(rules.num_players):
         if other != seat:
             rivals += work[POWER, other] ** weights[SHARPNESS]
-    own = max(own_power(game, board, rules, seat, weights, card, work), 1.0) ** weights[SHARPNESS]
+    own = max(own_power(game, card, evaluator), 1.0) ** weights[SHARPNESS]
     return own / (own + rivals)
 
 
@@ -103,8 +120,9 @@ def card_worth(game, rules):
 
 
 @kernel
-def count_powers(game, board, rules, seat, weights, card, work):
-    """Write every seat's troops and dues, rivals' sets among them, and the rivals' powers, into the workspace."""
+def count_powers(game, card, evaluator):
+    """Write every seat's troops and troops due, rivals' sets included, and the rivals' powers, into the workspace."""
+    board, rules, seat, weights, work = evaluator
     for owner in range(MAX_OWNERS):
         work[POWER, owner] = 0.0
         work[DUE, owner] = 0.0
@@ -117,11 +135,11 @@ def count_powers(game, board, rules, seat, weights, card, work):
         if other != seat:
             hand = hand_size(game, other)
             work[POWER, other] += weights[THEIR_INCOME] * work[DUE, other] + card * hand
-            work[DUE, other] += weights[SETS] * set_to_come(game, rules, hand)
+            work[DUE, other] += weights[SETS] * expected_set(game, rules, hand)
 
 
 @kernel
-def set_to_come(game, rules, hand):
+def expected_set(game, rules, hand):
     """Troops to expect of a rival's next trade, by the size of its hand (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD * hand if hand > 1 else 0.0
@@ -129,9 +147,10 @@ def set_to_come(game, rules, hand):
 
 
 @kernel
-def own_power(game, board, rules, seat, weights, card, work):
-    """The seat's own power: troops where they can fight, income as far as it is safe, cards, the way to its goal."""
-    lost, backward = look_round(game, board, rules, seat, weights, work)
+def own_power(game, card, evaluator):
+    """The seat's own power: troops where they can fight, income as far as it is safe, cards, progress to its goal."""
+    board, rules, seat, weights, work = evaluator
+    lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)
     if rules.deck == Deck.STAR:
         income = max(income, work[DUE, seat] - continents_due(game, board, seat))
@@ -145,8 +164,9 @@ def own_power(game, board, rules, seat, weights, card, work):
 
 
 @kernel
-def look_round(game, board, rules, seat, weights, work):
+def scan_borders(game, evaluator):
     """Territories expected to fall, and troops with no enemy near; writes how safe each continent's borders are."""
+    board, rules, seat, weights, work = evaluator
     for continent in range(board.num_continents):
         work[SAFETY, continent] = 1.0
     lost, backward = 0.0, 0.0

@@ -1,0 +1,95 @@
+"""Features of the policies' network: computed from an observation (docs/observation.md), the same in training and play.
+
+A territory has its own features and the sum of its neighbours'. The board's features are every territory's own, the
+global columns, and the features of the source and the target of a move under way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.learned.layout import NEIGHBOUR_SCALE, Layout, scaled_counts
+from risk_env.compiler import kernel, vectorized_entry_point
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+
+Array = npt.NDArray[Any]
+
+NOTHING = np.float32(0)
+_SCALE = np.float32(NEIGHBOUR_SCALE)
+
+
+class FeatureSpec(NamedTuple):
+    """How features follow from an observation, as arrays for the kernels."""
+
+    num_territories: int
+    count_columns: Array  # int64 (c,): columns of a territory that count troops
+    mark_columns: Array  # int64 (m,): its other columns
+    count_values: Array  # float32 (128, 3): features of a count by its code
+    global_values: Array  # float32 (G, 128): feature of each global column by its code
+    ends: Array  # int64 (2,): which features of a territory say that it is the source, the target
+    borders: Array  # int64 (B, 2): source and target of each border
+
+
+def feature_spec(layout: Layout) -> FeatureSpec:
+    """The specification for the games of a layout."""
+    codes = np.arange(MOST_CODE + 1, dtype=np.float32)
+    return FeatureSpec(
+        num_territories=layout.territories,
+        count_columns=np.array(layout.count_columns),
+        mark_columns=np.array(layout.mark_columns),
+        count_values=np.stack(scaled_counts(codes), 1),
+        global_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(np.float32),
+        ends=np.array(layout.end_features),
+        borders=np.stack([layout.sources, layout.targets], 1),
+    )
+
+
+@vectorized_entry_point
+def encode(spec, observations, territory_features, board_features):
+    """Write the features of observations int8 (k, D): float32 (k, T, 2 F) of territories, float32 (k, I) of boards."""
+    for k in range(len(observations)):
+        encode_territories(spec, observations[k], territory_features[k])
+        encode_board(spec, observations[k], territory_features[k], board_features[k])
+
+
+@kernel
+def encode_territories(spec, observation, features):
+    """Every territory's own features, then the sum of its neighbours': float32 (T, 2 F)."""
+    counts, marks = len(spec.count_columns), len(spec.mark_columns)
+    own = 3 * counts + marks
+    for territory in range(spec.num_territories):
+        first = TERRITORY_WIDTH * territory
+        for c in range(counts):
+            code = observation[first + spec.count_columns[c]]
+            for kind in range(3):
+                features[territory, kind * counts + c] = spec.count_values[code, kind]
+        for m in range(marks):
+            features[territory, 3 * counts + m] = observation[first + spec.mark_columns[m]]
+        features[territory, own:] = NOTHING
+    for border in range(len(spec.borders)):
+        territory, neighbour = spec.borders[border]
+        for f in range(own):
+            features[territory, own + f] += _SCALE * features[neighbour, f]
+
+
+@kernel
+def encode_board(spec, observation, territory_features, features):
+    """All territories' own features, the global columns, and the features of the source and the target: (I,)."""
+    own = territory_features.shape[1] // 2
+    at = 0
+    for territory in range(spec.num_territories):
+        features[at : at + own] = territory_features[territory, :own]
+        at += own
+    for g in range(len(spec.global_values)):
+        features[at] = spec.global_values[g, observation[TERRITORY_WIDTH * spec.num_territories + g]]
+        at += 1
+    features[at:] = NOTHING
+    for end in range(len(spec.ends)):
+        for territory in range(spec.num_territories):
+            if territory_features[territory, spec.ends[end]] != NOTHING:
+                for f in range(2 * own):
+                    features[at + f] += territory_features[territory, f]
+        at += 2 * own

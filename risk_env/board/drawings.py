@@ -1,0 +1,117 @@
+"""How a map looks: the table `[drawing]` of its file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from risk_env.board.toml_table import Table, short
+
+MAX_PIXELS = 10_000
+MAX_ROUTES = 1024
+
+Point = tuple[float, float]
+Ring = tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a map looks; play does not depend on it. x grows to the right, y downwards, both in pixels."""
+
+    width: int
+    height: int
+    centres: tuple[Point, ...]  # per territory, the middle of the disc with its troops
+    labels: tuple[Point, ...]  # per territory, the middle of its name
+    outlines: tuple[tuple[Ring, ...], ...]  # per territory, one closed ring or more
+    wrapped: tuple[tuple[int, int], ...]  # borders drawn across the left and right edge of the map
+    routes: tuple[tuple[int, int, Ring], ...]  # sea lines along given points: from, to, points
+
+
+def read_drawing(file: Table, names: list[str]) -> Drawing | None:
+    """The table `[drawing]` of a map whose territories have these names, None if it has no such table."""
+    if "drawing" not in file.values:
+        return None
+    table = file.table("drawing")
+    table.only("width", "height", "centres", "labels", "outlines", "wrapped", "route")
+    size = table.whole("width", 1, MAX_PIXELS), table.whole("height", 1, MAX_PIXELS)
+    outlines = _per_territory(table.table("outlines"), names, lambda t, n: _rings(t, n, size))
+    centres = _per_territory(table.table("centres"), names, lambda t, n: _point(t, n, size))
+    labels, below = table.table("labels", {}), tuple(label_below(c, size[1]) for c in centres)
+    return Drawing(
+        *size,
+        centres=centres,
+        labels=_per_territory(labels, names, lambda t, n: _point(t, n, size), below),
+        outlines=outlines,
+        wrapped=_wrapped(table, names),
+        routes=tuple(_route(route, names, size) for route in table.tables("route", MAX_ROUTES)),
+    )
+
+
+def label_below(centre: Point, height: float) -> Point:
+    """Where a name lies below the disc with this centre, on a map of this height."""
+    return centre[0], min(centre[1] + 22.0, height - 8.0)
+
+
+def _per_territory(
+    table: Table, names: list[str], read: Callable[[Table, str], Any], default: Sequence[Any] | None = None
+) -> tuple[Any, ...]:
+    for key in table.values:
+        table.number_of("territory", key, names)
+    if default is None:
+        return tuple(read(table, name) for name in names)
+    return tuple(read(table, n) if n in table.values else default[t] for t, n in enumerate(names))
+
+
+def _coordinates(table: Table, at: str, values: Any, most: Sequence[int]) -> list[float]:
+    """A list x, y, x, y, ... of points inside the map."""
+    if not isinstance(values, list) or len(values) % 2:
+        raise table.error(f"{short(values)} is not a list of pairs x, y", at)
+    for i, value in enumerate(values):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not 0 <= value <= most[i % 2]:
+            raise table.error(f"{short(value)} is not a number between 0 and {most[i % 2]}", at)
+    return [float(value) for value in values]
+
+
+def _point(table: Table, name: str, size: tuple[int, int]) -> Point:
+    values = _coordinates(table, name, table.get(name, list, "a pair x, y"), size)
+    if len(values) != 2:
+        raise table.error(f"{len(values)} numbers; a point has two", name)
+    return values[0], values[1]
+
+
+def _rings(table: Table, name: str, size: tuple[int, int]) -> tuple[Ring, ...]:
+    rings = table.get(name, list, "a list of rings, each x, y, x, y, ...")
+    if not rings:
+        raise table.error("no ring; at least one is needed", name)
+    return tuple(_ring(table, f"{name}, ring {i}", ring, size) for i, ring in enumerate(rings, 1))
+
+
+def _ring(table: Table, at: str, ring: Any, size: tuple[int, int]) -> Ring:
+    values = _coordinates(table, at, ring, size)
+    if len(values) < 6:
+        raise table.error(f"{len(values) // 2} points; a ring has three or more", at)
+    return tuple(zip(values[::2], values[1::2], strict=True))
+
+
+def _wrapped(table: Table, names: list[str]) -> tuple[tuple[int, int], ...]:
+    pairs = table.get("wrapped", list, "a list of pairs of territories", [])
+    return tuple(_pair(table, f"wrapped {i}", pair, names) for i, pair in enumerate(pairs, 1))
+
+
+def _route(table: Table, names: list[str], size: tuple[int, int]) -> tuple[int, int, Ring]:
+    table.only("between", "points")
+    one, other = _pair(table, "between", table.get("between", list, "a pair of territories"), names)
+    values = _coordinates(table, "points", table.get("points", list, "a list x, y, x, y, ..."), size)
+    if len(values) < 4:
+        raise table.error(f"{len(values) // 2} points; a route has two or more", "points")
+    return one, other, tuple(zip(values[::2], values[1::2], strict=True))
+
+
+def _pair(table: Table, at: str, pair: Any, names: list[str]) -> tuple[int, int]:
+    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) for n in pair):
+        raise table.error(f"{short(pair)} is not a pair of territories", at)
+    one, other = (table.number_of("territory", n, names, at) for n in pair)
+    return one, other

@@ -1,0 +1,152 @@
+"""Tables of a map file (TOML): values are read by key and checked; every error names file, place and problem."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+RESERVED_NAMES = ("wild", "done")  # words of the action texts
+MAX_NAME = 60  # characters
+
+_REQUIRED: Any = object()
+_NAME = re.compile(r"[^\W\d_][\w'’.&()/-]*( [\w'’.&()/-]+)*")
+
+
+class MapError(ValueError):
+    """A map that cannot be played; the message names file, place, problem and what is allowed."""
+
+
+class Table:
+    """A table of a file, with its place in that file.
+
+    Every method that reads a key raises MapError if the value is not allowed, or if the key is missing and no
+    default is given.
+    """
+
+    def __init__(self, file: str, place: str, values: dict[str, Any]):
+        self.file, self.place, self.values = file, place, values
+
+    def error(self, problem: str, at: str = "") -> MapError:
+        """A MapError for this table, or for a key `at` in it."""
+        place = ", ".join(p for p in (self.place, at) if p)
+        return MapError(f"{self.file}: {place}: {problem}" if place else f"{self.file}: {problem}")
+
+    def only(self, *keys: str) -> None:
+        """Refuse any key but these."""
+        for key in self.values:
+            if key not in keys:
+                raise self.error(f"unknown key {key!r}{near(key, keys)}")
+
+    def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
+        """A value of a Python type, which `words` describe in messages."""
+        value = self.values.get(key, default)
+        if value is _REQUIRED:
+            raise self.error(f"the key {key!r} ({words}) is missing")
+        if value is not default and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+            raise self.error(f"{short(value)} is not {words}", key)
+        return value
+
+    def text(self, key: str, allowed: Sequence[str] = (), default: Any = _REQUIRED) -> Any:
+        """A text, one of `allowed` if there are any."""
+        value = self.get(key, str, "a text", default)
+        if allowed and value is not default and value not in allowed:
+            raise self.error(f"{value!r} is not one of {listed(allowed)}", key)
+        return value
+
+    def whole(self, key: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
+        """A whole number from `low` to `high`."""
+        value = self.get(key, int, "a whole number", default)
+        if value is not default and not low <= value <= high:
+            raise self.error(f"{value} is not between {low} and {high}", key)
+        return value
+
+    def flag(self, key: str) -> bool:
+        """True or false; false if the key is missing."""
+        return self.get(key, bool, "true or false", False)
+
+    def name(self, number_first: bool = False) -> str:
+        """The value of the key `name`, as `checked_name` allows it."""
+        return self.checked_name(self.text("name"), "name", number_first)
+
+    def checked_name(self, name: str, at: str, number_first: bool = False) -> str:
+        """The name itself if it can be used in texts; with `number_first` it may begin with a number: "8 cities"."""
+        if not _NAME.fullmatch(re.sub(r"^\d+ ", "", name) if number_first else name) or len(name) > MAX_NAME:
+            first = "a letter or a number first" if number_first else "a letter first"
+            allowed = f"up to {MAX_NAME} letters, digits, single blanks and '.&()/-, {first}"
+            raise self.error(f"{short(name)} cannot be a name: {allowed}", at)
+        if key_of(name) in RESERVED_NAMES:
+            raise self.error(f"{name!r} has a meaning of its own in actions", at)
+        return name
+
+    def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
+        """Refuse a name that is in `seen` (in any case), which maps names to their places; add it otherwise."""
+        if key_of(name) in seen:
+            raise self.error(f"the name {name!r} is already that of {seen[key_of(name)]}", at)
+        seen[key_of(name)] = self.place
+
+    def texts(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self.get(key, list, "a list of texts", default)
+        for i, value in enumerate(values, 1):
+            if not isinstance(value, str):
+                raise self.error(f"{short(value)} is not a text", f"{key} {i}")
+        return tuple(values)
+
+    def table(self, key: str, default: Any = _REQUIRED) -> Table:
+        """A table inside this one."""
+        values = self.get(key, dict, "a table", default)
+        return Table(self.file, self._inside(key), values)
+
+    def tables(self, key: str, most: int) -> list[Table]:
+        """A list of up to `most` tables inside this one; empty if the key is missing."""
+        header = f"[[{self._inside(key)}]]"
+        values = self.get(key, list, f"a list of tables {header}", [])
+        if len(values) > most:
+            raise self.error(f"{len(values)} of {header}; at most {most} are allowed")
+        for i, value in enumerate(values, 1):
+            if not isinstance(value, dict):
+                raise self.error(f"{short(value)} is not a table", f"{key} {i}")
+        return [Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)]
+
+    def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
+        """The index of a name in `names`, written exactly so; `what` it names is for the message."""
+        if name not in names:
+            raise self.error(f"no {what} {name!r}{near(name, names)}", at)
+        return list(names).index(name)
+
+    def _inside(self, place: str) -> str:
+        return f"{self.place}.{place}" if self.place else place
+
+
+def _place(key: str, i: int, values: dict[str, Any]) -> str:
+    name = values.get("name")
+    return f"{key} {name!r}" if isinstance(name, str) and len(name) <= MAX_NAME else f"{key} {i}"
+
+
+def short(value: Any) -> str:
+    """A value as text, cut to 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def key_of(name: str) -> str:
+    """What two spellings of the same name share."""
+    return name.strip().casefold()
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names separated by commas."""
+    return ", ".join(names)
+
+
+def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
+    """A hint for an unknown name: similar names, or `otherwise`, or the names allowed (up to eight)."""
+    keys = {key_of(n): n for n in names}
+    similar = [keys[k] for k in difflib.get_close_matches(key_of(name), keys, 3)]
+    if similar:
+        return f"; did you mean {' or '.join(map(repr, similar))}?"
+    if otherwise is not None:
+        return otherwise
+    return f"; there are {listed(names[:8])}{', ...' if len(names) > 8 else ''}"

@@ -1,0 +1,30 @@
+"""Helpers that are replaced by code written for LLVM (`vectors`, `memory`) where the mode allows it.
+
+The decorated function states what the code does, and runs in all other modes.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from risk_env.compiler.decorators import inlined
+from risk_env.compiler.mode import BOUNDS_CHECKED, JIT_DISABLED, PLAIN
+
+Decorator = Callable[[Callable[..., Any]], Any]
+
+
+def in_vectors(name: str, *constants: int) -> Decorator:
+    """Replace a helper by `vectors.name(*constants)`; not with bounds checks, which vectors would skip."""
+    return _replaced(f"{__package__}.vectors", name, constants, not BOUNDS_CHECKED)
+
+
+def in_memory(name: str) -> Decorator:
+    """Replace a helper by `memory.name()`."""
+    return _replaced(f"{__package__}.memory", name, (), True)
+
+
+def _replaced(module: str, name: str, constants: tuple[int, ...], is_allowed: bool) -> Decorator:
+    if JIT_DISABLED or PLAIN or not is_allowed:
+        return inlined
+    intrinsic = getattr(import_module(module), name)(*constants)
+    return lambda plain: intrinsic

@@ -1,0 +1,117 @@
+"""LLVM code for memory that threads share, and for bringing memory into the processor's caches.
+
+Each function returns an intrinsic. The atomic ones take a number by its place in an array: int64 (rows, columns).
+"""
+
+import platform
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_BYTES, _INT32, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
+_TO_WRITE, _NEAREST, _DATA = 1, 3, 1  # arguments of `llvm.prefetch`
+_PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))  # and the number of the hint
+_PAUSES: dict[str, tuple[str, tuple[int, ...]]] = {
+    "x86_64": _PAUSE,
+    "amd64": _PAUSE,
+    "aarch64": _YIELD,
+    "arm64": _YIELD,
+}
+
+
+def exchange() -> Any:
+    """(numbers, row, column, value): write the value; the number before."""
+    return _read_and_write("xchg")
+
+
+def fetch_add() -> Any:
+    """(numbers, row, column, value): add the value; the number before."""
+    return _read_and_write("add")
+
+
+def _read_and_write(operation: str) -> Any:
+    @intrinsic
+    def change(_, numbers, row, column, value):
+        def code(context, builder, signature, arguments):
+            place = _place(context, builder, signature, arguments)
+            return builder.atomic_rmw(operation, place, arguments[3], "seq_cst")
+
+        return types.int64(numbers, types.int64, types.int64, types.int64), code
+
+    return change
+
+
+def compare_exchange() -> Any:
+    """(numbers, row, column, value, other): write `other` if the number is `value`; whether it was."""
+
+    @intrinsic
+    def replace(_, numbers, row, column, value, other):
+        def code(context, builder, signature, arguments):
+            place = _place(context, builder, signature, arguments)
+            found = builder.cmpxchg(place, arguments[3], arguments[4], "seq_cst", "seq_cst")
+            return builder.extract_value(found, 1)
+
+        return types.boolean(numbers, *[types.int64] * 4), code
+
+    return replace
+
+
+def load() -> Any:
+    """(numbers, row, column): the number, and with it all that was written before it (acquire)."""
+
+    @intrinsic
+    def read(_, numbers, row, column):
+        def code(context, builder, signature, arguments):
+            return builder.load_atomic(_place(context, builder, signature, arguments), "acquire", 8)
+
+        return types.int64(numbers, types.int64, types.int64), code
+
+    return read
+
+
+def pause() -> Any:
+    """(): the processor's instruction for the body of a spin-wait loop; nothing where none is known."""
+    known = _PAUSES.get(platform.machine().lower())
+
+    @intrinsic
+    def wait(_):
+        def code(context, builder, signature, arguments):
+            if known is not None:
+                name, numbers = known
+                kind = ir.FunctionType(ir.VoidType(), [_INT32] * len(numbers))
+                function = cgutils.get_or_insert_function(builder.module, kind, name)
+                builder.call(function, [_INT32(number) for number in numbers])
+            return context.get_dummy_value()
+
+        return types.void(), code
+
+    return wait
+
+
+def prefetch() -> Any:
+    """(rows, index, first): prefetch the cache line that holds byte `first` of a row, in order to write to it."""
+
+    @intrinsic
+    def fetch(_, rows, index, first):
+        def code(context, builder, signature, arguments):
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            row = builder.mul(builder.extract_value(array.strides, 0), arguments[1])
+            place = builder.gep(builder.bitcast(array.data, _BYTES), [builder.add(row, arguments[2])])
+            kind = ir.FunctionType(ir.VoidType(), [_BYTES, _INT32, _INT32, _INT32])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTES], kind)
+            builder.call(function, [place, _INT32(_TO_WRITE), _INT32(_NEAREST), _INT32(_DATA)])
+
+        return types.void(rows, types.int64, types.int64), code
+
+    return fetch
+
+
+def _place(context, builder, signature, arguments):
+    """Where a number of a two-dimensional array is in memory."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    row = builder.mul(builder.extract_value(array.strides, 0), arguments[1])
+    data = builder.bitcast(array.data, _BYTES)
+    return builder.gep(builder.bitcast(builder.gep(data, [row]), _INT64.as_pointer()), [arguments[2]])

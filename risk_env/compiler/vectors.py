@@ -1,0 +1,137 @@
+"""LLVM code for vectors, which it compiles for whatever vector units the processor has.
+
+Each function returns an intrinsic that works on elements `first`, `first` + 1, ... of an array, in one piece.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_FLAG, _INT8, _INT32, _UINT64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+_WORD = 64  # bits
+
+
+def differing(size: int, bits: int) -> Any:
+    """(numbers, others, first): where `size` numbers of so many bits differ, as bits of a word."""
+    element = ir.IntType(bits)
+
+    @intrinsic
+    def compare(_, numbers, others, first):
+        def code(context, builder, signature, arguments):
+            places = [_place(context, builder, signature.args[k], arguments[k], arguments[2], element) for k in (0, 1)]
+            ours, theirs = (_load(builder, place, element, size, align=bits // 8) for place in places)
+            return _as_word(builder, builder.icmp_unsigned("!=", ours, theirs))
+
+        return types.uint64(numbers, others, types.int64), code
+
+    return compare
+
+
+def nonzero(size: int) -> Any:
+    """(numbers): which of the first `size` numbers (int8) are not zero, as bits of a word."""
+
+    @intrinsic
+    def find(_, numbers):
+        def code(context, builder, signature, arguments):
+            place = _place(context, builder, signature.args[0], arguments[0], ir.IntType(64)(0), _INT8)
+            found = _load(builder, place, _INT8, size, align=1)
+            return _as_word(builder, builder.icmp_unsigned("!=", found, ir.Constant(found.type, [0] * size)))
+
+        return types.uint64(numbers), code
+
+    return find
+
+
+def unpack_bits() -> Any:
+    """(word, words, first): write the bits of a word as bytes 0 or 1, eight to each of eight uint64."""
+
+    @intrinsic
+    def unpack(_, word, words, first):
+        def code(context, builder, signature, arguments):
+            word, words, first = arguments
+            bits = builder.bitcast(word, ir.VectorType(_FLAG, _WORD))
+            place = _place(context, builder, signature.args[1], words, first, _UINT64)
+            _store(builder, builder.zext(bits, ir.VectorType(_INT8, _WORD)), place, align=8)
+
+        return types.void(types.uint64, words, types.int64), code
+
+    return unpack
+
+
+def rotate_blocks(blocks: int, size: int) -> Any:
+    """(numbers, first, field, down, up): rotate (`_rotated`) each block of `size` numbers (int8), as a word each."""
+    to_words = [size * (byte // 8) + min(byte % 8, size - 1) for byte in range(8 * blocks)]
+    to_blocks = [8 * (k // size) + k % size for k in range(blocks * size)]
+
+    @intrinsic
+    def rotate(_, numbers, first, field, down, up):
+        def code(context, builder, signature, arguments):
+            place = _place(context, builder, signature.args[0], arguments[0], arguments[1], _INT8)
+            how = [_repeated(builder, argument, blocks) for argument in arguments[2:]]
+            found = _load(builder, place, _INT8, blocks * size, align=1)
+            words = builder.bitcast(_chosen(builder, found, to_words), ir.VectorType(_UINT64, blocks))
+            rotated = builder.bitcast(_rotated(builder, words, *how), ir.VectorType(_INT8, 8 * blocks))
+            _store(builder, _chosen(builder, rotated, to_blocks), place, align=1)
+
+        return types.void(numbers, types.int64, types.uint64, types.uint64, types.uint64), code
+
+    return rotate
+
+
+def rotate_every_other(size: int) -> Any:
+    """(words, first, field, down, up): rotate (`_rotated`) the first, third, ... of `size` words."""
+
+    @intrinsic
+    def rotate(_, words, first, field, down, up):
+        def code(context, builder, signature, arguments):
+            place = _place(context, builder, signature.args[0], arguments[0], arguments[1], _UINT64)
+            field, down, up = (_repeated(builder, argument, size) for argument in arguments[2:])
+            field = builder.and_(field, ir.Constant(field.type, [-1, 0] * (size // 2)))
+            found = _load(builder, place, _UINT64, size, align=8)
+            _store(builder, _rotated(builder, found, field, down, up), place, align=8)
+
+        return types.void(words, types.int64, types.uint64, types.uint64, types.uint64), code
+
+    return rotate
+
+
+def _rotated(builder, words, field, down, up):
+    """Each word with its bits `field` shifted down; those that leave the field at its bottom come in at its top."""
+    before, others = builder.and_(words, field), builder.and_(words, builder.not_(field))
+    lowered, raised = builder.lshr(before, down), builder.and_(builder.shl(before, up), field)
+    return builder.or_(others, builder.or_(lowered, raised))
+
+
+def _place(context, builder, array_type, array, first, element):
+    """Where an element of an array is in memory."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [first]), element.as_pointer())
+
+
+def _load(builder, place, element, size, align):
+    """`size` elements as a vector."""
+    return builder.load(builder.bitcast(place, ir.VectorType(element, size).as_pointer()), align=align)
+
+
+def _store(builder, vector, place, align):
+    """Write all elements of a vector."""
+    builder.store(vector, builder.bitcast(place, vector.type.as_pointer()), align=align)
+
+
+def _as_word(builder, flags):
+    """A vector of flags as the bits of a word."""
+    bits = builder.bitcast(flags, ir.IntType(flags.type.count))
+    return bits if flags.type.count == _WORD else builder.zext(bits, _UINT64)
+
+
+def _repeated(builder, value, size):
+    """A vector of `size` equal elements."""
+    one = builder.insert_element(ir.Constant(ir.VectorType(value.type, size), ir.Undefined), value, _INT32(0))
+    return _chosen(builder, one, [0] * size)
+
+
+def _chosen(builder, vector, elements):
+    """The vector of these elements of another."""
+    return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INT32, len(elements)), elements))

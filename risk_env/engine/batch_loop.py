@@ -1,0 +1,279 @@
+"""The batch loop: many games, arrays in, arrays out (`GameBatch`).
+
+All outputs are buffers of the caller, in groups (`groups`). A *lane* is a row of the batch: one game after another.
+"""
+
+import numpy as np
+
+from risk_env.compiler import entry_point, inlined, kernel
+from risk_env.core.bits import ONE, ZERO, has
+from risk_env.core.chance import mix
+from risk_env.core.goals import place_of
+from risk_env.core.observe import observe
+from risk_env.core.position import is_alive
+from risk_env.core.step import act, start
+from risk_env.core.types import NOBODY, Phase
+from risk_env.engine.incremental_view import update_observation
+from risk_env.engine.prefetch import NEAR_ROWS, fetch
+from risk_env.engine.vectors import seats_marked, write_flags
+from risk_env.engine.work_stealing import (
+    ALONE,
+    FIRST,
+    SECOND,
+    all_are_checked,
+    become_ready,
+    close_checks,
+    is_called,
+    is_caller,
+    one_failed,
+    report_checked,
+    take,
+)
+
+NO_MASK = 0
+BIT_MASK = 1
+BYTE_MASK = 2
+WIN_REWARD = 0
+PLACEMENT_REWARD = 1
+NO_LANE = -1
+CHECKED_AT_ONCE = 256  # lanes that a thread takes at a time
+PLAYED_AT_ONCE = 32
+
+
+@entry_point
+def first_illegal(games, rules, lanes, actions):
+    """The first lane whose action (int64, N) is not legal, NO_LANE if there is none; finished games need no action."""
+    return illegal_among(0, len(lanes), games, rules, lanes, actions)
+
+
+@kernel
+def illegal_among(first, last, games, rules, lanes, actions):
+    """`first_illegal` from lane number `first` to before `last`."""
+    most = int(rules[0].num_actions)
+    for k in range(first, last):
+        lane = lanes[k]
+        action = actions[lane]
+        legal = 0 <= action < most and has(games[lane].legal, action)
+        if not legal and games[lane].phase != Phase.OVER:
+            return lane
+    return NO_LANE
+
+
+@entry_point
+def write_seeds(seed, lanes, episodes, seeds):
+    """Seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
+    for k in range(len(lanes)):
+        write_seed(seed, lanes[k], episodes, seeds)
+
+
+@inlined
+def write_seed(seed, lane, episodes, seeds):
+    seeds[lane] = mix(seed, np.uint64(lane), np.uint64(episodes[lane]))
+
+
+@entry_point
+def start_lanes(games, boards, rules, lanes, seeds):
+    """Begin a game in each of the lanes, with chance from its seed, uint64 (N,)."""
+    for k in range(len(lanes)):
+        start(games[lanes[k]], boards[0], rules[0], seeds[lanes[k]])
+
+
+@entry_point
+def step_lanes(records, rewards, ends, episodes, questions, is_full_step, lanes, actions, share):
+    """Play a legal action (int64, N) in each of the lanes; write what it brings each seat.
+
+    A full step is one of all lanes, in their order. First all actions are checked: False, and nothing done, if one is
+    illegal. And while a lane's game is in the processor's cache, the rest is done: the end of a game is written
+    (`write_final`), with autoreset the next game begins, and the next question is written (`write_questions`).
+
+    Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
+    (`work_stealing`); a helper repeats it whenever it is called.
+    """
+    if share.thread == ALONE:
+        if is_full_step and illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) != NO_LANE:
+            return False
+        step_some(0, len(lanes), records, rewards, ends, episodes, questions, is_full_step, lanes, actions, False)
+        return True
+    while is_caller(share) or is_called(share):
+        legal = check_shared(records, lanes, actions, share)
+        if legal:
+            first, last = take(share, SECOND, PLAYED_AT_ONCE)
+            while first < last:
+                step_some(first, last, records, rewards, ends, episodes, questions, is_full_step, lanes, actions, True)
+                first, last = take(share, SECOND, PLAYED_AT_ONCE)
+        if is_caller(share):
+            return legal
+        become_ready(share)
+    return True
+
+
+@kernel
+def check_shared(records, lanes, actions, share):
+    """Check the actions together with other threads; whether all are known to be legal.
+
+    If another thread takes long, the caller checks all actions by itself, and plays all lanes by itself.
+    """
+    first, last = take(share, FIRST, CHECKED_AT_ONCE)
+    while first < last:
+        illegal = illegal_among(first, last, records.games, records.rules, lanes, actions)
+        report_checked(share, last - first, illegal != NO_LANE)
+        first, last = take(share, FIRST, CHECKED_AT_ONCE)
+    are_done = all_are_checked(share, len(lanes))
+    if is_caller(share) and not are_done:
+        are_done = close_checks(share, len(lanes))
+        if not are_done:
+            return illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) == NO_LANE
+    return are_done and not one_failed(share)
+
+
+@kernel
+def step_some(first, last, records, rewards, ends, episodes, questions, is_full_step, lanes, actions, is_shared):
+    """`step_lanes` from lane number `first` to before `last`; `is_shared` if other threads step the other lanes."""
+    games, board, rules = records.games, records.boards[0], records.rules[0]
+    clear_rewards(first, last, lanes, is_full_step, rewards)
+    for k in range(first, last):
+        lane = lanes[k]
+        if k + 1 < len(lanes):  # mostly the lane that this thread steps next
+            if len(games) > NEAR_ROWS:
+                fetch_lane(lanes[k + 1], games, is_full_step, questions)
+            elif is_shared:  # it may be in the cache of the thread that chose its action
+                fetch(games, lanes[k + 1])
+        is_over = step_game(games[lane], board, rules, actions[lane], lane, rewards)
+        if is_full_step:
+            if is_over:
+                write_end(games[lane], board, rules, lane, ends)
+                if episodes.autoreset:
+                    begin_next(games[lane], board, rules, lane, episodes)
+            write_question(games[lane], board, rules, lane, questions)
+
+
+@inlined
+def clear_rewards(first, last, lanes, are_all, rewards):
+    """Nobody gets anything; if these are all lanes in their order, their rows are in one piece, which is faster."""
+    if are_all:
+        rewards.rewards[first:last] = 0.0
+        rewards.terminated[first:last] = False
+        rewards.truncated[first:last] = False
+    else:
+        for k in range(first, last):
+            rewards.rewards[lanes[k]] = 0.0
+            rewards.terminated[lanes[k]] = False
+            rewards.truncated[lanes[k]] = False
+
+
+@inlined
+def begin_next(game, board, rules, lane, episodes):
+    """The lane's next game."""
+    episodes.numbers[lane] += 1
+    write_seed(episodes.seed, lane, episodes.numbers, episodes.seeds)
+    start(game, board, rules, episodes.seeds[lane])
+
+
+@inlined
+def fetch_lane(lane, games, is_full_step, questions):
+    """Prefetch what a step of a lane reads and writes."""
+    fetch(games, lane)
+    if is_full_step:
+        fetch(questions.masks, lane)
+        fetch(questions.view_cache, lane)
+        fetch(questions.observations, lane)
+
+
+@inlined
+def step_game(game, board, rules, action, lane, rewards):
+    """Play a legal action, none in a game that is over; write what it brings the seats that end. Whether it is over."""
+    was_over = game.phase == Phase.OVER
+    dead = seats_marked(game.death)
+    if not was_over:
+        game.decisions += 1
+        act(game, board, rules, action)
+    over = game.phase == Phase.OVER
+    if over != was_over or seats_marked(game.death) != dead:
+        gets = (rewards.rewards[lane], rewards.terminated[lane], rewards.truncated[lane])
+        write_rewards(game, board, rules, dead, rewards.kind, *gets)
+    rewards.over[lane] = over
+    return over
+
+
+@kernel
+def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, truncated):
+    """Seats that died get their reward and end; at the end of the game so do all others (DESIGN, Rewards)."""
+    over = game.phase == Phase.OVER
+    for seat in range(rules.num_players):
+        dies = not is_alive(game, seat)
+        ends = dies or over
+        if (dead_before >> np.uint64(seat)) & ONE == ZERO and ends:
+            truncated[seat] = bool(game.truncated) and not dies
+            terminated[seat] = not truncated[seat]
+            if terminated[seat]:
+                rewards[seat] = reward_of(game, board, rules, seat, kind)
+
+
+@kernel
+def reward_of(game, board, rules, seat, kind):
+    """The reward of a seat that ends: 1 or -1 / (P - 1); or by its place, from 1 down to -1 in even steps."""
+    others = int(rules.num_players) - 1
+    if kind == PLACEMENT_REWARD:
+        return (others + 2.0 - 2.0 * place_of(game, board, rules, seat)) / others
+    return 1.0 if game.winner == seat else -1.0 / others
+
+
+@entry_point
+def write_final(records, ends, lanes):
+    """Keep the end of the games of these lanes."""
+    for k in range(len(lanes)):
+        write_end(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], ends)
+
+
+@kernel
+def write_end(game, board, rules, lane, ends):
+    """The places and the last observations of all seats, and the round."""
+    ends.rounds[lane] = game.round_number
+    for seat in range(rules.num_players):
+        ends.placements[lane, seat] = place_of(game, board, rules, seat)
+        if ends.observations.shape[2] > 0:
+            words = ends.observations[lane, seat]
+            observe(game, board, rules, seat, words, words.view(np.int8))
+
+
+@entry_point
+def write_questions(records, questions, lanes):
+    """Write the seat to decide in each lane, its mask and its observation."""
+    for k in range(len(lanes)):
+        write_question(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], questions)
+
+
+@inlined
+def write_question(game, board, rules, lane, questions):
+    """The seat to decide in one game, its mask and its observation."""
+    mask, words = questions.masks[lane], questions.observations[lane]
+    seat = int(game.seat)
+    if questions.mask_kind == BIT_MASK:
+        write_bits(game, mask)
+    elif questions.mask_kind == BYTE_MASK:
+        write_bytes(game, mask)
+    if len(words) > 0 and seat != NOBODY:
+        update_observation(game, board, rules, seat, questions.view_cache[lane], words, words.view(np.int8))
+    questions.seats[lane] = seat
+
+
+@inlined
+def write_bits(game, mask):
+    """The legal actions as they are: action a in bit a % 64 of word a // 64."""
+    for w in range(len(mask)):
+        mask[w] = game.legal[w]
+
+
+@inlined
+def write_bytes(game, mask):
+    """The legal actions as bytes 0 or 1, eight to a word; `mask` has room for 64 actions at a time."""
+    for w in range(len(mask) >> 3):
+        write_flags(game.legal[w], mask, 8 * w)
+
+
+@entry_point
+def seed_bots(seeds, lanes, randoms):
+    """State of each bot's own chance: randoms uint64 (N, 6) from the seeds of the lanes' games, uint64 (N,)."""
+    for k in range(len(lanes)):
+        for seat in range(randoms.shape[1]):
+            randoms[lanes[k], seat] = mix(seeds[lanes[k]], np.uint64(seat), np.uint64(1))

@@ -1,0 +1,435 @@
+"""Observations of a batch, updated where they have changed since they were written.
+
+One decision changes little of what a seat sees, and a batch keeps its observations. A *view cache* (`view_cache_dtype`)
+holds the facts that an observation was written from. They are compared with the game as it is now, whether it was
+played on, started again, loaded or changed from outside. Nobody else may write into the observation.
+"""
+
+from functools import cache as cached
+from typing import Any
+
+import numpy as np
+from numpy import int64
+
+from risk_env.compiler import inlined, kernel
+from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove
+from risk_env.core.observe import (
+    ATTACK_DICE,
+    CAPTURED,
+    CITY_COLUMN,
+    CONTINENT_WIDTH,
+    DISCARDED_COLUMN,
+    GLOBAL_WIDTH,
+    KNOWN_CARD_COLUMN,
+    MISSION_TARGET,
+    MOVABLE,
+    OBJECTIVE,
+    OBJECTIVES_HELD,
+    OWN_CARD_COLUMN,
+    OWN_FACES,
+    PHASE,
+    REWARD,
+    SOURCE_COLUMN,
+    TARGET_COLUMN,
+    TERRITORY_WIDTH,
+    TURN,
+    WORDS_A_TERRITORY,
+    column_of,
+    encode_count,
+    mark,
+    mark_known_cards,
+    observe_all_but_armies,
+    observe_army,
+    observe_continent,
+    observe_course,
+    observe_holdings,
+    observe_lands,
+    observe_mission,
+    observe_objectives,
+    observe_own_cards,
+    observe_piles,
+    observe_places,
+    observe_question,
+    observe_rounds,
+    observe_seats,
+    seen_from,
+)
+from risk_env.core.position import owner_of, troops_on
+from risk_env.core.types import (
+    FREE,
+    MAX_OWNERS,
+    MAX_SEATS,
+    NOBODY,
+    NOWHERE,
+    Deck,
+    Phase,
+    SizeClass,
+    Victory,
+    packed,
+)
+from risk_env.engine.vectors import (
+    differing_armies,
+    differing_marks,
+    differing_owners,
+    differing_troops,
+    rotate_blocks,
+    rotate_every_other,
+    rotated,
+)
+
+_WORD = 8  # columns
+_BYTE = np.uint64(0xFF)
+_HOLDERS = np.uint64(0x0706050403020100)  # byte k is k: nobody, six seats, the neutral army
+_BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a territory's second word
+
+
+@cached
+def view_cache_dtype(sizes: SizeClass) -> np.dtype[Any]:
+    """The facts that a lane's observation was written from, by their names in the game."""
+    T, TW = sizes.territories, sizes.words
+    return packed(
+        [
+            ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW)
+            ("own_hand", np.uint64, (TW,)),  # (TW,) of the observing seat
+            ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW)
+            ("deck", np.uint64, (TW,)),  # (TW,)
+            ("discard", np.uint64, (TW,)),  # (TW,)
+            ("picked", np.uint64, (TW,)),  # (TW,)
+            ("rerolled_cards", np.uint64, (TW,)),  # (TW,) the game's `shown`
+            ("army_troops", np.int64, (MAX_OWNERS,)),  # (7,) troops of each owner on the whole board
+            ("changed_armies", np.uint64),  # whose territories the last update changed, as bits
+            ("changed_continents", np.uint64),  # in which these lie, as bits
+            ("to_place", np.int32, (MAX_OWNERS,)),  # (7,)
+            ("troops", np.int32, (T,)),  # (T,)
+            ("sets_traded", np.int32),
+            ("round_number", np.int32),
+            ("source", np.int16),
+            ("target", np.int16),
+            ("owner", np.int8, (T,)),  # (T,)
+            ("death", np.int8, (MAX_SEATS,)),  # (6,)
+            ("wilds", np.int8, (MAX_SEATS,)),  # (6,)
+            ("deck_wilds", np.int8),
+            ("picked_wilds", np.int8),
+            ("phase", np.uint8),
+            ("turn", np.int8),
+            ("mission", np.int8),  # of the observing seat
+            ("seat", np.int8),  # that observes; NOBODY: nothing is written yet
+            ("moved", np.bool_),  # the last update changed troops or holders
+        ]
+    )
+
+
+def new_view_caches(count: int, sizes: SizeClass) -> np.ndarray[Any, Any]:
+    """View caches of `count` lanes whose observations are not written yet."""
+    caches = np.zeros(count, view_cache_dtype(sizes))
+    caches["seat"] = NOBODY
+    return caches
+
+
+@kernel
+def update_observation(game, board, rules, seat, cache, words, observation):
+    """Write what `seat` may see, as `observe` does, over the observation that `cache` describes, and update `cache`."""
+    is_same = is_same_view(game, seat, cache)
+    global_part = observation[TERRITORY_WIDTH * int64(board.num_territories) :]
+    if is_same and cache.seat != seat:
+        rotate_observation(game, board, rules, seat, cache, words, observation)
+    if is_same:
+        update_cards(game, board, rules, seat, cache, observation, global_part)
+        update_turn(game, rules, seat, cache, global_part)
+    update_territories(game, board, rules, seat, cache, words)
+    if is_same:
+        update_move(game, cache, observation)
+        update_places(game, board, rules, seat, words, observation)
+        if rules.deck == Deck.STAR:
+            observe_holdings(game, board, rules, seat, global_part)
+            update_objectives(game, rules, seat, global_part)
+        elif cache.changed_continents != ZERO:
+            update_holdings(game, board, rules, seat, cache, global_part)
+    else:
+        observe_all_but_armies(game, board, rules, seat, words, observation)
+        write_cache(game, rules, seat, cache)
+    if cache.moved or not is_same:
+        for army in range(rules.num_armies):
+            observe_army(game, rules, seat, army, int64(cache.army_troops[army]), global_part)
+
+
+@inlined
+def is_same_view(game, seat, cache):
+    """Whether the cached observation is of the same living seats and, if of this seat, of the same mission."""
+    same = cache.seat != NOBODY and (cache.seat != seat or game.mission[seat] == cache.mission)
+    return same and differing_marks(game.death, cache.death, 0) == ZERO
+
+
+@kernel
+def write_cache(game, rules, seat, cache):
+    """Store the facts that an observation was written from, except those of territories."""
+    cache.seat = seat
+    cache.mission = game.mission[seat]
+    cache.source = game.source
+    cache.target = game.target
+    cache.phase = game.phase
+    cache.turn = game.turn
+    cache.round_number = game.round_number
+    for other in range(len(game.death)):
+        cache.death[other] = game.death[other]
+    for w in range(len(game.strong)):
+        cache_marked_cards(game, seat, cache, w)
+    cache_counted_cards(game, cache)
+
+
+@inlined
+def cache_marked_cards(game, seat, cache, w):
+    cache.own_hand[w] = game.hand[seat, w]
+    cache.discard[w] = game.discard[w]
+    cache.picked[w] = game.picked[w]
+    cache.rerolled_cards[w] = game.shown[w]
+
+
+@inlined
+def cache_counted_cards(game, cache):
+    """What `observe_seats`, `observe_own_cards` and `observe_piles` count, except the cards that are marked too."""
+    for w in range(len(game.strong)):
+        cache.deck[w] = game.deck[w]
+        for other in range(len(game.hand)):
+            cache.hand[other, w] = game.hand[other, w]
+    for other in range(len(game.wilds)):
+        cache.wilds[other] = game.wilds[other]
+    for army in range(len(game.to_place)):
+        cache.to_place[army] = game.to_place[army]
+    cache.deck_wilds = game.deck_wilds
+    cache.picked_wilds = game.picked_wilds
+    cache.sets_traded = game.sets_traded
+
+
+@kernel
+def rotate_observation(game, board, rules, seat, cache, words, observation):
+    """Make it another seat's observation: the same facts with players counted from there, and that seat's own cards."""
+    first = TERRITORY_WIDTH * int64(board.num_territories)
+    places = seen_from(rules, int64(cache.seat), seat)
+    rotate_territories(board, rules, places, words)
+    rotate_players(rules, places, observation[first:])
+    rotate_continents(board, rules, seat, places, cache, observation[first:])
+    observe_own_cards(game, board, seat, observation[first:])
+    if rules.victory == Victory.MISSION:
+        clear_mission(board, observation[first:])
+        observe_mission(game, board, rules, seat, observation[first:])
+    cache.mission = game.mission[seat]
+    cache.seat = seat
+
+
+@inlined
+def rotate_territories(board, rules, places, words):
+    """The players' columns: of four territories at a time, then of the remaining ones one by one."""
+    field, down, up = rotation(rules, places)
+    territories = int64(board.num_territories)
+    for territory in range(0, territories - 3, 4):
+        rotate_every_other(words, WORDS_A_TERRITORY * territory, field, down, up)
+    for territory in range(territories & ~3, territories):
+        word = words[WORDS_A_TERRITORY * territory]
+        words[WORDS_A_TERRITORY * territory] = rotated(word, field, down, up)
+
+
+@inlined
+def rotate_players(rules, places, observation):
+    """The global features with a column for each player: eight blocks from TURN on."""
+    field, down, up = rotation(rules, places)
+    rotate_blocks(observation, TURN, field, down, up)
+
+
+@inlined
+def rotation(rules, places):
+    """Arguments of `rotated` for a word of players' columns (bytes): the field, and the shifts down and up, in bits."""
+    players = int64(rules.num_players)
+    return (ONE << np.uint64(8 * players)) - ONE, np.uint64(8 * places), np.uint64(8 * (players - places))
+
+
+@inlined
+def rotate_continents(board, rules, seat, places, cache, observation):
+    """The holder of each continent, and how many of its territories the seat holds."""
+    holders = rotated_holders(rules, places)
+    for continent in range(board.num_continents):
+        first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
+        observation[first] = (holders >> (np.uint64(8) * np.uint64(observation[first]))) & _BYTE
+        own = 0
+        for w in range(len(cache.discard)):
+            own += popcount(board.continent_members[continent, w] & cache.owned[seat, w])
+        observation[first + 1] = encode_count(own)
+
+
+@inlined
+def rotated_holders(rules, places):
+    """Byte k of a word: the new code of a continent's holder with code k; a table is faster than branches."""
+    field, down, up = rotation(rules, places)
+    return rotated(_HOLDERS >> np.uint64(8), field, up, down) << np.uint64(8)
+
+
+@inlined
+def clear_mission(board, observation):
+    """Clear the columns of the own mission."""
+    for column in range(MISSION_TARGET, GLOBAL_WIDTH):
+        observation[column] = 0
+    for continent in range(board.num_continents):
+        observation[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = 0
+
+
+@kernel
+def update_territories(game, board, rules, seat, cache, words):
+    """The troops of territories whose troops or holder changed; record what changed."""
+    cache.moved = False
+    cache.changed_armies = ZERO
+    cache.changed_continents = ZERO
+    for w in range(len(game.strong)):
+        taken = differing_owners(game.owner, cache.owner, w << 6) & board.everywhere[w]
+        changed = taken | differing_troops(game.troops, cache.troops, w << 6)
+        while taken != ZERO:
+            note_taken(game, board, cache, (w << 6) + lowest(taken))
+            taken &= taken - ONE
+        while changed != ZERO:
+            update_territory(game, rules, seat, cache, words, (w << 6) + lowest(changed))
+            changed &= changed - ONE
+
+
+@inlined
+def note_taken(game, board, cache, territory):
+    """Record the armies that lose and gain a territory, and its continent."""
+    before, owner = owner_of(cache, territory), owner_of(game, territory)
+    if before != FREE:
+        cache.changed_armies |= ONE << np.uint64(before)
+    if owner != FREE:
+        cache.changed_armies |= ONE << np.uint64(owner)
+    cache.changed_continents |= ONE << np.uint64(board.continent_of[territory])
+
+
+@kernel
+def update_territory(game, rules, seat, cache, words, territory):
+    """The troops of one territory, and of its old and new army; marks in its first word are cleared."""
+    before, owner, troops = owner_of(cache, territory), owner_of(game, territory), troops_on(game, territory)
+    if before != FREE:
+        cache.army_troops[before] -= troops_on(cache, territory)
+        remove(cache.owned[before], territory)
+    if owner != FREE:
+        cache.army_troops[owner] += troops
+        add(cache.owned[owner], territory)
+    cache.owner[territory] = owner
+    cache.troops[territory] = troops
+    cache.moved = True
+    code = np.uint64(encode_count(troops))
+    words[WORDS_A_TERRITORY * territory] = code << np.uint64(8 * column_of(rules, seat, owner))
+
+
+@inlined
+def update_cards(game, board, rules, seat, cache, observation, global_part):
+    """The columns of cards, and the counts of cards, where something changed; `global_part` holds the counts."""
+    counted = counts_have_changed(game, cache)
+    for w in range(len(game.strong)):
+        changed = game.discard[w] ^ cache.discard[w]
+        changed |= (game.picked[w] ^ cache.picked[w]) | (game.shown[w] ^ cache.rerolled_cards[w])
+        counted |= changed != ZERO
+        changed |= game.hand[seat, w] ^ cache.own_hand[w]  # usually another seat's hand
+        changed |= game.picked[w] | game.shown[w]  # few; their holder or the observer may have changed
+        if changed != ZERO:
+            cache_marked_cards(game, seat, cache, w)
+        while changed != ZERO:
+            update_card(game, rules, seat, cache, observation, (w << 6) + lowest(changed))
+            changed &= changed - ONE
+    if counted:
+        cache_counted_cards(game, cache)
+        observe_seats(game, rules, seat, global_part)
+        observe_own_cards(game, board, seat, global_part)
+        observe_piles(game, rules, global_part)
+
+
+@inlined
+def counts_have_changed(game, cache):
+    """Whether counts of cards or of troops to place changed, except by cards that are marked too."""
+    changed = differing_marks(game.wilds, cache.wilds, 0) | differing_armies(game.to_place, cache.to_place, 0)
+    for w in range(len(game.strong)):
+        changed |= game.deck[w] ^ cache.deck[w]
+        for other in range(len(game.hand)):
+            changed |= game.hand[other, w] ^ cache.hand[other, w]
+    same = game.deck_wilds == cache.deck_wilds and game.picked_wilds == cache.picked_wilds
+    return changed != ZERO or not same or game.sets_traded != cache.sets_traded
+
+
+@inlined
+def update_card(game, rules, seat, cache, observation, card):
+    """The columns of one territory's card."""
+    own, picked, discarded = has(cache.own_hand, card), has(cache.picked, card), has(cache.discard, card)
+    mark(observation, card, OWN_CARD_COLUMN, (2 if picked else 1) if own else 0)
+    mark(observation, card, KNOWN_CARD_COLUMN, 0)
+    mark(observation, card, DISCARDED_COLUMN, 1 if discarded else 0)
+    if picked or has(cache.rerolled_cards, card):
+        mark_known_cards(game, rules, seat, card >> 6, observation)
+
+
+@inlined
+def update_move(game, cache, observation):
+    """Unmark the last move's source and target, and mark the current ones."""
+    if cache.source != NOWHERE:
+        mark(observation, int64(cache.source), SOURCE_COLUMN, 0)
+    if cache.target != NOWHERE:
+        mark(observation, int64(cache.target), TARGET_COLUMN, 0)
+    if game.source != NOWHERE:
+        mark(observation, int64(game.source), SOURCE_COLUMN, 1)
+    if game.target != NOWHERE:
+        mark(observation, int64(game.target), TARGET_COLUMN, 1)
+    cache.source = game.source
+    cache.target = game.target
+
+
+@kernel
+def update_holdings(game, board, rules, seat, cache, observation):
+    """`observe_holdings` of the armies and continents that changed, in games where nothing else counts."""
+    for army in range(rules.num_armies):
+        if (cache.changed_armies >> np.uint64(army)) & ONE != ZERO:
+            observe_lands(game, board, rules, seat, army, observation)
+    continents = cache.changed_continents
+    while continents != ZERO:
+        observe_continent(game, board, rules, seat, observation, lowest(continents))
+        continents &= continents - ONE
+
+
+@inlined
+def update_places(game, board, rules, seat, words, observation):
+    """What variants add to places: they are few, so all are marked again."""
+    if rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
+        for territory in range(board.num_territories):
+            words[WORDS_A_TERRITORY * territory + 1] &= _BEFORE_PLACES
+        observe_places(game, rules, seat, observation)
+
+
+@inlined
+def update_turn(game, rules, seat, cache, observation):
+    """Whose turn it is, the current question and what is pending."""
+    clear_question(cache, observation)
+    cache.phase = game.phase
+    observe_question(game, rules, observation)
+    observe_course(game, rules, observation)
+    if cache.turn != game.turn:
+        observation[TURN + seen_from(rules, seat, int64(cache.turn))] = 0
+        observation[TURN + seen_from(rules, seat, int64(game.turn))] = 1
+        cache.turn = game.turn
+    if cache.round_number != game.round_number:
+        cache.round_number = game.round_number
+        observe_rounds(game, rules, observation)
+
+
+@inlined
+def clear_question(cache, observation):
+    """Clear the columns that `observe_question` wrote."""
+    observation[PHASE + int64(cache.phase)] = 0
+    observation[MOVABLE] = 0
+    observation[ATTACK_DICE] = 0
+    if cache.phase == Phase.REROLL or cache.phase == Phase.COMMANDER:
+        for face in range(OWN_FACES, CAPTURED):
+            observation[face] = 0
+
+
+@inlined
+def update_objectives(game, rules, seat, observation):
+    """Objectives and Rewards, written again."""
+    for column in range(OBJECTIVES_HELD, OBJECTIVES_HELD + MAX_SEATS):
+        observation[column] = 0
+    for column in range(OBJECTIVE, REWARD):
+        observation[column] = 0
+    observe_objectives(game, rules, seat, observation)

@@ -1,0 +1,152 @@
+"""Runs of the own trainers: killed at every write they resume to the bit, and checkpoints hold data only."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from risk_training import ppo, values
+from risk_training.config import EvaluationSettings
+from risk_training.curves import read_log
+from risk_training.league import LeagueSettings
+from risk_training.run import CHECKPOINT, TENSORBOARD, from_data, load_checkpoint, to_data
+
+EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
+PPO = ppo.Config(
+    map="tiny", players=3, options={"max_rounds": 5}, n_timesteps=512, n_envs=16, n_steps=8, batch_size=64, width=8,
+    local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
+    evaluation=EVALUATION, checkpoint_interval=256,
+)  # fmt: skip
+VALUES = values.Config(
+    map="tiny", players=2, options={"max_rounds": 5}, n_games=24, round_games=6, memory=2, bots=("grower",),
+    bot_share=0.3, explore=0.1, hidden_sizes=(6, 4), minibatches=8, batch_size=64,
+    evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
+)  # fmt: skip
+TRAINERS = {"ppo": (ppo, PPO, ppo.POLICY), "values": (values, VALUES, values.VALUE)}
+TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
+
+
+class Killed(BaseException):
+    """Raised where a run would be killed."""
+
+
+class Disk:
+    """Counts what changes names of files (moves and removals), and kills the run before or after one of them."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.moments, self.kill_at = folder, 0, -1
+        monkeypatch.setattr(os, "replace", self.watched(os.replace))
+        monkeypatch.setattr(Path, "unlink", self.watched(Path.unlink))
+
+    def watched(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(path: Any, *arguments: Any, **others: Any) -> None:
+            is_ours = self.folder in Path(path).parents  # Numba moves files too
+            self.moment(is_ours)
+            change(path, *arguments, **others)
+            self.moment(is_ours)
+
+        return watched
+
+    def moment(self, is_ours: bool) -> None:
+        self.moments += is_ours
+        if is_ours and self.moments - 1 == self.kill_at:
+            raise Killed
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def untimed(tree: Any) -> Any:
+    """A tree without its times, and with arrays that `==` compares."""
+    if isinstance(tree, dict):
+        return {name: untimed(inner) for name, inner in tree.items() if not str(name).startswith(TIMES)}
+    if isinstance(tree, torch.Tensor | np.ndarray):
+        return str(tree.dtype), tree.shape, np.asarray(tree).tobytes()
+    return [untimed(inner) for inner in tree] if isinstance(tree, list | tuple) else tree
+
+
+def weights_in(path: Path) -> dict[str, Any]:
+    with np.load(path) as found:
+        return {name: found[name].tobytes() for name in found.files if name != "facts"}
+
+
+def assert_agreement(folder: Path, policy: str) -> None:
+    """Policy and log are those of the checkpoint."""
+    state = load_checkpoint(folder)
+    assert read_log(folder) == state["rows"]
+    weights = {n.removeprefix("weights."): w.numpy().astype(np.float16) for n, w in state["trainer"]["network"].items()}
+    assert weights_in(folder / policy) == {name: values.tobytes() for name, values in weights.items()}
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_a_run_killed_at_any_write_resumes_to_the_bit(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, config, policy = TRAINERS[name]
+    disk = Disk(tmp_path, monkeypatch)
+    module.Trainer(config, tmp_path / "whole").train()
+    moments, whole = disk.moments, untimed(load_checkpoint(tmp_path / "whole"))
+    files = {path.name for path in (tmp_path / "whole").iterdir()}
+    assert moments > 15 and len(whole["rows"]) == 4
+    for moment in range(moments):
+        folder = tmp_path / str(moment)
+        disk.moments, disk.kill_at = 0, moment
+        with pytest.raises(Killed):
+            module.Trainer(config, folder).train()
+        disk.kill_at = -1
+        if (folder / CHECKPOINT).is_file():
+            run = module.Trainer.resume(folder)
+            assert_agreement(folder, policy)
+        else:
+            run = module.Trainer(config, folder)
+        run.train()
+        assert_agreement(folder, policy)
+        assert untimed(load_checkpoint(folder)) == whole, f"killed at moment {moment}"
+        assert {path.name for path in folder.iterdir() if not path.name.startswith("new-")} == files
+    board = EventAccumulator(str(tmp_path / str(moments // 2) / TENSORBOARD)).Reload()
+    assert [event.step for event in board.Scalars("time/steps")] == [row["time/steps"] for row in whole["rows"]]
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_every_metric_is_explained(name: str, tmp_path: Path) -> None:
+    module, config, _ = TRAINERS[name]
+    module.Trainer(config, tmp_path).train()
+    page = (Path(__file__).parents[1] / "training" / "README.md").read_text()
+    for metric in {metric for row in read_log(tmp_path) for metric in row}:
+        for bot in ("random", "grower"):
+            metric = metric.removesuffix(bot) + "NAME" * metric.endswith(bot)
+        assert f"`{metric}`" in page, f"training/README.md does not explain {metric}"
+
+
+def test_data_comes_back_as_it_was(tmp_path: Path) -> None:
+    records = np.zeros(3, np.dtype([("a", np.int8), ("b", [("c", np.uint64, (2, 2))], (2,))], align=True))
+    records["b"]["c"] = np.arange(24, dtype=np.uint64).reshape(3, 2, 2, 2)
+    state = {"records": records, "none": None, "pair": (1, [np.ones((0, 2), bool)]), "big": 2**127, "word": "x"}
+    torch.save(to_data(state), tmp_path / "state.pt")
+    found = from_data(torch.load(tmp_path / "state.pt", weights_only=True))
+    assert found["records"].dtype == records.dtype and (found["records"] == records).all()
+    assert found["pair"][1][0].shape == (0, 2) and isinstance(found["pair"], tuple)
+    assert {name: found[name] for name in ("none", "big", "word")} == {"none": None, "big": 2**127, "word": "x"}
+
+
+def test_nothing_unpickles() -> None:
+    """Files that somebody else may have made are read as data only."""
+    root = Path(__file__).parents[1]
+    for folder in ("risk_env", "agents", "training"):
+        for path in (root / folder).rglob("*.py"):
+            source = path.read_text()
+            for words in ("import pickle", "allow_pickle=True", "weights_only=False", "MaskablePPO.load("):
+                assert words not in source, f"{path} holds {words}"

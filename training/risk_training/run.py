@@ -1,0 +1,249 @@
+"""A training run in its folder: log, checkpoints, evaluation and resuming, the same for every trainer.
+
+    config.yml        the settings
+    checkpoint.pt     everything that resuming needs: tensors, numbers and words, nothing pickled
+    policy.npz, ...   the policy at the checkpoint, an agent; each trainer has its own names
+    metrics.jsonl     a line of metrics an update; training/README.md explains each
+    tensorboard/      the same for TensorBoard
+
+The checkpoint decides: it is replaced in one step, and policy and log are written from it afterwards. A run that was
+killed between two files writes them again when it is resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+import yaml
+from torch.utils.tensorboard import SummaryWriter
+
+from risk_env.board.maps import load_map
+from risk_training.config import RunSettings
+from risk_training.win_rate import WinRate, check_rivals
+
+CONFIG, CHECKPOINT, METRICS, TENSORBOARD = "config.yml", "checkpoint.pt", "metrics.jsonl", "tensorboard"
+
+Metrics = dict[str, Any]
+Progress = Callable[[Metrics], None]
+
+
+class Run(ABC):
+    """One run in a folder. A trainer is a subclass: it knows an update, its state and its policy."""
+
+    CONFIG: ClassVar[type[RunSettings]]
+
+    def __init__(self, config: Any, folder: str | Path, threads: int = 1) -> None:
+        self.config, self.folder, self.threads = config, Path(folder), threads
+        self.rules, self.board = config.rules(), load_map(config.map)
+        check_rivals(config.evaluation.opponents, self.rules, self.board)
+        self.steps = self.updates = 0
+        self.seconds = self.cpu_seconds = 0.0
+        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # processor time by part
+        self.rows: list[Metrics] = []
+        self.is_resumed = False
+
+    # A trainer says
+
+    def begin(self) -> None:  # noqa: B027
+        """Prepare the first update of a new run, where there is something to prepare."""
+
+    @abstractmethod
+    def update(self) -> Metrics:
+        """Play, learn, and count `steps` on; the metrics of it."""
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` needs: tensors, arrays, numbers and words."""
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become what `state_dict` described."""
+
+    @abstractmethod
+    def win_rate(self, opponent: str) -> WinRate:
+        """The evaluation against a scripted opponent."""
+
+    @abstractmethod
+    def write_policy(self) -> None:
+        """Write the policy, by `replace_file`."""
+
+    # The run
+
+    def train(self, progress: Progress = lambda row: None) -> None:
+        """Train to the end of the run; `progress` gets every line of metrics."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = yaml.safe_dump(self.config.to_dict(), sort_keys=False)
+        replace_file(self.folder / CONFIG, lambda path: path.write_text(text))
+        self.progress, self._last_steps, self._clock = progress, self.steps, _now()
+        if self.steps < self.config.length:
+            with SummaryWriter(str(self.folder / TENSORBOARD), purge_step=self.steps + 1) as self._board:
+                self.run_updates()
+
+    def run_updates(self) -> None:
+        """All updates that are left."""
+        if not self.is_resumed:
+            self.begin()
+            self.save()
+        while self.steps < self.config.length:
+            self.end_update(self.update())
+
+    def end_update(self, metrics: Metrics) -> None:
+        """After an update: evaluation and checkpoint where they are due, and a line of the log."""
+        is_last = self.steps >= self.config.length
+        self.updates += 1
+        if is_last or self.passes(self.config.evaluation.interval):
+            with timed(self.spent, "evaluation"):
+                metrics |= self.evaluate()
+        self._log(metrics)
+        if is_last or self.passes(self.config.checkpoint_interval):
+            self.save()
+        self._last_steps = self.steps
+        self.progress(self.rows[-1])
+
+    def passes(self, interval: int) -> bool:
+        """Whether this update has passed a multiple of `interval` steps."""
+        return self._last_steps // interval != self.steps // interval
+
+    def evaluate(self) -> Metrics:
+        """Win rates against the opponents of the evaluation, with their 95 % intervals."""
+        metrics: Metrics = {}
+        for name in self.config.evaluation.opponents:
+            found = self.win_rate(name)
+            metrics |= zip((f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True)
+            metrics[f"eval/truncated_{name}"] = found.truncated
+        return metrics
+
+    def _log(self, metrics: Metrics) -> None:
+        now = _now()
+        self.seconds += now[0] - self._clock[0]
+        self.cpu_seconds += now[1] - self._clock[1]
+        self._clock = now
+        times: Metrics = {"time/steps": self.steps, "time/updates": self.updates}
+        times |= {"time/seconds": self.seconds, "time/cpu_seconds": self.cpu_seconds}
+        times["time/steps_a_second"] = self.steps / self.seconds
+        times |= {f"time/ns_{part}": 1e9 * spent / self.steps for part, spent in self.spent.items()}
+        self.rows.append(times | metrics)
+        for name, value in self.rows[-1].items():
+            self._board.add_scalar(name, value, self.steps)
+
+    # Its files
+
+    def save(self) -> None:
+        """Write the checkpoint, then the files that follow from it."""
+        self._board.flush()
+        state = {name: getattr(self, name) for name in _COUNTERS}
+        state |= {"config": self.config.to_dict(), "trainer": self.state_dict()}
+        replace_file(self.folder / CHECKPOINT, lambda path: torch.save(to_data(state), path))
+        self.write_results()
+
+    def write_results(self) -> None:
+        """Write policy and log as they are at the checkpoint."""
+        self.write_policy()
+        lines = "".join(json.dumps(row) + "\n" for row in self.rows)
+        replace_file(self.folder / METRICS, lambda path: path.write_text(lines))
+
+    @classmethod
+    def resume(cls, folder: str | Path, length: float | None = None, threads: int = 1) -> Self:
+        """The run of a folder as it was at its last checkpoint; `length` is a new number of steps."""
+        state = load_checkpoint(folder)
+        changes = {} if length is None else {cls.CONFIG.LENGTH: length}
+        run = cls(cls.CONFIG.from_dict(state["config"] | changes), folder, threads)
+        for name in _COUNTERS:
+            setattr(run, name, state[name])
+        run.load_state_dict(state["trainer"])
+        run.is_resumed = True
+        run.write_results()
+        return run
+
+
+_COUNTERS = ("steps", "updates", "seconds", "cpu_seconds", "spent", "rows")
+
+
+def _now() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def made_by(run: Run) -> dict[str, Any]:
+    """What a policy file says of how it was made."""
+    facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
+    return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}
+
+
+@contextmanager
+def timed(spent: dict[str, float], part: str) -> Iterator[None]:
+    """Add the processor time of a `with` block to a part."""
+    start = time.process_time()
+    try:
+        yield
+    finally:
+        spent[part] += time.process_time() - start
+
+
+def load_checkpoint(folder: str | Path) -> dict[str, Any]:
+    """The checkpoint of a run; ValueError if there is none that this version reads."""
+    path = Path(folder) / CHECKPOINT
+    if not path.is_file():
+        raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT}: nothing to resume")
+    try:
+        state: dict[str, Any] = from_data(torch.load(path, weights_only=True))
+    except Exception as error:
+        raise ValueError(f"{str(path)!r} is no checkpoint of this version: start a new run by --config") from error
+    return state
+
+
+def to_data(value: Any) -> Any:
+    """Arrays as tensors of bytes with their dtype and shape, all else as it is: what `torch.load` reads as data."""
+    if isinstance(value, np.ndarray):
+        values = torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
+        return {_ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)), "shape": value.shape, "bytes": values}
+    if isinstance(value, Mapping):
+        return {name: to_data(inner) for name, inner in value.items()}
+    return type(value)(map(to_data, value)) if isinstance(value, list | tuple) else value
+
+
+def from_data(value: Any) -> Any:
+    """The inverse of `to_data`."""
+    if isinstance(value, dict) and _ARRAY in value:
+        dtype = np.lib.format.descr_to_dtype(_tuples(json.loads(value[_ARRAY])))
+        return np.frombuffer(value["bytes"].numpy().tobytes(), dtype).reshape(value["shape"]).copy()
+    if isinstance(value, dict):
+        return {name: from_data(inner) for name, inner in value.items()}
+    return type(value)(map(from_data, value)) if isinstance(value, list | tuple) else value
+
+
+_ARRAY = "dtype of an array"
+
+
+def _tuples(description: Any) -> Any:
+    """A structured dtype's description with tuples, which JSON writes as lists."""
+    if isinstance(description, str):
+        return description
+    return [(name, _tuples(kind), *map(tuple, shape)) for name, kind, *shape in description]
+
+
+def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` write a file beside its place, and move it there in one step once it is on the disk."""
+    fresh = path.with_name(f"new-{path.name}")
+    write(fresh)
+    _sync(fresh)
+    os.replace(fresh, path)
+    if os.name == "posix":
+        _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or a folder is on the disk."""
+    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

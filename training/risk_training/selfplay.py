@@ -1,0 +1,293 @@
+"""Games of self-play for a trainer: the learner's decisions in many lanes, written into a rollout.
+
+In `league_share` of the games one seat is the learner's and the others are drawn from a `League` of scripted bots and
+snapshots; in the rest the learner plays every seat. Only the learner's decisions are written down.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from risk_agents.learned.features import encode
+from risk_agents.learned.layout import Layout
+from risk_env.arena import CALLER, Arena
+from risk_env.batch import GameBatch
+from risk_env.board.maps import Board
+from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
+from risk_env.core.types import MAX_SEATS
+from risk_training.config import RunSettings
+from risk_training.league import League, LeagueSettings, snapshot_name
+from risk_training.network import Network, sample_actions
+
+Array = npt.NDArray[Any]
+
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
+NO_STEP = -1
+_TERRITORIES = TERRITORY_WIDTH, [name for name, _, _ in GLOBAL_BLOCKS].index("territories")
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings(RunSettings):
+    """The games of a run. Numbers of steps count the learner's decisions."""
+
+    n_envs: int = 512  # lanes
+    n_steps: int = 64  # decisions of each lane between two updates
+    shaping: float = 0.0  # weight of the potential (`potential`)
+    league: LeagueSettings = field(default_factory=lambda: LeagueSettings(bots=()))
+    league_share: float = 0.5  # of the games, where the league has anybody
+    snapshot_interval: int = 2_000_000
+
+
+def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
+    """Values (k,) of the network's outputs: between 0 and 1, or with shaped rewards between -`shaping` and 1."""
+    return values.sigmoid() * (1 + shaping) - shaping
+
+
+@dataclass
+class Rollout:
+    """Observations, actions and rewards of the learner: T steps of N lanes, filled by `SelfPlay.collect`."""
+
+    territory_features: Array  # float32 (T, N, territories, 2 F): `risk_agents.learned.features`
+    board_features: Array  # float32 (T, N, I)
+    masks: Array  # bool (T, N, n)
+    seats: Array  # int64 (T, N)
+    actions: Array  # int64 (T, N)
+    logprobs: Array  # float32 (T, N)
+    values: Array  # float32 (T, N)
+    potentials: Array  # float32 (T, N)
+    rewards: Array  # float32 (T, N)
+    ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
+    last_values: Array  # float32 (T, N): value of the seat's final observation, where TRUNCATED
+    last_potentials: Array  # float32 (T, N): potential of the same
+    next_seats: Array  # int64 (N,): who decides next
+    next_values: Array  # float32 (N,)
+    next_potentials: Array  # float32 (N,)
+
+    @classmethod
+    def empty(cls, steps: int, lanes: int, layout: Layout) -> Rollout:
+        """A rollout to be filled."""
+        inner = {"territory_features": (layout.territories, 2 * layout.own_features)}
+        inner |= {"board_features": (layout.board_features,), "masks": (layout.num_actions,)}
+        shapes = {name: (steps, lanes, *shape) for name, shape in inner.items()}
+        kinds = {"masks": np.bool_, "seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}
+        names = [entry.name for entry in dataclasses.fields(cls)]
+        usual = {name: (lanes,) if name.startswith("next_") else (steps, lanes) for name in names}
+        return cls(**{name: np.zeros((usual | shapes)[name], kinds.get(name, np.float32)) for name in names})
+
+
+class SelfPlay:
+    """The games of a run, and who plays which seat of each."""
+
+    def __init__(self, config: SelfPlaySettings, board: Board) -> None:
+        self.config, self.rules, self.board = config, config.rules(), board
+        self.batch = GameBatch(self.rules, board, config.n_envs, config.seed, autoreset=False)
+        self.bots = config.league.bots
+        self.league = League(config.league, config.seed)
+        self.arena = Arena(self.batch, [*self.bots, SnapshotPlayer(self)])
+        self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
+        self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name, "" where the learner plays every seat
+        self.chance = np.random.default_rng(config.seed)
+        self.draws = torch.Generator().manual_seed(config.seed)
+        self.lanes = np.arange(config.n_envs)
+        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # of each seat in this rollout
+        self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
+        self.rounds: list[int] = []
+
+    def begin(self, lanes: Array) -> None:
+        """Start the next game of these lanes and seat its players."""
+        self.batch.begin(lanes)
+        self.arena.numbers[lanes] = CALLER
+        self.opponent[lanes] = ""
+        self.last_step[lanes] = NO_STEP
+        if self.league.names:
+            against = lanes[self.chance.random(len(lanes)) < self.config.league_share]
+            for lane, name in zip(against, self.league.draw(len(against)), strict=True):
+                self._seat_opponent(int(lane), name)
+        self.arena.seat_players(lanes)
+
+    def _seat_opponent(self, lane: int, label: str) -> None:
+        """One seat is the learner's, all others the opponent's."""
+        self.opponent[lane] = label
+        number = self.bots.index(label) if label in self.bots else len(self.bots)
+        self.arena.numbers[lane, : self.rules.num_players] = number
+        self.arena.numbers[lane, self.chance.integers(self.rules.num_players)] = CALLER
+
+    def collect(self, network: Network, rollout: Rollout) -> None:
+        """Play until the learner has made `n_steps` decisions in every lane, and write them into the rollout."""
+        self.last_step[:] = NO_STEP
+        rollout.ends[:] = CONTINUES
+        rollout.rewards[:] = 0
+        for step in range(len(rollout.actions)):
+            actions, logprobs, values = self.decide(network, *self.write_observation(network, rollout, step))
+            rollout.seats[step], rollout.actions[step] = self.batch.seat, actions
+            rollout.logprobs[step], rollout.values[step] = logprobs, values
+            rollout.potentials[step] = potential(self.batch.observation, self.board, self.config.shaping)
+            self.last_step[self.lanes, self.batch.seat] = step
+            self.arena.actions[:] = actions
+            self.settle(network, rollout)
+        rollout.next_seats[:] = self.batch.seat
+        rollout.next_values[:] = self.observe_and_decide(network, self.batch.observation, self.batch.action_mask)[2]
+        rollout.next_potentials[:] = potential(self.batch.observation, self.board, self.config.shaping)
+
+    def write_observation(self, network: Network, rollout: Rollout, step: int) -> tuple[torch.Tensor, ...]:
+        """Write the features and masks of every lane into the rollout; the same as tensors."""
+        inputs = rollout.territory_features[step], rollout.board_features[step], rollout.masks[step]
+        encode(network.spec, self.batch.observation, *inputs[:2])
+        inputs[2][:] = self.batch.action_mask
+        return tuple(map(torch.as_tensor, inputs))
+
+    def observe_and_decide(self, network: Network, observations: Array, masks: Array) -> tuple[Array, Array, Array]:
+        """`decide` for observations int8 (k, D) and masks (k, n)."""
+        return self.decide(network, *network.encode(observations), torch.as_tensor(masks > 0))
+
+    def decide(
+        self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, legal: torch.Tensor
+    ) -> tuple[Array, Array, Array]:
+        """Sampled actions, their log-probabilities, and values, each (k,)."""
+        with torch.no_grad():
+            logits, values = network.answer(territory_features, board_features, legal)
+            logprobs = logits - logits.logsumexp(1, keepdim=True)
+            actions = sample_actions(logprobs, legal, self.draws)
+            chances = win_chance(values, self.config.shaping)
+            return actions.numpy(), logprobs.gather(1, actions[:, None])[:, 0].numpy(), chances.numpy()
+
+    def settle(self, network: Network, rollout: Rollout | None = None) -> None:
+        """Play on until the learner is to decide in every lane; games that are over are replaced by the next."""
+        for over in self.arena.run(self.lanes):
+            self.pay_ends(over, network, rollout)
+            self.begin(over)
+            self.arena.resume(over)
+        self.pay_ends(self.lanes, network, rollout)
+        self.batch.ask(self.lanes)
+
+    def pay_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
+        """Write the rewards of the seats of these lanes that have just ended: to the last decision of each."""
+        batch = self.batch
+        ended = batch.terminated[lanes] | batch.truncated[lanes]
+        if not ended.any():
+            return
+        over = lanes[batch.game_over[lanes]]
+        if len(over):
+            batch.finish(over)
+            self._note_games(over)
+        rows, seats = np.nonzero(ended)
+        at = lanes[rows]
+        steps = self.last_step[at, seats]
+        self.last_step[at, seats] = NO_STEP
+        known = steps != NO_STEP
+        if rollout is not None and known.any():
+            self._credit(rollout, network, steps[known], at[known], seats[known])
+
+    def _credit(self, rollout: Rollout, network: Network, steps: Array, lanes: Array, seats: Array) -> None:
+        rollout.rewards[steps, lanes] = self.batch.reward[lanes, seats] > 0
+        cut = self.batch.truncated[lanes, seats]
+        rollout.ends[steps, lanes] = np.where(cut, TRUNCATED, TERMINATED)
+        if cut.any():
+            observations = self.batch.final_observation[lanes[cut], seats[cut]]
+            nothing = np.zeros((len(observations), self.batch.num_actions), np.bool_)
+            rollout.last_values[steps[cut], lanes[cut]] = self.observe_and_decide(network, observations, nothing)[2]
+            rollout.last_potentials[steps[cut], lanes[cut]] = potential(observations, self.board, self.config.shaping)
+
+    def _note_games(self, over: Array) -> None:
+        """Who won, for the league and the log."""
+        self.rounds += self.batch.final_rounds[over].tolist()
+        for lane in over[self.opponent[over] != ""]:
+            winner, label = int(self.batch.records["winner"][lane]), self.opponent[lane]
+            won = winner >= 0 and self.arena.numbers[lane, winner] == CALLER
+            self.league.record(label, float(won))
+            self.won.append((label, won))
+
+    def results(self) -> dict[str, Any]:
+        """Metrics of the games that ended since the last call: how many, how long, how often the learner won."""
+        metrics: dict[str, Any] = {"games/number": len(self.rounds)}
+        if self.rounds:
+            metrics["games/rounds"] = float(np.mean(self.rounds))
+        for bot in self.bots:
+            won = [has_won for opponent, has_won in self.won if opponent == bot]
+            if won:
+                metrics[f"games/win_rate_{bot}"] = float(np.mean(won))
+        self.rounds, self.won = [], []
+        return metrics
+
+    def take_snapshot(self, network: Network, copy: Network, decisions: int) -> None:
+        """Add a copy of the learner to the league; snapshots that left are dropped when their games are over."""
+        self.league.add_snapshot(decisions)
+        copy.load_state_dict(network.state_dict())
+        self.playing[snapshot_name(decisions)] = copy
+        needed = {*self.opponent, *self.league.snapshots}
+        self.playing = {name: found for name, found in self.playing.items() if name in needed}
+
+    _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "arena.numbers", "arena.randoms", "arena.memory")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Games, players and chance, for a checkpoint taken between two rollouts."""
+        return {
+            "arrays": {name: _read(self, name) for name in self._ARRAYS},
+            "opponent": self.opponent.tolist(),
+            "playing": {label: network.state_dict() for label, network in self.playing.items()},
+            "league": self.league.state_dict(),
+            "chance": self.chance.bit_generator.state,
+            "draws": self.draws.get_state(),
+            "won": self.won,
+            "rounds": self.rounds,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any], make: Callable[[], Network]) -> None:
+        """Become what `state_dict` described; `make` makes a network for a snapshot."""
+        for name, values in state["arrays"].items():
+            _read(self, name)[...] = values
+        self.opponent[:] = state["opponent"]
+        self.league.load_state_dict(state["league"])
+        for label, weights in state["playing"].items():
+            self.playing[label] = make()
+            self.playing[label].load_state_dict(weights)
+        self.chance.bit_generator.state = state["chance"]
+        self.draws.set_state(state["draws"])
+        self.won, self.rounds = list(state["won"]), list(state["rounds"])
+        self.batch.ask(self.lanes)
+
+
+class SnapshotPlayer:
+    """The snapshots that play in a run's games, as one player: each answers for all its lanes at once."""
+
+    def __init__(self, games: SelfPlay) -> None:
+        self.games = games
+
+    def begin(self, batch: GameBatch, lanes: Array, seats: Array) -> None:
+        """Snapshots keep nothing of a game."""
+
+    def choose(self, batch: GameBatch, lanes: Array, actions: Array) -> None:
+        """Sampled actions in these lanes."""
+        batch.ask(lanes)
+        names = self.games.opponent[lanes]
+        for name in sorted(set(names)):
+            theirs = lanes[names == name]
+            observations, masks = np.asarray(batch.observation)[theirs], np.asarray(batch.action_mask)[theirs]
+            actions[theirs] = self.games.observe_and_decide(self.games.playing[name], observations, masks)[0]
+
+
+def _read(owner: Any, path: str) -> Any:
+    for name in path.split("."):
+        owner = getattr(owner, name)
+    return owner
+
+
+def potential(observations: Array, board: Board, weight: float) -> Array:
+    """The observing seats' share of the territories that seats hold, times `weight`: float32 (k,) of int8 (k, D).
+
+    Shaped rewards are gamma * potential(next) - potential(now), and the potential of an end is 0: whatever the
+    weight, the best policy stays the best (Ng, Harada and Russell 1999).
+    """
+    if not weight:
+        return np.zeros(len(observations), np.float32)
+    before = sum(width for name, width, _ in GLOBAL_BLOCKS[: _TERRITORIES[1]])
+    first = TERRITORY_WIDTH * board.num_territories + before
+    held = observations[:, first : first + MAX_SEATS].astype(np.float32)
+    return weight * held[:, 0] / np.maximum(held.sum(1), 1)
