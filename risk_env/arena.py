@@ -1,66 +1,432 @@
-"""Whole games between compiled bots, many lanes at a time."""
+"""Arena: games between any players, in many lanes at once.
+
+One loop drives whole games, tournaments, the doors' opponents, trainers' games and search's rollouts:
+
+    batch = GameBatch(rules, board, num_games=2, autoreset=False)
+    arena = Arena(batch, ["grower", my_policy])
+    arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]  # who plays which seat: here seats 1 and 2 are the caller's
+    batch.reset(seed=7)
+    arena.seat_players(lanes := np.arange(2))
+    arena.play_on(lanes)                 # until the caller is to decide in every lane, or its game is over
+    arena.actions[lanes] = decide(batch) # the caller's answers, played first
+    for stopped in arena.run(lanes):     # the same, handing over the lanes in which the game has just ended
+        batch.begin(stopped)             # ... in which another begins
+        arena.seat_players(stopped)
+        arena.resume(stopped)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.batch import GameBatch, is_in_one_piece
+from risk_env.batch import GameBatch, in_one_piece
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.compiler import BoundKernel
-from risk_env.core.types import MAX_SEATS
+from risk_env.compiler.calls import COUNTS_CYCLES, NO_ADDRESS, address_of
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.engine import batch_loop
+from risk_env.engine.play_on import (
+    CALLER,
+    NO_ACTION,
+    OVER,
+    REFUSED,
+    STOPPED,
+    UNANSWERED,
+    Flow,
+    Seats,
+    Stops,
+    Tally,
+    count_decisions,
+    play_on,
+)
+from risk_env.text import notation
 
-LEARNER = -1  # instead of a bot's number: the seat is not a bot's
+__all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"]
+
 MAX_LANES = 1024
+NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they are asked
+_SHORT, _LONG = 0.01, 0.05  # seconds that one call of the kernel should take: an interrupt waits for its end
+_MOST_AT_ONCE = 1 << 14  # actions that one call plays in a lane
 
 Array = npt.NDArray[Any]
+Lanes = npt.NDArray[np.int64]
 
 
-class Seating:
-    """Which bot plays which seat in each lane of a batch; bots answer for their seats."""
+@runtime_checkable
+class Policy(Protocol):
+    """A player that answers for many lanes in one inference."""
 
-    def __init__(self, batch: GameBatch, bots: Sequence[str | CompiledBot]) -> None:
+    def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
+        """A legal action for each of k lanes, int (k,), from what their seats to decide see.
+
+        Observations are float32 (k, D), or structured (`as_floats`); masks int8 (k, n); seats int64 (k,).
+        """
+
+
+class Player(Protocol):
+    """Any other player: an agent in Python, a program, a network that reads the batch's own arrays."""
+
+    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+        """Games have begun in these lanes (k,), in which the player has these seats (k,)."""
+
+    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+        """Write an action for the seat to decide in each of these lanes (k,) into actions[lanes], actions int64 (N,).
+
+        `batch.ask(lanes)` writes what these seats see into the batch's buffers.
+        """
+
+
+class TallyBook:
+    """With `counts`, counts of the game in each lane, by seat; with `keeps_actions` its actions too."""
+
+    def __init__(self, batch: GameBatch, counts: bool, keeps_actions: bool) -> None:
+        self.counts, self.keeps_actions = counts or keeps_actions, keeps_actions
+        shape = (batch.num_games, batch.num_players) if self.counts else (0, 0)
+        self.decisions = np.zeros(shape, np.int64)  # (N, P) how often each seat was asked
+        self.turns = np.zeros(shape, np.int64)  # (N, P) rounds in which it was asked, set-up counting as one
+        self.seconds = np.zeros(shape)  # (N, P) that its answers took
+        self._batch = batch
+        self._last_round = np.full(shape, -1)
+        self._cycles = np.zeros(shape if COUNTS_CYCLES else (0, 0), np.uint64)
+        self._log = np.zeros((batch.num_games, 512 if keeps_actions else 0), np.int32)
+
+    def arrays(self) -> Tally:
+        """As the kernel takes them."""
+        return Tally(self.decisions, self.turns, self._last_round, self._cycles, self._log)
+
+    def clear(self, lanes: Lanes) -> None:
+        """Games have begun in these lanes."""
+        if not self.counts:
+            return
+        for counts in (self.decisions, self.turns, self.seconds):
+            counts[lanes] = 0
+        self._last_round[lanes] = -1
+
+    def make_room(self, actions: int) -> bool:
+        """Make room for that many more actions in every lane; whether the arrays are others now."""
+        if not self.keeps_actions:
+            return False
+        needed = int(self._batch.records["decisions"].max()) + actions
+        missing = needed - self._log.shape[1]
+        if missing > 0:
+            self._log = np.pad(self._log, ((0, 0), (0, max(missing, self._log.shape[1]))))
+        return missing > 0
+
+    def actions(self, lane: int) -> list[int]:
+        """The actions of a lane's game, if they are kept."""
+        return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
+
+    def count(self, lanes: Lanes) -> None:
+        """The seats to decide in these lanes are asked."""
+        if self.counts:
+            count_decisions(self._batch.records, self.arrays(), lanes)
+
+    def add_seconds(self, lanes: Lanes, seconds: float) -> None:
+        """They took that long together."""
+        if self.counts:
+            self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
+
+    def convert_cycles(self, cycles: int, seconds: float) -> None:
+        """A call of the kernel took so many cycles, and seconds: what it counted as cycles become seconds."""
+        if cycles > 0:
+            self.seconds += self._cycles * (seconds / cycles)
+            self._cycles[:] = 0
+
+
+class Arena:
+    """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays on.
+
+    `players` are compiled bots (by name, or `CompiledBot`s), `Policy`s or `Player`s; `numbers[lane, seat]` says which
+    of them plays there, CALLER that the caller decides. With `on_answers(lanes)` every decision goes through Python:
+    it is called with the lanes whose answers, in `actions`, are about to be played. An illegal answer raises
+    IllegalAction or, with `stops_at_illegal`, stops its lane (REFUSED in `states`).
+
+    Compiled bots play on inside one kernel, lane by lane, where it can call them (`compiler.calls`); elsewhere they are
+    asked from Python. The games are the same.
+    """
+
+    def __init__(
+        self,
+        batch: GameBatch,
+        players: Sequence[str | CompiledBot | Policy | Player],
+        *,
+        observation: str = "flat",
+        counts: bool = False,
+        keeps_actions: bool = False,
+        on_answers: Callable[[Lanes], None] | None = None,
+        stops_at_illegal: bool = False,
+    ) -> None:
         self.batch = batch
-        self.bots = tuple(compiled(bot) for bot in bots)
-        for bot in self.bots:
+        self.tally = TallyBook(batch, counts, keeps_actions)
+        self.players = tuple(_player(player, observation) for player in players)
+        self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
+        bots = [player for player in self.players if isinstance(player, CompiledBot)]
+        for bot in bots:
             bot.check(batch.rules, batch.board)
         N = batch.num_games
-        self.numbers = np.full((N, MAX_SEATS), LEARNER, np.int64)  # (N, 6) number of the bot, or LEARNER
+        self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)  # (N, 6) number of the player at each seat, or CALLER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
-        self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in self.bots), default=1)), np.int32)
-        self._choosers = [BoundKernel(bot.choose) for bot in self.bots]
+        self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
+        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, NOBODY for none
+        self.stop_at_turn = np.full(N, NOBODY, np.int64)  # (N,) seat whose next turn's beginning does
+        self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
+        self.states = np.zeros(N, np.int8)  # (N,) why a lane has stopped: OVER, STOPPED, REFUSED
+        self._stopped, self._left = np.zeros((2, N), np.int64)
+        self._resumed: list[Lanes] = []
+        self._at_once, self._seconds = 1, 0.0  # actions that the next call plays in a lane; time that the last took
+        self._kernel: BoundKernel | None = None
+        self._bind()
 
-    def sit_down(self, lanes: Array) -> None:
-        """The games of these lanes have begun: every bot's chance and memory with them."""
+    def seat_players(self, lanes: Lanes) -> None:
+        """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
+        lanes = in_one_piece(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
         self.memory[lanes] = 0
+        self.actions[lanes] = NO_ACTION
+        for results in (self.batch.reward, self.batch.terminated, self.batch.truncated, self.batch.game_over):
+            results[lanes] = 0
+        self.tally.clear(lanes)
+        for number, player in enumerate(self.players):
+            if not isinstance(player, CompiledBot):
+                rows, seats = np.nonzero(self.numbers[lanes] == number)
+                player.begin(self.batch, lanes[rows], seats)
 
-    def asked(self, lanes: Array) -> Array:
-        """int64 (k,): number of the bot that is to decide in each of these lanes, LEARNER where none is."""
+    # ------------------------------------------------------------------------------------------ the loop
+
+    def run(self, lanes: Lanes) -> Iterator[Lanes]:
+        """Play in these lanes, int64 (k,), until the caller is to decide in each, or the lane has stopped.
+
+        What `actions` hold there is played first. Yields the lanes that have just stopped: the game is over, or what
+        `stop_at_death` and `stop_at_turn` say has happened. `resume` has lanes go on in the same run. The batch's
+        reward, terminated and truncated gather what the run has brought to each lane's game.
+        """
+        lanes, is_first, self._resumed = in_one_piece(lanes), True, []
+        while len(lanes):
+            stopped, lanes = self._play(lanes, is_first, self._at_once)
+            is_first = False
+            if len(stopped):
+                self._check_refused(stopped)
+                yield stopped
+            if self._resumed:
+                lanes = np.concatenate([*self._resumed, lanes])
+                self._resumed = []
+            elif len(lanes):
+                self._ask_first(lanes)
+
+    def resume(self, lanes: Lanes) -> None:
+        """Have these lanes go on in the run that has just yielded."""
+        self._resumed.append(in_one_piece(lanes))
+
+    def run_games(self, games: int, begin: Callable[[Lanes, Lanes], None]) -> Iterator[tuple[Lanes, Lanes]]:
+        """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that have ended.
+
+        `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`, `seat_players`.
+        """
+        game_of = np.arange(min(self.batch.num_games, games))
+        following = len(game_of)
+        begin(game_of, game_of)
+        for ended in self.run(game_of.copy()):
+            yield ended, game_of[ended]
+            free = ended[: games - following]
+            if len(free):
+                game_of[free] = np.arange(following, following + len(free))
+                following += len(free)
+                begin(free, game_of[free])
+                self.resume(free)
+
+    def play_on(self, lanes: Lanes) -> None:
+        """`run` to its end: lanes that stop are not resumed."""
+        for _ in self.run(lanes):
+            pass
+
+    def step(self, lanes: Lanes) -> None:
+        """One decision in each of these lanes: that in `actions` or, where there is none, of the player to decide."""
+        lanes = in_one_piece(lanes)
+        waiting = lanes[self.actions[lanes] == NO_ACTION]
+        kinds = self._kinds[self.asked(waiting)]
+        self._answer(waiting[(kinds == COMPILED) | (kinds == OTHER)])
+        stopped, _ = self._play(lanes, True, 1)
+        self._check_refused(stopped)
+
+    def asked(self, lanes: Lanes) -> Lanes:
+        """Number of the player that is to decide in each of these lanes, CALLER where none is; int64 (k,)."""
         seats = self.batch.records["seat"][lanes]
-        return np.where(seats >= 0, self.numbers[lanes, seats], LEARNER)
+        return np.where(seats >= 0, self.numbers[lanes, seats], CALLER)
 
-    def choose(self, number: int, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """Let a bot choose in these lanes (k) into `actions` (N,), both in one piece."""
-        T = self.batch.tables
-        self._choosers[number](self.batch.records, T.board, T.rules, lanes, self.randoms, self.memory, actions)
-
-    def answer(self, lanes: Array, actions: Array) -> Array:
-        """Let the bots choose in these lanes (into actions int64, N, in one piece); the lanes in which one did."""
-        if not is_in_one_piece(actions):
-            raise ValueError("actions must be an array of int64 (N,) in one piece: the bots write into it")
+    def ask(self, lanes: Lanes) -> Lanes:
+        """Let the players answer in these lanes, into `actions`; the lanes in which one did."""
+        lanes = in_one_piece(lanes)
         asked = self.asked(lanes)
-        for number in range(len(self.bots)):
+        for number in range(len(self.players)):
             theirs = lanes[asked == number]
             if len(theirs):
-                self.choose(number, theirs, actions)
-        return lanes[asked != LEARNER]
+                self._ask(number, theirs)
+        return lanes[asked != CALLER]
+
+    def _play(self, lanes: Lanes, is_first: bool, most: int) -> tuple[Lanes, Lanes]:
+        """Play on by what the kernel can call; the lanes that have stopped, and those that wait for a player."""
+        if self.tally.make_room(most) or self._kernel is None:
+            self._kernel = self._bound_kernel()
+        start = perf_counter()
+        stopped, left, cycles = self._kernel(lanes, is_first, most)
+        self._seconds = perf_counter() - start
+        self.tally.convert_cycles(cycles, self._seconds)
+        return self._stopped[:stopped].copy(), self._left[:left]
+
+    def _ask_first(self, lanes: Lanes) -> None:
+        """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can be."""
+        kinds = self._kinds[self.asked(lanes)]
+        first = kinds.min()
+        if first == NATIVE:  # they play on in the next call, which is to take neither too short nor too long
+            factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
+            self._at_once = min(max(1, int(self._at_once * factor)), _MOST_AT_ONCE)
+        elif first != NOT_OURS:
+            self._answer(lanes[kinds == first])
+
+    def _answer(self, lanes: Lanes) -> None:
+        self.ask(lanes)
+        if self._on_answers is not None and len(lanes):
+            self._on_answers(lanes)
+
+    def _ask(self, number: int, lanes: Lanes) -> None:
+        """Let one player answer for its seats to decide in these lanes."""
+        self.actions[lanes] = UNANSWERED
+        self.tally.count(lanes)
+        start = perf_counter()
+        try:
+            self._choosers[number](lanes)
+        except BaseException:
+            self.actions[lanes] = NO_ACTION
+            raise
+        finally:
+            self.tally.add_seconds(lanes, perf_counter() - start)
+
+    def _check_refused(self, stopped: Lanes) -> None:
+        """IllegalAction if an answer in these lanes is not legal, unless the caller sees to that."""
+        refused = stopped[self.states[stopped] == REFUSED]
+        if len(refused) and not self._stops_at_illegal:
+            lane = int(refused[0])
+            asked = int(self.asked(refused)[0])
+            name = "the caller" if asked == CALLER else getattr(self.players[asked], "name", self.players[asked])
+            error = self.illegal_action(lane)
+            error.args = (f"lane {lane}, {name}: {error}",)
+            raise error
+
+    def illegal_action(self, lane: int) -> notation.IllegalAction:
+        """What is wrong with the answer in a lane that is REFUSED."""
+        batch = self.batch
+        return notation.illegal_action(batch.games[lane], batch.tables, batch.board, int(self.actions[lane]))
+
+    # ------------------------------------------------------------------------------------------ calls
+
+    def _bind(self) -> None:
+        """The calls by which players answer; that of the kernel is made at its first use, for which bots compile."""
+        self._choosers = [self._chooser(player) for player in self.players]
+        kinds = [COMPILED if isinstance(player, CompiledBot) else OTHER for player in self.players]
+        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,): the last for CALLER
+        self._kernel = None
+
+    def _chooser(self, player: CompiledBot | Player) -> Callable[[Lanes], None]:
+        """The call by which a player answers in lanes, into `actions`."""
+        if not isinstance(player, CompiledBot):
+            return lambda lanes: player.choose(self.batch, lanes, self.actions)
+        call = BoundKernel(player.choose)
+        records, T = self.batch.records, self.batch.tables
+        return lambda lanes: call(records, T.board, T.rules, lanes, self.randoms, self.memory, self.actions)
+
+    def _bound_kernel(self) -> BoundKernel:
+        batch = self.batch
+        addresses = np.array([self._address(player) for player in self.players], np.int64)
+        self._kinds[:-1][addresses != NO_ADDRESS] = NATIVE
+        seats = Seats(self.numbers, addresses, self.randoms, self.memory)
+        stops = Stops(self.stop_at_death, self.stop_at_turn)
+        flow = Flow(self.actions, self.states, self._stopped, self._left)
+        return BoundKernel(play_on, batch._records, batch._rewards, seats, stops, self.tally.arrays(), flow)
+
+    def _address(self, player: CompiledBot | Player) -> int:
+        """The address of a bot's entry point, NO_ADDRESS where it is to be asked from Python."""
+        is_timed_here = self.tally.counts and not COUNTS_CYCLES
+        if not isinstance(player, CompiledBot) or self._on_answers is not None or is_timed_here:
+            return NO_ADDRESS
+        batch, T = self.batch, self.batch.tables
+        arguments = (batch.records, T.board, T.rules, self._left, self.randoms, self.memory, self.actions)
+        return address_of(player.choose, *arguments)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles go on by themselves; machine code stays behind."""
+        return {name: value for name, value in vars(self).items() if name not in ("_choosers", "_kernel")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._bind()
+
+
+class PolicyPlayer:
+    """A `Policy` as a player; `observation` is "flat" or "structured"."""
+
+    def __init__(self, policy: Policy, observation: str = "flat") -> None:
+        self.policy, self.observation = policy, observation
+
+    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+        """Policies keep nothing of a game."""
+
+    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+        """One inference for all these lanes; ValueError for an answer that is not legal."""
+        batch.ask(lanes)
+        masks = np.asarray(batch.action_mask)[lanes]
+        seen = as_floats(np.asarray(batch.observation)[lanes], batch.board, self.observation)
+        actions[lanes] = _checked_answers(self.policy.act_batch(seen, masks, batch.seat[lanes]), masks, self.policy)
+
+
+def as_floats(codes: Array, board: Board, observation: str = "flat") -> Any:
+    """Observations int8 (k, D) as learners get them: float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)}.
+
+    New arrays, with values from 0 to 1; `observation` is "flat" or "structured".
+    """
+    values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
+    if observation == "flat":
+        return values
+    split = TERRITORY_WIDTH * board.num_territories
+    return {
+        "territories": values[:, :split].reshape(len(values), -1, TERRITORY_WIDTH),
+        "globals": values[:, split:].copy(),
+    }
+
+
+def _player(player: str | CompiledBot | Policy | Player, observation: str) -> CompiledBot | Player:
+    if isinstance(player, str | CompiledBot):
+        return compiled(player)
+    if isinstance(player, Policy):
+        return PolicyPlayer(player, observation)
+    if hasattr(player, "choose"):
+        return player
+    raise ValueError(f"player={player!r} must be a bot's name, a CompiledBot, a Policy or a Player (risk_env.arena)")
+
+
+def _checked_answers(answers: Any, masks: Array, policy: Any) -> Array:
+    """The answers of a policy, int (k,), if all of them are legal by its masks."""
+    answers = np.asarray(answers)
+    if answers.shape != (len(masks),) or answers.dtype.kind not in "iu":
+        raise ValueError(
+            f"{policy!r} must answer with whole numbers of shape ({len(masks)},), not {answers.dtype} {answers.shape}"
+        )
+    inside = (answers >= 0) & (answers < masks.shape[1])
+    legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] > 0)
+    if not legal.all():
+        k = int(legal.argmin())
+        raise ValueError(f"{policy!r} answered {answers[k]}, which is not legal: legal are {np.flatnonzero(masks[k])}")
+    return answers
+
+
+# ------------------------------------------------------------------------------------------------ whole games
 
 
 def result_dtype(num_players: int) -> np.dtype[Any]:
@@ -80,54 +446,67 @@ def result_dtype(num_players: int) -> np.dtype[Any]:
 def play(
     rules: Rules,
     board: Board,
-    bots: Sequence[str | CompiledBot],
+    players: Sequence[Any],
     games: int,
     seed: int = 0,
     lanes: int = MAX_LANES,
     progress: Callable[[int], None] | None = None,
+    *,
+    line_ups: Array | None = None,
+    deals: Array | None = None,
 ) -> Array:
-    """Play whole games between compiled bots, bot s at seat s; game g has the seed `mix(seed, g, 0)`, whatever `lanes`.
+    """Play whole games between any players; the results do not depend on the number of `lanes` (`Player`s may).
 
-    Returns a structured array (`result_dtype`), a row a game. `progress` is called with the number of games that ended.
+    Player s sits at seat s in every game; or, by `line_ups` int (games, P), player line_ups[g, s] at seat s of game g.
+    Game g is deal g, by `deals` int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`. Returns a structured
+    array (`result_dtype`), a row a game. `progress` is called with the number of games that have just ended.
     """
-    if len(bots) != rules.num_players:
-        raise ValueError(f"bots={list(bots)!r}: {len(bots)} bots for num_players={rules.num_players}")
-    batch = GameBatch(rules, board, min(lanes, games), seed, observation=None, mask=None, autoreset=False)
-    seating = Seating(batch, bots)
-    seating.numbers[:, : len(bots)] = np.arange(len(bots))
-    results = np.zeros(games, result_dtype(len(bots)))
-    batch_loop.write_seeds(batch.seed_word, np.arange(games), np.zeros(games, np.int64), results["seed"])
-    _play_all(batch, seating, results, progress or (lambda ended: None))
+    P = rules.num_players
+    line_ups = _checked_line_ups(line_ups, len(players), games, P)
+    needs_views = any(not isinstance(player, str | CompiledBot) for player in players)
+    shown: dict[str, Any] = {} if needs_views else {"observation": None, "mask": None}
+    batch = GameBatch(rules, board, min(lanes, games), seed, autoreset=False, **shown)
+    arena = Arena(batch, players)
+    results = np.zeros(games, result_dtype(P))
+    results["seed"] = _seeds_of(batch.seed_word, np.arange(games) if deals is None else np.asarray(deals))
+
+    def begin(free: Lanes, numbers: Lanes) -> None:
+        arena.numbers[free, :P] = line_ups[numbers]
+        batch.begin_seeded(free, results["seed"][numbers])
+        arena.seat_players(free)
+
+    for ended, numbers in arena.run_games(games, begin):
+        _write_results(batch, ended, results, numbers)
+        if progress is not None:
+            progress(len(ended))
     return results
 
 
-def _play_all(batch: GameBatch, seating: Seating, results: Array, progress: Callable[[int], None]) -> None:
-    """Every lane takes the next game when its own has ended."""
-    actions = np.zeros(batch.num_games, np.int64)
-    game_of = np.arange(batch.num_games)
-    running = np.arange(batch.num_games)
-    following = len(running)
-    _begin(batch, seating, running, results["seed"][game_of])
-    while len(running):
-        batch.step_lanes(seating.answer(running, actions), actions)
-        ended = running[batch.game_over[running]]
-        if not len(ended):
-            continue
-        _note(batch, ended, results, game_of[ended])
-        progress(len(ended))
-        again = ended[: len(results) - following]
-        game_of[again] = np.arange(following, following + len(again))
-        following += len(again)
-        _begin(batch, seating, again, results["seed"][game_of[again]])
-        running = np.setdiff1d(running, ended[len(again) :], assume_unique=True)
+def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seats: int) -> Array:
+    """int (games, P): number of the player at each seat."""
+    if line_ups is None:
+        if num_players != seats:
+            raise ValueError(f"players: {num_players} of them for num_players={seats}, without line_ups")
+        return np.broadcast_to(np.arange(seats), (games, seats))
+    line_ups = np.asarray(line_ups)
+    if line_ups.shape != (games, seats) or line_ups.dtype.kind not in "iu":
+        raise ValueError(
+            f"line_ups must be whole numbers of shape ({games}, {seats}), not {line_ups.dtype} {line_ups.shape}"
+        )
+    if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
+        raise ValueError(f"line_ups holds {line_ups.min()} ... {line_ups.max()}: players are 0 ... {num_players - 1}")
+    return line_ups
 
 
-def _begin(batch: GameBatch, seating: Seating, lanes: Array, seeds: Array) -> None:
-    batch.begin_seeded(lanes, seeds)
-    seating.sit_down(lanes)
+def _seeds_of(seed: np.uint64, deals: Lanes) -> npt.NDArray[np.uint64]:
+    """uint64 (games,): the seeds of the games of these deals."""
+    known = int(deals.max(initial=-1)) + 1
+    seeds = np.zeros(known, np.uint64)
+    batch_loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)
+    return seeds[deals]
 
 
-def _note(batch: GameBatch, lanes: Array, results: Array, games: Array) -> None:
+def _write_results(batch: GameBatch, lanes: Lanes, results: Array, games: Lanes) -> None:
     batch.finish(lanes)
     results["winner"][games] = batch.records["winner"][lanes]
     results["placement"][games] = batch.final_placement[lanes]

@@ -53,17 +53,16 @@ def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
     """Play through `GameBatch.step`, which refuses illegal actions."""
     batch = GameBatch(rules, classic(), games, seed=5, observation=None, mask=None, autoreset=False)
     batch.reset()
-    seating = arena.Seating(batch, bots)
-    seating.numbers[:, : len(bots)] = np.arange(len(bots))
+    table = arena.Arena(batch, bots)
+    table.numbers[:, : len(bots)] = np.arange(len(bots))
     lanes = np.arange(games)
-    seating.sit_down(lanes)
-    actions = np.zeros(games, np.int64)
+    table.seat_players(lanes)
     for _ in range(100_000):
         running = lanes[batch.games.phase != Phase.OVER]
         if not len(running):
             return
-        seating.answer(running, actions)
-        batch.step(actions)
+        table.ask(running)
+        batch.step(np.where(batch.games.phase == Phase.OVER, 0, table.actions))
     pytest.fail("the games do not end")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from risk_env import Game, GameBatch, IllegalAction, Rules, presets
-from risk_env.arena import Seating, play
+from risk_env.arena import Arena, play
 from risk_env.bots import CompiledBot
 from risk_env.compiler import JIT_DISABLED, PLAIN, entry_point
 from risk_env.core.types import Phase
@@ -277,41 +277,22 @@ def test_whole_games_do_not_depend_on_the_lanes() -> None:
     assert (through_batch == few).all()
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda seating: pickle.loads(pickle.dumps(seating))])
-def test_a_seating_can_be_copied_and_plays_on_by_itself(duplicate: Callable[[Seating], Seating]) -> None:
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda arena: pickle.loads(pickle.dumps(arena))])
+def test_an_arena_can_be_copied_and_plays_on_by_itself(duplicate: Callable[[Arena], Arena]) -> None:
     batch = GameBatch(TINY, "tiny", 8, seed=2)
     batch.reset()
-    seating, lanes, actions = Seating(batch, ["random"]), np.arange(8), np.zeros(8, np.int64)
-    seating.numbers[:] = 0
-    seating.sit_down(lanes)
-    batch.step_lanes(seating.answer(lanes, actions), actions)
-    other = duplicate(seating)
+    arena, lanes = Arena(batch, ["random"]), np.arange(8)
+    arena.numbers[:] = 0
+    arena.seat_players(lanes)
+    arena.step(lanes)
+    other = duplicate(arena)
+    before = batch.records.tobytes()
     for _ in range(20):
-        batch.step_lanes(seating.answer(lanes, actions), actions)
-    theirs = np.zeros(8, np.int64)
+        arena.step(lanes)
+    assert other.batch.records.tobytes() == before != batch.records.tobytes()
     for _ in range(20):
-        other.batch.step_lanes(other.answer(lanes, theirs), theirs)
-    assert (theirs == actions).all()
+        other.step(lanes)
     assert other.batch.records.tobytes() == batch.records.tobytes()
-
-
-@pytest.mark.parametrize(
-    "actions", [np.zeros(8, np.int32), np.zeros((8, 2), np.int64)[:, 0], np.zeros((8, 1), np.int64)]
-)
-def test_bots_write_only_into_whole_numbers_in_one_piece(actions: np.ndarray) -> None:
-    batch = GameBatch(TINY, "tiny", 8)
-    batch.reset()
-    with pytest.raises(ValueError, match="int64"):
-        Seating(batch, ["random"]).answer(np.arange(8), actions)
-
-
-def test_bots_write_into_an_array_that_was_pickled() -> None:
-    batch = GameBatch(TINY, "tiny", 8)
-    batch.reset()
-    seating, actions = Seating(batch, ["random"]), pickle.loads(pickle.dumps(np.full(8, -1)))
-    seating.numbers[:] = 0
-    seating.answer(np.arange(8), actions)
-    assert (actions >= 0).all()
 
 
 def test_a_lane_can_be_looked_at() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from risk_agents.base import View
 from risk_agents.external import ExternalAgent, ProgramFault, game_facts, question_facts
-from risk_agents.tournament.loading import make_setting
-from risk_agents.tournament.match import play_single
-from risk_agents.tournament.players import Cast
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import FORFEIT, NOBODY
+from risk_agents.tournament.runner import play_single
 from risk_env.board.rules import Rules, presets
 from risk_env.game import Game
 from tests.positions import position
@@ -71,14 +71,14 @@ def test_the_example_plays_whole_games(players: int) -> None:
         if players == 2
         else Rules.preset("secret_mission", num_players=3, attack="choice", max_rounds=10)
     )
-    setting = make_setting([FIRST, example()], rules, record=True)
-    cast = Cast(setting)
+    config = make_config([FIRST, example()], rules, record=True)
+    pool = PlayerPool(config)
     try:
-        results = [play_single(setting, pairing, cast) for pairing in setting.schedule(2)[:2]]
+        results = [play_single(config, pairing, pool) for pairing in config.schedule(2)[:2]]
     finally:
-        cast.close()
+        pool.close()
     assert [result.ending == FORFEIT for result in results] == [False, False], results
-    assert setting.labels == ("first", "stdlib")
+    assert config.labels == ("first", "stdlib")
 
 
 def test_a_question_about_dice_shows_those_on_the_table() -> None:
@@ -95,12 +95,12 @@ def test_a_question_about_dice_shows_those_on_the_table() -> None:
 
 
 def test_the_same_seed_gives_the_same_game() -> None:
-    setting = make_setting([FIRST, example()], RULES, record=True)
+    config = make_config([FIRST, example()], RULES, record=True)
     found = []
     for _ in range(2):
-        cast = Cast(setting)
-        found.append(play_single(setting, setting.schedule(1)[0], cast).actions)
-        cast.close()
+        pool = PlayerPool(config)
+        found.append(play_single(config, config.schedule(1)[0], pool).actions)
+        pool.close()
     assert found[0] == found[1]
 
 
@@ -168,12 +168,12 @@ def test_a_program_that_stays_after_goodbye_is_ended() -> None:
 
 @pytest.mark.parametrize(("habit", "kind"), [("dies", "died"), ("garbage", "garbage"), ("hangs", "time")])
 def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: str) -> None:
-    setting = make_setting([FIRST, program(habit)], RULES, time_limit=0.5)
-    cast = Cast(setting)
+    config = make_config([FIRST, program(habit)], RULES, time_limit=0.5)
+    pool = PlayerPool(config)
     try:
-        results = [play_single(setting, pairing, cast) for pairing in setting.schedule(2)]
+        results = [play_single(config, pairing, pool) for pairing in config.schedule(2)]
     finally:
-        cast.close()
+        pool.close()
     for result in results:
         bad = result.seats.index(1)
         assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)

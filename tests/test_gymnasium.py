@@ -13,11 +13,12 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.rules import PRESETS, presets
 from risk_env.core.types import Phase
 from risk_env.doors import gymnasium_env as gym_env
-from risk_env.doors.seat_lanes import LEARNER, MAX_ROUNDS, SeatLanes, training_rules
+from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
 from tests.bots import COIN, Picker, pick, play_until
@@ -337,8 +338,8 @@ def seated(order: str, opponents: Any, players: int = 4, lanes: int = 200) -> An
     """Numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
     table = SeatLanes(training_rules(num_players=players), "classic", lanes, opponents, order=order)
     table.reset(seed=1)
-    numbers = table.seating.numbers[:, :players]
-    assert (numbers[np.arange(lanes), table.seat] == LEARNER).all()
+    numbers = table.arena.numbers[:, :players]
+    assert (numbers[np.arange(lanes), table.seat] == CALLER).all()
     return np.stack([np.roll(row, -seat)[1:] for row, seat in zip(numbers, table.seat, strict=True)])
 
 
@@ -574,16 +575,9 @@ def test_bots_go_on_from_another_players_choice(bot: str) -> None:
         legal = game.legal_actions()
         game.step(int(legal[-1] if game.phase in (Phase.ATTACK, Phase.TRADE) else legal[0]))
     learner = (game.seat + 1) % 3
-    legal_targets = set(game.legal_actions().tolist())
     lanes = SeatLanes(game.rules, "classic", 1, bot, seat=learner)
     lanes.reset(seed=0)
-    played = []
-    step_lanes = lanes.batch.step_lanes
-
-    def note(lane: Any, actions: Any) -> None:
-        played.append(int(actions[0]))
-        step_lanes(lane, actions)
-
-    lanes.batch.step_lanes = note  # type: ignore[method-assign]
-    lanes.place(0, game.to_text())
-    assert played[0] in legal_targets
+    lanes.place(0, game.to_text())  # would raise IllegalAction
+    placed = lanes.batch.game(0)
+    assert placed.seat == learner
+    assert placed.record.decisions > game.record.decisions

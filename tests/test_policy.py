@@ -181,17 +181,17 @@ def test_search_ends_turns_better_by_the_policys_own_value() -> None:
 def value_after(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
     """The chance to win, by the policy, of who has ended the first turn of each of many games: float (N,)."""
     batch = GameBatch(rules, BOARD, TURNS, seed=3, autoreset=False)
-    seating = arena.Seating(batch, [duelist.BOT, bot])
-    seating.numbers[:, :2] = 0
+    table = arena.Arena(batch, [duelist.BOT, bot])
+    table.numbers[:, :2] = 0
     batch.reset()
-    lanes, actions, records = np.arange(TURNS), np.zeros(TURNS, np.int64), batch.records
-    seating.sit_down(lanes)
+    lanes, records = np.arange(TURNS), batch.records
+    table.seat_players(lanes)
     while len(waiting := lanes[records["round_number"] == 0]):
-        batch.step_lanes(seating.answer(waiting, actions), actions)
-    seating.numbers[:, :2] = 1
+        table.step(waiting)
+    table.numbers[:, :2] = 1
     turns = records["turn"].copy()
     while len(waiting := lanes[records["turn"] == turns]):
-        batch.step_lanes(seating.answer(waiting, actions), actions)
+        table.step(waiting)
     batch.ask(lanes)
     return 1 - 1 / (1 + np.exp(-policy.answer(batch.observation, batch.action_mask)[1]))
 

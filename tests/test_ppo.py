@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from risk_agents.learned.policy import Layout
-from risk_env.arena import LEARNER
+from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.tables import tables
 from risk_training.config import EvaluationSettings
@@ -123,8 +123,8 @@ def test_a_rollout_holds_the_learners_decisions_and_every_end_is_paid() -> None:
         assert (rollout.ends[rollout.rewards != 0] == TERMINATED).all()
         rewards += rollout.rewards[rollout.ends == TERMINATED].tolist()
     assert set(rewards) == {0.0, 1.0}
-    numbers = games.seating.numbers[:, :3]
-    learners = (numbers == LEARNER).sum(1)
+    numbers = games.arena.numbers[:, :3]
+    learners = (numbers == CALLER).sum(1)
     assert set(learners) == {1, 3}
     assert (learners == np.where(games.opponent == "", 3, 1)).all()
 

@@ -20,22 +20,21 @@ import pytest
 
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import summarise
-from risk_agents.tournament.block import Block
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.cli import replay, show_agents
+from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
 from risk_agents.tournament.host import printable
-from risk_agents.tournament.jobs import chunks, close_casts, play
-from risk_agents.tournament.loading import compiled_bot, make_setting, split_agents
-from risk_agents.tournament.match import play_single
-from risk_agents.tournament.players import Cast
+from risk_agents.tournament.jobs import chunks, close_pools, play
+from risk_agents.tournament.loading import compiled_bot, make_config, split_agents
+from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
 from risk_agents.tournament.records import RecordError, read_records, write_records
 from risk_agents.tournament.report import PLOTS, picture, write_report
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult, final_places, winner_of_forfeit
+from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import duel_pairings, pairings
-from risk_agents.tournament.setting import Entrant, Setting
 from risk_agents.tournament.store import Store
 from risk_env.board.rules import Rules
 from risk_env.game import Game
@@ -51,15 +50,15 @@ def rules_for(players: int, rounds: int = 6) -> Rules:
     return Rules.preset("classic", num_players=players, max_rounds=rounds, **FAST)
 
 
-def setting_of(*agents: str, players: int = 3, rounds: int = 6, **options: object) -> Setting:
-    return make_setting(agents, rules_for(players, rounds), **options)
+def config_of(*agents: str, players: int = 3, rounds: int = 6, **options: object) -> TournamentConfig:
+    return make_config(agents, rules_for(players, rounds), **options)
 
 
-def untried(setting: Setting, name: str) -> Setting:
+def untried(config: TournamentConfig, name: str) -> TournamentConfig:
     """The same with a class of `players.py` in the place of the last agent, which is not tried first."""
-    last = setting.entrants[-1]
+    last = config.entrants[-1]
     other = Entrant(last.label, f"{PLAYERS}:{name}", last.version, compiled=False)
-    return replace(setting, entrants=(*setting.entrants[:-1], other))
+    return replace(config, entrants=(*config.entrants[:-1], other))
 
 
 def timeless(results: list[GameResult]) -> list[GameResult]:
@@ -67,8 +66,8 @@ def timeless(results: list[GameResult]) -> list[GameResult]:
     return sorted((replace(result, seconds=()) for result in results), key=lambda result: result.game)
 
 
-def played(setting: Setting, games: int, jobs: int = 1) -> list[GameResult]:
-    return [result for chunk in chunks(setting, setting.schedule(games), jobs) for result in play(setting, chunk)]
+def played(config: TournamentConfig, games: int, jobs: int = 1) -> list[GameResult]:
+    return [result for chunk in chunks(config, config.schedule(games), jobs) for result in play(config, chunk)]
 
 
 # ------------------------------------------------------------------------------------------------ schedule
@@ -138,12 +137,12 @@ def test_a_forfeit_is_a_win_only_for_a_sole_survivor() -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 5])
 def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
-    setting = setting_of(FIRST, BOLD, players=players, rounds=12, record=True)
-    schedule = setting.schedule(8)[:8]
-    bots = {agent: compiled_bot(entrant.spec) for agent, entrant in enumerate(setting.entrants)}
-    together = list(Block(setting, bots, schedule).play())
-    cast = Cast(setting)
-    alone = [play_single(setting, pairing, cast) for pairing in schedule]
+    config = config_of(FIRST, BOLD, players=players, rounds=12, record=True)
+    schedule = config.schedule(8)[:8]
+    bots = {agent: compiled_bot(entrant.spec) for agent, entrant in enumerate(config.entrants)}
+    together = list(play_compiled(config, schedule, bots))
+    pool = PlayerPool(config)
+    alone = [play_single(config, pairing, pool) for pairing in schedule]
     assert timeless(together) == timeless(alone)
     assert {result.ending for result in alone} <= {WON, TRUNCATED}
     assert all(sum(result.decisions) == len(result.actions) > 0 for result in alone)
@@ -151,24 +150,24 @@ def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
 
 
 def test_lanes_take_the_next_game_when_theirs_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = setting_of(FIRST, BOLD, players=2, rounds=8, record=True)
-    many = played(setting, 40)
-    monkeypatch.setattr("risk_agents.tournament.block.LANES", 3)
-    few = played(setting, 40)
+    config = config_of(FIRST, BOLD, players=2, rounds=8, record=True)
+    many = played(config, 40)
+    monkeypatch.setattr("risk_agents.tournament.runner.LANES", 3)
+    few = played(config, 40)
     assert timeless(few) == timeless(many)
     assert len(few) == 40
 
 
 def test_an_agent_in_a_process_of_its_own_plays_as_the_compiled_one(tmp_path: Path) -> None:
-    setting = setting_of(BOLD, FIRST, players=2, record=True)
-    assert timeless(played(untried(setting, "Good"), 4)) == timeless(played(setting, 4))
+    config = config_of(BOLD, FIRST, players=2, record=True)
+    assert timeless(played(untried(config, "Good"), 4)) == timeless(played(config, 4))
 
 
 def test_the_games_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
-    setting = setting_of(FIRST, BOLD, f"other={BOLD}", players=2)
+    config = config_of(FIRST, BOLD, f"other={BOLD}", players=2)
     found = []
     for jobs in (1, 2):
-        store = Store.create(tmp_path / f"{jobs}.sqlite", setting)
+        store = Store.create(tmp_path / f"{jobs}.sqlite", config)
         conduct(store, 12, jobs)
         found.append(timeless(list(store.results())))
         store.close()
@@ -177,11 +176,11 @@ def test_the_games_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
 
 
 def test_any_executor_will_do(tmp_path: Path) -> None:
-    setting = setting_of(FIRST, BOLD, players=2)
-    store = Store.create(tmp_path / "games.sqlite", setting)
+    config = config_of(FIRST, BOLD, players=2)
+    store = Store.create(tmp_path / "games.sqlite", config)
     with ThreadPoolExecutor(1) as executor:
         conduct(store, 10, executor=executor)
-    assert timeless(list(store.results())) == timeless(played(setting, 10))
+    assert timeless(list(store.results())) == timeless(played(config, 10))
     store.close()
 
 
@@ -205,8 +204,8 @@ def test_a_file_of_python_is_loaded_in_a_process_of_its_own(tmp_path: Path) -> N
     told = tmp_path / "told"
     tell = f"import beside\nopen({str(told)!r}, 'a').write(f'{{beside.PLACE}}\\n')\nprint('aloud')\n"
     (tmp_path / "mine.py").write_text(tell + AGENT)
-    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2)
-    assert [result.ending for result in played(setting, 2)] == [TRUNCATED] * 2
+    config = config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2)
+    assert [result.ending for result in played(config, 2)] == [TRUNCATED] * 2
     processes = told.read_text().split()
     assert processes and str(os.getpid()) not in processes
 
@@ -215,13 +214,13 @@ def test_a_file_of_python_is_loaded_in_a_process_of_its_own(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_loaded_is_named(first: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"{first}\n{AGENT}")
     with pytest.raises(ValueError, match=rf"mine\.py.*{told}"):
-        setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2)
+        config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2)
 
 
 def test_an_agents_seed_does_not_tell_the_games(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
-    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2)
-    played(setting, 2)
+    config = config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2)
+    played(config, 2)
     known = {int(bot_seed(int(game_seed(0, deal)), seat)) for deal in range(2) for seat in range(2)}
     seeds_told = set(map(int, (tmp_path / "mine.py.told").read_text().split()))
     assert seeds_told and not seeds_told & (known | {int(game_seed(0, deal)) for deal in range(2)})
@@ -234,10 +233,10 @@ def test_an_agents_process_does_not_get_the_command_line(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [sys.argv[0], "--seed", "918273645546372819"])
     (tmp_path / "mine.py").write_text("import os, sys\n" + AGENT.replace("{seed}", "{os.getpid()} {sys.argv}"))
-    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2, seed=1, fresh=fresh)
+    config = config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2, seed=1, fresh=fresh)
     (tmp_path / "mine.py.told").unlink(missing_ok=True)  # it was tried before
-    played(setting, 2)
-    close_casts()
+    played(config, 2)
+    close_pools()
     told = (tmp_path / "mine.py.told").read_text()
     assert "918273645546372819" not in told
     assert len({line.split()[0] for line in told.splitlines()}) == (2 if fresh else 1)
@@ -245,9 +244,9 @@ def test_an_agents_process_does_not_get_the_command_line(
 
 
 def test_the_example_plays_whole_games() -> None:
-    setting = setting_of("random", f"{ROOT / 'examples' / 'bot.py'}:Borderer", players=2, rounds=60)
-    assert setting.entrants[1].label == "borderer"
-    results = played(setting, 6)
+    config = config_of("random", f"{ROOT / 'examples' / 'bot.py'}:Borderer", players=2, rounds=60)
+    assert config.entrants[1].label == "borderer"
+    results = played(config, 6)
     assert all(result.ending != FORFEIT for result in results)
     winners = [result.seats[result.winner] for result in results if result.winner != NOBODY]
     assert winners and set(winners) == {1}
@@ -271,8 +270,8 @@ def test_what_an_agent_calls_itself_is_made_a_label() -> None:
 )
 def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, told: str, tmp_path: Path) -> None:
     limit = 0.4 if kind == "time" else 20.0
-    setting = untried(setting_of(FIRST, f"bad={FIRST}", players=2, rounds=2, time_limit=limit), name)
-    store = Store.create(tmp_path / "games.sqlite", setting)
+    config = untried(config_of(FIRST, f"bad={FIRST}", players=2, rounds=2, time_limit=limit), name)
+    store = Store.create(tmp_path / "games.sqlite", config)
     conduct(store, 2)
     results = list(store.results())
     store.close()
@@ -282,7 +281,7 @@ def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, t
         assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)
         assert told in result.forfeit_reason
         assert (result.winner, result.places[bad]) == (1 - bad, 2)
-    summary = summarise(setting, results)
+    summary = summarise(config, results)
     assert summary.forfeited == 2
     assert summary.agents[-1].forfeits == 2
     assert any(kind in line and told in line for line in summary.forfeits)
@@ -290,14 +289,14 @@ def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, t
 
 def test_who_thinks_too_long_in_a_whole_game_forfeits_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
-    setting = setting_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, game_time=1e-6)
-    for result in played(setting, 2):
+    config = config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, game_time=1e-6)
+    for result in played(config, 2):
         assert (result.ending, result.forfeit_kind) == (FORFEIT, "time")
         assert result.forfeit_reason == "more than 1e-06 s in one game"
 
 
 def test_a_compiled_bot_without_an_answer_forfeits() -> None:
-    results = played(setting_of(FIRST, LAZY, players=2, record=True), 4)
+    results = played(config_of(FIRST, LAZY, players=2, record=True), 4)
     for result in results:
         assert (result.ending, result.forfeit_kind, result.seats[result.forfeit_seat]) == (FORFEIT, "illegal", 1)
         assert sum(result.decisions) == len(result.actions) + 1
@@ -310,12 +309,12 @@ def test_a_bot_that_does_not_compile_is_refused_at_the_start(monkeypatch: pytest
     bot = compiled_bot(FIRST)
     monkeypatch.setattr("risk_agents.tournament.loading.compiled_bot", lambda spec: bot_of(spec, bot, broken))
     with pytest.raises(ValueError, match="cannot play: TypeError: no such field"):
-        setting_of(FIRST, BOLD, players=2)
+        config_of(FIRST, BOLD, players=2)
 
 
 def test_a_bot_that_raises_spoils_only_its_own_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = setting_of(FIRST, BOLD, f"other={BOLD}", players=2)
-    good = played(setting, 12)
+    config = config_of(FIRST, BOLD, f"other={BOLD}", players=2)
+    good = played(config, 12)
 
     def broken(*arguments: object) -> None:
         if len(arguments[3]):
@@ -324,7 +323,7 @@ def test_a_bot_that_raises_spoils_only_its_own_games(monkeypatch: pytest.MonkeyP
     bot = compiled_bot(FIRST)
     monkeypatch.setattr("risk_agents.tournament.jobs.compiled_bot", lambda spec: bot_of(spec, bot, broken))
     monkeypatch.setattr("risk_agents.tournament.players.compiled_bot", lambda spec: bot_of(spec, bot, broken))
-    for before, after in zip(timeless(good), timeless(played(setting, 12)), strict=True):
+    for before, after in zip(timeless(good), timeless(played(config, 12)), strict=True):
         if 0 in after.seats:
             assert (after.forfeit_kind, after.seats[after.forfeit_seat]) == ("crash", 0)
         else:
@@ -350,12 +349,12 @@ def test_what_an_agents_process_is_sent_holds_nothing_hidden() -> None:
 @pytest.mark.parametrize("text", ["nobody-of-this-name", f"{PLAYERS}:Nobody", "no/such/file.py:Bot", "cmd:./no-such"])
 def test_an_agent_that_cannot_be_had_is_refused_at_the_start(text: str) -> None:
     with pytest.raises(ValueError, match="agent"):
-        setting_of(FIRST, text, players=2)
+        config_of(FIRST, text, players=2)
 
 
 def test_two_agents_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match=r"other=.*:FIRST"):
-        setting_of(FIRST, FIRST, players=2)
+        config_of(FIRST, FIRST, players=2)
 
 
 def test_quotes_protect_commas_in_a_list_of_agents() -> None:
@@ -366,17 +365,17 @@ def test_quotes_protect_commas_in_a_list_of_agents() -> None:
 
 
 def test_a_store_gives_back_what_was_put_in(tmp_path: Path) -> None:
-    setting = setting_of(FIRST, BOLD, players=2, record=True)
-    results = played(setting, 6)
-    store = Store.create(tmp_path / "games.sqlite", setting, {"seed": 0})
+    config = config_of(FIRST, BOLD, players=2, record=True)
+    results = played(config, 6)
+    store = Store.create(tmp_path / "games.sqlite", config, {"seed": 0})
     for result in results + results:
         store.add(result)
     again = Store.open(store.path)
-    assert (again.setting, again.arguments) == (setting, {"seed": 0})
+    assert (again.config, again.arguments) == (config, {"seed": 0})
     assert timeless(list(again.results(actions=True))) == timeless(results)
     assert again.count() == (6, 0)
     with pytest.raises(FileExistsError, match="--resume"):
-        Store.create(store.path, setting)
+        Store.create(store.path, config)
     for opened in (store, again):
         opened.close()
 
@@ -390,8 +389,8 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
-    setting = setting_of(FIRST, BOLD, LAZY, players=2, record=True)
-    store = Store.create(tmp_path / "games.sqlite", setting)
+    config = config_of(FIRST, BOLD, LAZY, players=2, record=True)
+    store = Store.create(tmp_path / "games.sqlite", config)
     conduct(store, 12)
     assert write_records(store, tmp_path / "games.jsonl") == 12
     for record, result in zip(read_records(tmp_path / "games.jsonl"), store.results(), strict=True):
@@ -522,14 +521,14 @@ def result_of(game: int, deal: int, seats: tuple[int, ...], places: tuple[int, .
 
 
 def test_a_summary_of_games_worked_out_by_hand() -> None:
-    setting = setting_of(FIRST, BOLD, players=2)
+    config = config_of(FIRST, BOLD, players=2)
     results = [
         result_of(0, 0, (0, 1), (1, 2)),
         result_of(1, 0, (1, 0), (2, 1)),
         result_of(2, 1, (0, 1), (2, 1)),
         result_of(3, 1, (1, 0), (1, 2), TRUNCATED),
     ]
-    summary = summarise(setting, results)
+    summary = summarise(config, results)
     agents = {agent.label: agent for agent in summary.agents}
     assert (summary.games, summary.deals, summary.won, summary.truncated) == (4, 2, 3, 1)
     assert (agents["first"].wins, agents["bold"].wins) == (2, 1)
@@ -542,10 +541,8 @@ def test_a_summary_of_games_worked_out_by_hand() -> None:
     assert [estimate.value for estimate in summary.seat_win_rate] == [0.25, 0.5]
     assert [estimate.value for estimate in summary.order_win_rate] == [0.5, 0.25]
     assert agents["first"].win_rate_by_order == (0.5, 0.5)
-    assert not any("at least" in line for line in remarks(setting, summary))
-    assert any(
-        "first finished ahead of everybody" in line for line in remarks(setting, summarise(setting, results[:1]))
-    )
+    assert not any("at least" in line for line in remarks(config, summary))
+    assert any("first finished ahead of everybody" in line for line in remarks(config, summarise(config, results[:1])))
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -587,18 +584,18 @@ def test_the_command_plays_tells_and_writes(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_every_plot_shows_something(tmp_path: Path) -> None:
-    setting = setting_of(FIRST, BOLD, players=2)
-    summary = summarise(setting, played(setting, 8))
+    config = config_of(FIRST, BOLD, players=2)
+    summary = summarise(config, played(config, 8))
     image = pytest.importorskip("matplotlib.image")
     for name in PLOTS:
         (tmp_path / "plot.png").write_bytes(picture(summary, [name], 1))
         pixels = image.imread(tmp_path / "plot.png")[..., :3]
         assert min(pixels.shape[:2]) > 300
         assert 0.005 < (pixels < 0.9).any(axis=2).mean() < 0.9
-    write_report(setting, summary, tmp_path / "report.png")
+    write_report(config, summary, tmp_path / "report.png")
     assert (tmp_path / "report.png").stat().st_size > 20_000
     with pytest.raises(ValueError, match=r"\.html or \.png"):
-        write_report(setting, summary, tmp_path / "report.pdf")
+        write_report(config, summary, tmp_path / "report.pdf")
 
 
 def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) -> None:
@@ -611,8 +608,8 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
     with pytest.raises(FileExistsError, match="--resume"):
         tournament(["--out", str(out), *agents, "--quiet"])
     with sqlite3.connect(out) as database:
-        (line,) = database.execute("SELECT setting FROM setting").fetchone()
-        database.execute("UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),))
+        (line,) = database.execute("SELECT config FROM config").fetchone()
+        database.execute("UPDATE config SET config = ?", (line.replace('"version": "1"', '"version": "0"'),))
     with pytest.raises(ValueError, match="'first' is version '1' now, '0' in"):
         tournament(["--resume", str(out), "--quiet"])
 
@@ -621,7 +618,7 @@ def test_resuming_may_ask_for_more_games(tmp_path: Path) -> None:
     out = run(tmp_path, "--agents", f"{FIRST},{BOLD}", "--games", "4")
     tournament(["--resume", str(out), "--games", "9", "--quiet"])
     store = Store.open(out)
-    assert timeless(list(store.results())) == timeless(played(setting_of(FIRST, BOLD, players=2), 10))
+    assert timeless(list(store.results())) == timeless(played(config_of(FIRST, BOLD, players=2), 10))
     store.close()
 
 
@@ -737,9 +734,9 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-def interrupted(setting: Setting, out: Path, moment: int) -> tuple[bool, int]:
+def interrupted(config: TournamentConfig, out: Path, moment: int) -> tuple[bool, int]:
     """Play two games with an interrupt at a moment: whether it was heard, and how many moments there were."""
-    store, before, interrupt = Store.create(out, setting), sys.gettrace(), Interrupt(moment)
+    store, before, interrupt = Store.create(out, config), sys.gettrace(), Interrupt(moment)
     sys.settrace(interrupt)
     try:
         conduct(store, 2)
@@ -753,12 +750,12 @@ def interrupted(setting: Setting, out: Path, moment: int) -> tuple[bool, int]:
 
 def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
     """NumPy drops what is raised while it looks at an operand's class, as an IntEnum's is looked at in Python code."""
-    setting = setting_of(FIRST, BOLD, players=2, rounds=1)
-    interrupted(setting, tmp_path / "compiled", 0)
-    heard, moments = interrupted(setting, tmp_path / "never", 0)
+    config = config_of(FIRST, BOLD, players=2, rounds=1)
+    interrupted(config, tmp_path / "compiled", 0)
+    heard, moments = interrupted(config, tmp_path / "never", 0)
     assert not heard and moments > 1000
     tried = range(1, moments, moments // 150)
-    assert [k for k in tried if not interrupted(setting, tmp_path / str(k), k)[0]] == []
+    assert [k for k in tried if not interrupted(config, tmp_path / str(k), k)[0]] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

@@ -142,7 +142,7 @@ def test_opponents_are_drawn_by_their_weights() -> None:
     )
     lanes.draw_by([0.0, 1.0, 3.0])
     lanes.reset(3)
-    drawn = np.bincount(lanes.seating.numbers[np.arange(512), 1 - lanes.seat], minlength=3)
+    drawn = np.bincount(lanes.arena.numbers[np.arange(512), 1 - lanes.seat], minlength=3)
     assert drawn[0] == 0 and drawn[2] / 512 == pytest.approx(0.75, abs=0.06)
     for wrong in ([1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0]):
         with pytest.raises(ValueError, match="weights"):

@@ -147,7 +147,11 @@ class CompiledAgent(Agent):
         return int(self._actions[0])
 
 
+def chance_seed(agent: Agent, seed: int) -> int:
+    """The seed of an agent's own chance, from that of its seat: only a compiled bot's tells the game's."""
+    return seed if isinstance(agent, CompiledAgent) else veiled(seed)
+
+
 def chance_seeds(agents: Sequence[Agent], seed: int) -> list[int]:
-    """The seed of each agent's own chance in the game of a seed; only that of a compiled bot tells the game's."""
-    seeds = [int(bot_seed(seed, seat)) for seat in range(len(agents))]
-    return [own if isinstance(agent, CompiledAgent) else veiled(own) for own, agent in zip(seeds, agents, strict=True)]
+    """The seed of each agent's own chance in the game of a seed."""
+    return [chance_seed(agent, int(bot_seed(seed, seat))) for seat, agent in enumerate(agents)]

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.arena import LEARNER, Seating
+from risk_env.arena import CALLER, Arena, Policy, as_floats
 from risk_env.batch import GameBatch, in_one_piece
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
-from risk_env.compiler import BoundKernel
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
-from risk_env.engine.waiting import sort_lanes
 from risk_env.game import Game
 from risk_env.seeds import game_seed, word
 
@@ -49,17 +46,6 @@ FINAL = np.dtype(
         ("seed", np.uint64),  # of the game
     ]
 )
-
-
-@runtime_checkable
-class Policy(Protocol):
-    """An opponent that answers for many lanes in one inference."""
-
-    def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
-        """A legal action for each of k lanes, int (k,), from what their seats to decide see.
-
-        Observations are float32 (k, D), or structured as the door's; masks int8 (k, n); seats int64 (k,).
-        """
 
 
 def training_rules(preset: str = "classic", num_players: int | None = None, **options: Any) -> Rules:
@@ -105,13 +91,12 @@ class SeatLanes:
         self.order, self.observation_kind, self.illegal = order, observation, illegal
         self._fixed_seat = seat
         players = _players(opponents, rules.num_players, order)
-        bots = [player for player in players if isinstance(player, CompiledBot)]
-        self.players: list[Any] = list(dict.fromkeys([*bots, *players]))  # bots first: their numbers are the seating's
+        self.players: list[Any] = list(dict.fromkeys(players))
         self._plan = np.array([self.players.index(player) for player in players])
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]  # (K,) of [0, 1): where each drawn player's part ends
         self._is_even = True
         self.batch = GameBatch(rules, self.board, num_lanes, autoreset=False, reward=reward)
-        self.seating = Seating(self.batch, [player for player in self.players if isinstance(player, CompiledBot)])
+        self.arena = Arena(self.batch, self.players, observation=observation)
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
         self._options |= {"illegal": illegal}
@@ -122,14 +107,10 @@ class SeatLanes:
     def _make_arrays(self) -> None:
         N = self.num_lanes
         self._all = np.arange(N)
-        self._actions = np.zeros(N, np.int64)
-        self._groups, self._spare = np.zeros(N, np.int64), np.zeros(N, np.int64)
-        self._group_starts = np.zeros(len(self.players) + 2, np.int64)
-        self._starts = self._group_starts.tolist()
         self._has_decided = np.zeros(N, np.bool_)  # (N,) whether the learner has had anything to decide in this game
         self._words = np.zeros((N, MAX_SEATS), np.uint64)
-        self.seat = np.zeros(N, np.int64)  # (N,) the learner's seat
-        self._sort = BoundKernel(sort_lanes, self.batch.records, self.seat, self.seating.numbers, self._group_starts)
+        self.seat = self.arena.stop_at_death  # (N,) the learner's seat
+        self.seat[:] = 0
         self.reward = np.zeros(N, np.float32)  # (N,) what the last step brought the learner
         self.terminated = np.zeros(N, np.bool_)
         self.truncated = np.zeros(N, np.bool_)
@@ -178,14 +159,14 @@ class SeatLanes:
         self._is_amid = True
         self._forget_step()
         self._has_decided[lanes] = True
-        self.batch.step_lanes(lanes, actions)
+        self.arena.actions[lanes] = actions[lanes]
         self._go_on(lanes)
         self.batch.ask(lanes)
         self._is_amid = False
 
     def observation(self) -> Any:
         """What every learner sees: a new float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}."""
-        return self._shaped(self.batch.observation)
+        return as_floats(np.asarray(self.batch.observation), self.board, self.observation_kind)
 
     def masks(self) -> npt.NDArray[np.int8]:
         """The learners' legal actions: a new int8 (N, n)."""
@@ -193,7 +174,7 @@ class SeatLanes:
 
     def final_observation(self, lanes: Array) -> Any:
         """What the learners of these lanes (k) saw last: a new float32 (k, D), or as `observation`."""
-        return self._shaped(self._final_codes[lanes])
+        return as_floats(self._final_codes[lanes], self.board, self.observation_kind)
 
     def draw_by(self, weights: Array) -> None:
         """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
@@ -231,21 +212,11 @@ class SeatLanes:
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
         lanes = self._all[lane : lane + 1]
-        self.seating.sit_down(lanes)
+        self.arena.seat_players(lanes)
         self._forget_step()
         self._has_decided[lanes] = True
         self._go_on(lanes)
         self.batch.ask(self._all)
-
-    def _shaped(self, codes: Array) -> Any:
-        values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
-        if self.observation_kind == "flat":
-            return values
-        split = TERRITORY_WIDTH * self.board.num_territories
-        return {
-            "territories": values[:, :split].reshape(len(values), -1, TERRITORY_WIDTH),
-            "globals": values[:, split:].copy(),
-        }
 
     def _made_legal(self, actions: Array) -> Array:
         """Legal actions as they are, a random legal one, by the game's seed and length, instead of any other."""
@@ -273,7 +244,7 @@ class SeatLanes:
         self._has_decided[lanes] = False
         self.seat[lanes] = self._learners(lanes)
         self._seat_opponents(lanes)
-        self.seating.sit_down(lanes)
+        self.arena.seat_players(lanes)
 
     def _learners(self, lanes: Array) -> Array:
         if self._fixed_seat is not None:
@@ -285,8 +256,8 @@ class SeatLanes:
         chosen = self._chosen(lanes)
         for step in range(chosen.shape[1]):
             seats = (self.seat[lanes] + 1 + step) % self.rules.num_players
-            self.seating.numbers[lanes, seats] = chosen[:, step]
-        self.seating.numbers[lanes, self.seat[lanes]] = LEARNER
+            self.arena.numbers[lanes, seats] = chosen[:, step]
+        self.arena.numbers[lanes, self.seat[lanes]] = CALLER
 
     def _chosen(self, lanes: Array) -> Array:
         """int (k, P - 1): number of the player of each seat clockwise from the learner."""
@@ -302,37 +273,19 @@ class SeatLanes:
         return self._plan[np.searchsorted(self._bounds, (words >> _SPARE_BITS) * 2.0**-53, side="right")]
 
     def _go_on(self, lanes: Array) -> None:
-        """Play on in these lanes until their learners are to decide; lanes end and begin anew on the way."""
+        """Play on in these lanes until their learners are to decide; games end and the next begin on the way."""
         barren = 0
-        while len(lanes := self._sorted(lanes)):
-            over = lanes[: self._starts[1]]
-            if len(over):
-                barren += not self._has_decided[over].all()
-                if barren > MOST_BARREN:
-                    raise RuntimeError(f"in {MOST_BARREN} games in a row the learner had nothing to decide")
-                lanes = np.concatenate([self._end(over), lanes[len(over) :]])
-            else:
-                self._opponents_move(lanes)
-
-    def _sorted(self, lanes: Array) -> Array:
-        """The lanes in which not the learner is to decide; `_starts` says where each group begins (`sort_lanes`)."""
-        self._groups, self._spare = self._spare, self._groups
-        self._sort(lanes, self._groups)
-        self._starts = self._group_starts.tolist()
-        return self._groups[: self._starts[-1]]
-
-    def _end(self, over: Array) -> Array:
-        """The games of these lanes are over, or their learners dead: note it and begin the next.
-
-        Returns the lanes in which a game began. Where the learner had nothing to decide the game counts as none.
-        """
-        decided = self._has_decided[over]
-        if decided.any():
-            self._note_end(over[decided])
-        again = over if self.autoreset else over[~decided]
-        if len(again):
-            self._begin(again)
-        return again
+        for over in self.arena.run(lanes):
+            decided = self._has_decided[over]
+            barren += not decided.all()
+            if barren > MOST_BARREN:
+                raise RuntimeError(f"in {MOST_BARREN} games in a row the learner had nothing to decide")
+            if decided.any():
+                self._note_end(over[decided])
+            again = over if self.autoreset else over[~decided]  # where the learner decided nothing, it is no game
+            if len(again):
+                self._begin(again)
+                self.arena.resume(again)
 
     def _note_end(self, lanes: Array) -> None:
         """What the learners of these lanes got at the end, and how it came."""
@@ -349,35 +302,6 @@ class SeatLanes:
         self.final["seat"][lanes] = seats
         self.final["seed"][lanes] = batch.seeds[lanes]
 
-    # ------------------------------------------------------------------------------------------ the opponents
-
-    def _opponents_move(self, lanes: Array) -> None:
-        """One decision in each of the sorted lanes that wait for compiled bots or, if none does, for policies."""
-        by_bots = self._starts[1 + len(self.seating.bots)]
-        if by_bots:
-            self._bots_choose(lanes)
-            lanes = lanes[:by_bots]
-        else:
-            self._policies_choose(lanes)
-        self.batch.step_lanes(lanes, self._actions)
-
-    def _bots_choose(self, lanes: Array) -> None:
-        for number in range(len(self.seating.bots)):
-            theirs = lanes[self._starts[1 + number] : self._starts[2 + number]]
-            if len(theirs):
-                self.seating.choose(number, theirs, self._actions)
-
-    def _policies_choose(self, lanes: Array) -> None:
-        """Every policy answers for all lanes that wait for it, in one inference."""
-        self.batch.ask(lanes)
-        first = len(self.seating.bots)
-        for number, policy in enumerate(self.players[first:], start=1 + first):
-            theirs = lanes[self._starts[number] : self._starts[number + 1]]
-            if len(theirs):
-                masks = self._mask[theirs]
-                answers = policy.act_batch(self._shaped(self.batch.observation[theirs]), masks, self.batch.seat[theirs])
-                self._actions[theirs] = _checked_answers(answers, masks, policy)
-
     # ------------------------------------------------------------------------------------------ copies
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -389,7 +313,7 @@ _STATE = [
     attrgetter(name)
     for name in (
         *("batch.records", "batch.episodes", "batch.seeds"),
-        *("seating.numbers", "seating.randoms", "seating.memory"),
+        *("arena.numbers", "arena.randoms", "arena.memory"),
         *("seat", "_has_decided", "reward", "terminated", "truncated", "ended", "replaced", "final", "_final_codes"),
     )
 ]
@@ -435,18 +359,3 @@ def _check_seat(seat: Any, num_players: int) -> None:
     is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
     if seat is not None and not is_seat:
         raise ValueError(f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}")
-
-
-def _checked_answers(answers: Any, masks: Array, policy: Any) -> Array:
-    """The answers of a policy, int (k,), if all of them are legal by its masks."""
-    answers = np.asarray(answers)
-    if answers.shape != (len(masks),) or answers.dtype.kind not in "iu":
-        raise ValueError(
-            f"{policy!r} must answer with whole numbers of shape ({len(masks)},), not {answers.dtype} {answers.shape}"
-        )
-    inside = (answers >= 0) & (answers < masks.shape[1])
-    legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] > 0)
-    if not legal.all():
-        k = int(legal.argmin())
-        raise ValueError(f"{policy!r} answered {answers[k]}, which is not legal: legal are {np.flatnonzero(masks[k])}")
-    return answers

@@ -14,9 +14,8 @@ from rich.console import Console
 from tqdm import tqdm
 
 from risk_agents.tournament import cli as tournament
-from risk_env import arena
+from risk_env.arena import Arena
 from risk_env.batch import GameBatch
-from risk_env.board.maps import load_map
 from risk_env.cli import command_parser
 from risk_env.doors.seat_lanes import training_rules
 
@@ -65,15 +64,12 @@ def _check(arguments: argparse.Namespace, folder: Path) -> None:
 
 def watch(seed: int) -> str:
     """The board at the end of a game between the ladder's bots, and who won."""
-    batch = GameBatch(training_rules("classic", 6), load_map("classic"), 1, seed, observation=None, mask=None)
-    batch.autoreset = False
-    seating = arena.Seating(batch, WATCHED)
-    seating.numbers[:, : len(WATCHED)] = np.arange(len(WATCHED))
+    batch = GameBatch(training_rules("classic", 6), "classic", 1, seed, observation=None, mask=None, autoreset=False)
+    arena, lane = Arena(batch, WATCHED), np.zeros(1, np.int64)
+    arena.numbers[:, : len(WATCHED)] = np.arange(len(WATCHED))
     batch.reset()
-    lane, actions = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    seating.sit_down(lane)
-    while not batch.game_over[0]:
-        batch.step_lanes(seating.answer(lane, actions), actions)
+    arena.seat_players(lane)
+    arena.play_on(lane)
     seats = ", ".join(f"{seat}: {name}" for seat, name in enumerate(WATCHED))
     return f"{batch.game(0)}\n\nSeats: {seats}"
 

@@ -6,7 +6,7 @@ import argparse
 import ast
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,42 +17,23 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from risk_agents.base import Agent
-from risk_agents.external import is_program
+from risk_agents.agent_player import AgentPlayer, player_for
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import schema_in
-from risk_agents.registry import POLICY_FILES, SEARCH, SPECS, load, make, play_game
+from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
 from risk_env import arena
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
 from risk_env.cli import command_parser
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
-from risk_env.core.types import Phase
-from risk_env.doors.seat_lanes import SeatLanes, training_rules
+from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import WinRate
 
 AGAINST = "random,attacker,grower"
 BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
 
 Array = npt.NDArray[Any]
-Choice = Callable[[Array, Array], Array]  # actions (k,) of codes int8 (k, D) and masks int8 (k, n)
-Ended = Callable[[int], None]  # told how many games have ended
-
-
-def _tell_nobody(games: int) -> None:
-    pass
-
-
-@dataclass(frozen=True)
-class Games:
-    """What G deals in P seatings came to: G P games, the agent in every seat once a deal."""
-
-    won: npt.NDArray[np.bool_]  # (P, G) by the agent's seat and deal
-    truncated: npt.NDArray[np.bool_]  # (P, G)
-    rounds: npt.NDArray[np.int64]  # (P, G)
 
 
 @dataclass(frozen=True)
@@ -77,55 +58,35 @@ def evaluate(
     board: Board,
     games: int = 400,
     seed: int = 0,
-    ended: Ended = _tell_nobody,
+    progress: Callable[[int], None] | None = None,
 ) -> Score:
-    """The score of an agent (what `risk_agents.make` takes) in at least `games` games, whole deals."""
-    deals = -(-games // rules.num_players)
-    played = _play(agent, opponent, rules, board, deals, seed, ended)
-    rate = WinRate(int(played.won.sum()), played.won.size, float(played.truncated.mean()))
-    value, low, high = rate.interval
-    by_seat = tuple(played.won.mean(axis=1).tolist())
-    return Score(
-        opponent, rate.games, rate.wins, value, low, high, by_seat, float(played.rounds.mean()), rate.truncated
-    )
+    """The score of an agent (what `risk_agents.make` takes) in at least `games` games, every deal from every seat.
+
+    `progress` is called with the number of games that have just ended.
+    """
+    players = [player_for(spec, rules, board) for spec in (agent, opponent)]
+    is_slow = any(isinstance(player, AgentPlayer) for player in players)  # one agent or program a seat is enough
+    seats = rules.num_players
+    deals = -(-games // seats)
+    seat, deal = np.divmod(np.arange(seats * deals), deals)
+    line_ups = (np.arange(seats) != seat[:, None]).astype(np.int64)
+    lanes = 1 if is_slow else arena.MAX_LANES
+    try:
+        found = arena.play(rules, board, players, len(deal), seed, lanes, progress, line_ups=line_ups, deals=deal)
+    finally:
+        for player in players:
+            if isinstance(player, AgentPlayer):
+                player.close()
+    return _score(opponent, found, seat)
 
 
-def _play(agent: str, opponent: str, rules: Rules, board: Board, deals: int, seed: int, ended: Ended) -> Games:
-    """The games, in batches where both can answer for many of them at once."""
-    mine, theirs = _in_batches(agent, rules, board), _in_batches(opponent, rules, board)
-    won, truncated = np.zeros((2, rules.num_players, deals), np.bool_)
-    rounds = np.zeros((rules.num_players, deals), np.int64)
-    for seat in range(rules.num_players):
-        if isinstance(mine, CompiledBot) and isinstance(theirs, CompiledBot):
-            found = _bots_play(mine, theirs, rules, board, seat, deals, seed)
-        elif isinstance(mine, BatchPolicy) and theirs is not None:
-            found = _policy_plays(mine, theirs, rules, board, seat, deals, seed)
-        else:
-            found = _agents_play(agent, opponent, rules, board, seat, deals, seed, ended)
-        won[seat], truncated[seat], rounds[seat] = found
-        ended(deals * (seat + 1))
-    return Games(won, truncated, rounds)
-
-
-class BatchPolicy:
-    """A policy that is not compiled, answering for many games at once: the likeliest actions."""
-
-    def __init__(self, agent: Any, rules: Rules, board: Board) -> None:
-        agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
-        self._policy, trained = agent.policy, agent.schema.rules
-        first = TERRITORY_WIDTH * board.num_territories
-        asked_anew = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
-        self._most_dice = [first + int(phase) for phase, is_new in asked_anew.items() if is_new]
-
-    def choose(self, codes: Array, masks: Array) -> Array:
-        """Actions int64 (k,), of codes int8 (k, D) and masks int8 (k, n), as `learned.schema.answers_as_trained`."""
-        actions = self._policy.logits(codes, masks).argmax(axis=1)
-        last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
-        return np.where(codes[:, self._most_dice].any(axis=1), last, actions)
-
-    def act_batch(self, observations: Array, masks: Array, seats: Array) -> Array:
-        """The same as an opponent (`risk_env.doors.seat_lanes.Policy`)."""
-        return self.choose(np.rint(observations * MOST_CODE).astype(np.int8), masks)
+def _score(opponent: str, results: Array, seat: Array) -> Score:
+    """The score of games in which the agent had these seats (games,)."""
+    won = results["winner"] == seat
+    rate = WinRate(int(won.sum()), len(won), float(results["truncated"].mean()))
+    by_seat = tuple(won.reshape(int(seat.max()) + 1, -1).mean(axis=1).tolist())
+    rounds = float(results["rounds"].mean())
+    return Score(opponent, rate.games, rate.wins, *rate.interval, by_seat, rounds, rate.truncated)
 
 
 def _schema(path: str) -> Schema:
@@ -133,67 +94,6 @@ def _schema(path: str) -> Schema:
     if path.endswith(".npz"):
         return schema_in(path.removeprefix(SEARCH))
     return Schema.from_dict(read_facts(Path(path))["schema"])
-
-
-def _in_batches(spec: str, rules: Rules, board: Board) -> CompiledBot | BatchPolicy | None:
-    """Who answers for many games at once; None for agents that are asked one by one."""
-    if is_program(spec):
-        return None
-    found = load(spec)
-    if isinstance(found, CompiledBot):
-        return found
-    agent = make(spec)
-    return BatchPolicy(agent, rules, board) if hasattr(getattr(agent, "policy", None), "logits") else None
-
-
-def _bots_play(
-    agent: CompiledBot, opponent: CompiledBot, rules: Rules, board: Board, seat: int, deals: int, seed: int
-) -> tuple[Array, Array, Array]:
-    bots = [agent if place == seat else opponent for place in range(rules.num_players)]
-    results = arena.play(rules, board, bots, deals, seed)
-    return results["winner"] == seat, results["truncated"], results["rounds"]
-
-
-def _policy_plays(
-    agent: BatchPolicy, opponent: Any, rules: Rules, board: Board, seat: int, deals: int, seed: int
-) -> tuple[Array, Array, Array]:
-    """Lane g plays deal g."""
-    lanes = SeatLanes(rules, board, deals, opponent, seat=seat, autoreset=False)
-    truncated = np.zeros(deals, np.bool_)
-    for ended in play_out(lanes, agent.choose, seed):
-        truncated[ended] = lanes.truncated[ended]
-    return lanes.final["winner"] == seat, truncated, lanes.final["rounds"]
-
-
-def play_out(lanes: SeatLanes, choose: Choice, seed: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Play the first game of every lane (made without `autoreset`); yields the lanes that have just ended."""
-    lanes.reset(seed)
-    actions, running = np.zeros(lanes.num_lanes, np.int64), np.arange(lanes.num_lanes)
-    while len(running):
-        codes, masks = np.asarray(lanes.batch.observation)[running], np.asarray(lanes.batch.action_mask)[running]
-        actions[running] = choose(codes, masks)
-        lanes.step(actions, running)
-        ended = lanes.ended[running]
-        if ended.any():
-            yield running[ended]
-            running = running[~ended]
-
-
-def _agents_play(
-    agent: str, opponent: str, rules: Rules, board: Board, seat: int, deals: int, seed: int, ended: Ended
-) -> tuple[Array, Array, Array]:
-    """One game after another, decision by decision."""
-    players: list[Agent] = [make(agent if place == seat else opponent) for place in range(rules.num_players)]
-    won, truncated, rounds = np.zeros(deals, np.bool_), np.zeros(deals, np.bool_), np.zeros(deals, np.int64)
-    try:
-        for deal in range(deals):
-            game = play_game(rules, board, players, seed, lane=deal)
-            won[deal], truncated[deal], rounds[deal] = game.winner == seat, game.truncated, game.round
-            ended(deals * seat + deal + 1)
-    finally:
-        for player in players:
-            getattr(player, "close", lambda: None)()
-    return won, truncated, rounds
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -282,8 +182,8 @@ def _scores(
         for opponent in against:
             task = bar.add_task(opponent, total=games)
 
-            def show(done: int, task: Any = task) -> None:
-                bar.update(task, completed=done)
+            def show(ended: int, task: Any = task) -> None:
+                bar.advance(task, ended)
 
             scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show))
             if not bar.console.is_terminal:

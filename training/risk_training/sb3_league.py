@@ -117,7 +117,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.weights[name] = {key: value.detach().clone() for key, value in policy.state_dict().items()}
         slot = next(slot for slot in self.slots if slot.name is None or slot.name in leaving)
         number = self.lanes.players.index(slot.player)
-        self._is_stale |= (self.lanes.seating.numbers == number).any(axis=1)
+        self._is_stale |= (self.lanes.arena.numbers == number).any(axis=1)
         slot.load(name, policy, self.weights[name])
         self.draw_opponents()
 
@@ -130,7 +130,7 @@ class LeagueVecEnv(RiskVecEnv):
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """As `RiskVecEnv.step_wait`, with shaped rewards."""
         start = process_time()
-        numbers = self.lanes.seating.numbers.copy()
+        numbers = self.lanes.arena.numbers.copy()
         observations, rewards, dones, infos = super().step_wait()
         ended = np.flatnonzero(dones)
         self._note(ended, numbers)

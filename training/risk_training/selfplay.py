@@ -17,7 +17,7 @@ import torch
 
 from risk_agents.learned.features import encode
 from risk_agents.learned.layout import Layout
-from risk_env import arena
+from risk_env.arena import CALLER, Arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
@@ -90,35 +90,34 @@ class SelfPlay:
         self.batch = GameBatch(self.rules, board, config.n_envs, config.seed, autoreset=False)
         self.bots = config.league.bots
         self.league = League(config.league, config.seed)
-        self.seating = arena.Seating(self.batch, self.bots)
+        self.arena = Arena(self.batch, [*self.bots, SnapshotPlayer(self)])
         self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
         self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name, "" where the learner plays every seat
         self.chance = np.random.default_rng(config.seed)
         self.draws = torch.Generator().manual_seed(config.seed)
         self.lanes = np.arange(config.n_envs)
         self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # of each seat in this rollout
-        self.actions = np.zeros(config.n_envs, np.int64)
         self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
         self.rounds: list[int] = []
 
     def begin(self, lanes: Array) -> None:
         """Start the next game of these lanes and seat its players."""
         self.batch.begin(lanes)
-        self.seating.numbers[lanes] = arena.LEARNER
+        self.arena.numbers[lanes] = CALLER
         self.opponent[lanes] = ""
         self.last_step[lanes] = NO_STEP
         if self.league.names:
             against = lanes[self.chance.random(len(lanes)) < self.config.league_share]
             for lane, name in zip(against, self.league.draw(len(against)), strict=True):
                 self._seat_opponent(int(lane), name)
-        self.seating.sit_down(lanes)
+        self.arena.seat_players(lanes)
 
     def _seat_opponent(self, lane: int, label: str) -> None:
         """One seat is the learner's, all others the opponent's."""
         self.opponent[lane] = label
         number = self.bots.index(label) if label in self.bots else len(self.bots)
-        self.seating.numbers[lane, : self.rules.num_players] = number
-        self.seating.numbers[lane, self.chance.integers(self.rules.num_players)] = arena.LEARNER
+        self.arena.numbers[lane, : self.rules.num_players] = number
+        self.arena.numbers[lane, self.chance.integers(self.rules.num_players)] = CALLER
 
     def collect(self, network: Network, rollout: Rollout) -> None:
         """Play until the learner has made `n_steps` decisions in every lane, and write them into the rollout."""
@@ -131,8 +130,7 @@ class SelfPlay:
             rollout.logprobs[step], rollout.values[step] = logprobs, values
             rollout.potentials[step] = potential(self.batch.observation, self.board, self.config.shaping)
             self.last_step[self.lanes, self.batch.seat] = step
-            self.batch.step_lanes(self.lanes, actions)
-            self.pay_ends(self.lanes, network, rollout)
+            self.arena.actions[:] = actions
             self.settle(network, rollout)
         rollout.next_seats[:] = self.batch.seat
         rollout.next_values[:] = self.observe_and_decide(network, self.batch.observation, self.batch.action_mask)[2]
@@ -162,31 +160,12 @@ class SelfPlay:
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
         """Play on until the learner is to decide in every lane; games that are over are replaced by the next."""
-        waiting = self.lanes
-        while len(waiting):
-            over = waiting[self.batch.records["seat"][waiting] < 0]
-            if len(over):
-                self.begin(over)
-            asked = self.seating.asked(waiting)
-            waiting = waiting[asked != arena.LEARNER]
-            if len(waiting):
-                self._opponents_decide(waiting)
-                self.batch.step_lanes(waiting, self.actions)
-                self.pay_ends(waiting, network, rollout)
+        for over in self.arena.run(self.lanes):
+            self.pay_ends(over, network, rollout)
+            self.begin(over)
+            self.arena.resume(over)
+        self.pay_ends(self.lanes, network, rollout)
         self.batch.ask(self.lanes)
-
-    def _opponents_decide(self, waiting: Array) -> None:
-        """Bots choose, and every snapshot answers for all its lanes at once."""
-        self.seating.answer(waiting, self.actions)
-        by_snapshot = waiting[self.seating.asked(waiting) >= len(self.bots)]
-        if not len(by_snapshot):
-            return
-        self.batch.ask(by_snapshot)
-        labels = self.opponent[by_snapshot]
-        for label in sorted(set(labels)):
-            lanes = by_snapshot[labels == label]
-            observations, masks = self.batch.observation[lanes], self.batch.action_mask[lanes]
-            self.actions[lanes] = self.observe_and_decide(self.playing[label], observations, masks)[0]
 
     def pay_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
         """Write the rewards of the seats of these lanes that have just ended: to the last decision of each."""
@@ -222,7 +201,7 @@ class SelfPlay:
         self.rounds += self.batch.final_rounds[over].tolist()
         for lane in over[self.opponent[over] != ""]:
             winner, label = int(self.batch.records["winner"][lane]), self.opponent[lane]
-            won = bool(winner >= 0 and self.seating.numbers[lane, winner] == arena.LEARNER)
+            won = bool(winner >= 0 and self.arena.numbers[lane, winner] == CALLER)
             self.league.record(label, float(won))
             self.won.append((label, won))
 
@@ -246,7 +225,7 @@ class SelfPlay:
         needed = {*self.opponent, *self.league.snapshots}
         self.playing = {name: found for name, found in self.playing.items() if name in needed}
 
-    _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "seating.numbers", "seating.randoms", "seating.memory")
+    _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "arena.numbers", "arena.randoms", "arena.memory")
 
     def state_dict(self) -> dict[str, Any]:
         """Games, players and chance, for a checkpoint taken between two rollouts."""
@@ -274,6 +253,25 @@ class SelfPlay:
         self.draws.set_state(state["draws"])
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
         self.batch.ask(self.lanes)
+
+
+class SnapshotPlayer:
+    """The snapshots that play in a run's games, as one player: each answers for all its lanes at once."""
+
+    def __init__(self, games: SelfPlay) -> None:
+        self.games = games
+
+    def begin(self, batch: GameBatch, lanes: Array, seats: Array) -> None:
+        """Snapshots keep nothing of a game."""
+
+    def choose(self, batch: GameBatch, lanes: Array, actions: Array) -> None:
+        """Sampled actions in these lanes."""
+        batch.ask(lanes)
+        names = self.games.opponent[lanes]
+        for name in sorted(set(names)):
+            theirs = lanes[names == name]
+            observations, masks = np.asarray(batch.observation)[theirs], np.asarray(batch.action_mask)[theirs]
+            actions[theirs] = self.games.observe_and_decide(self.games.playing[name], observations, masks)[0]
 
 
 def _read(owner: Any, path: str) -> Any:

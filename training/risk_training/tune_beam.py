@@ -21,8 +21,7 @@ from rich.console import Console
 
 from risk_agents.search import beam
 from risk_agents.search.evaluation import SETS, STEADY
-from risk_env.arena import Seating
-from risk_env.batch import GameBatch
+from risk_env import arena
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -85,25 +84,17 @@ def play(rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
     The second half meets the opponents of the first.
     """
     games, players = len(weights), rules.num_players
-    batch = GameBatch(
-        rules, load_map("classic"), games, int(chance.integers(2**62)), observation=None, mask=None, autoreset=False
-    )
-    seating = Seating(batch, [*OPPONENTS, tuned(weights)])
-    lanes, actions = np.arange(games), np.zeros(games, np.int64)
+    seed = int(chance.integers(2**62))
     half = chance.integers(len(OPPONENTS), size=(-(-games // 2), players))
-    seating.numbers[:, :players] = np.concatenate([half, half])[:games]
-    seating.numbers[lanes, lanes % players] = len(OPPONENTS)
-    batch.reset()
-    seating.sit_down(lanes)
-    running = lanes
-    while len(running):
-        batch.step_lanes(seating.answer(running, actions), actions)
-        running = running[batch.records["seat"][running] >= 0]
-    return np.asarray(batch.records["winner"] == lanes % players)
+    line_ups, seats = np.concatenate([half, half])[:games], np.arange(games) % players
+    line_ups[np.arange(games), seats] = len(OPPONENTS)
+    bots = [*OPPONENTS, tuned(weights)]
+    results = arena.play(rules, load_map("classic"), bots, games, seed, lanes=games, line_ups=line_ups)
+    return np.asarray(results["winner"] == seats)
 
 
 def tuned(weights: Array) -> CompiledBot:
-    """A beam that plays each lane by its row of weights."""
+    """A beam that plays each lane, and so each game, by its row of weights."""
 
     def choose(games, boards, rules, lanes, randoms, memory, actions):
         beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)

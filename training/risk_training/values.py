@@ -30,7 +30,7 @@ from risk_agents.scripted import random_bot
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, encode_positions
-from risk_env.arena import Seating
+from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
@@ -154,50 +154,49 @@ class Games:
             raise ValueError(f"map={config.map!r} has too many continents for a learned value")
         self.batch = GameBatch(self.rules, self.board, config.round_games, observation=None, mask=None, autoreset=False)
         self.chance = np.random.default_rng(config.seed)
-        self.actions = np.zeros(config.round_games, np.int64)
         self.threads = threads
 
     def play(self, first: int, learner: CompiledBot | None) -> Positions:
         """Play a round, from game number `first` on; without a learner all seats are bots'."""
         lanes = np.arange(self.config.round_games)
-        seating = self._seated(learner)
+        arena = self._arena(learner)
         seeds = np.array([game_seed(self.config.seed, first + lane) for lane in lanes], np.uint64)
         self.batch.begin_seeded(lanes, seeds)
-        seating.sit_down(lanes)
+        arena.seat_players(lanes)
         records, found = self.batch.records, []
         running = lanes
         with ThreadPoolExecutor(self.threads) as pool:
             while len(running):
                 turn, phase = records["turn"][running].copy(), records["phase"][running].copy()
                 parts = np.array_split(running, self.threads)
-                list(pool.map(lambda part: seating.answer(part, self.actions), parts))
-                self._explore(running, phase, seating)
-                self.batch.step_lanes(running, self.actions)
+                list(pool.map(arena.ask, parts))
+                self._explore(running, phase, arena)
+                arena.step(running)
                 found.append(self._left_behind(running, turn, phase))
                 running = running[records["seat"][running] >= 0]
         return self._positions(found)
 
-    def _seated(self, learner: CompiledBot | None) -> Seating:
+    def _arena(self, learner: CompiledBot | None) -> Arena:
         """The players, drawn for every seat by itself."""
         config, P = self.config, self.rules.num_players
-        seating = Seating(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
+        arena = Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
         shape = config.round_games, P
         by_bot = self.chance.random(shape) < (config.bot_share if learner else 1.0)
         bots = self.chance.integers(len(config.bots), size=shape) if config.bots else np.zeros(shape, np.int64)
-        seating.numbers[:, :P] = np.where(by_bot, bots, len(config.bots))
-        return seating
+        arena.numbers[:, :P] = np.where(by_bot, bots, len(config.bots))
+        return arena
 
-    def _explore(self, running: Array, phase: Array, seating: Seating) -> None:
+    def _explore(self, running: Array, phase: Array, arena: Arena) -> None:
         """Sometimes draft anywhere, or call attacks off; the player there makes a new plan."""
         explored = self.chance.random(len(running)) < self.config.explore
         called_off = running[explored & (phase == Phase.ATTACK)]
-        self.actions[called_off] = self.batch.tables.rules[0].done
+        arena.actions[called_off] = self.batch.tables.rules[0].done
         anywhere = running[explored & (phase == Phase.DRAFT)]
         T = self.batch.tables
         random_bot.BOT.choose(
-            self.batch.records, T.board, T.rules, anywhere, seating.randoms, seating.memory, self.actions
+            self.batch.records, T.board, T.rules, anywhere, arena.randoms, arena.memory, arena.actions
         )
-        seating.memory[np.concatenate([called_off, anywhere])] = 0
+        arena.memory[np.concatenate([called_off, anywhere])] = 0
 
     def _left_behind(self, running: Array, turn: Array, phase: Array) -> tuple[Array, Array, Array]:
         """Games, seats and features of the positions where attacks or a turn have just ended."""

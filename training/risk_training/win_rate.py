@@ -9,12 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.arena import LEARNER, Seating, play
+from risk_env.arena import play
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
-from risk_env.seeds import game_seed
 
 _Z = 1.96  # of a 95 % interval
 
@@ -51,46 +50,30 @@ def check_rivals(names: Iterable[str], rules: Rules, board: Board) -> None:
 
 
 def win_rate(
-    policy: Scorer, rules: Rules, board: Board, opponent: str | CompiledBot, games: int, seed: int = 0
+    policy: Scorer | CompiledBot, rules: Rules, board: Board, opponent: str | CompiledBot, games: int, seed: int = 0
 ) -> WinRate:
-    """Play at least `games`, whole deals, against `opponent` in all other seats; the policy does what is likeliest."""
+    """Play at least `games`, whole deals, against `opponent` in all other seats; a policy does what is likeliest."""
     seats = rules.num_players
-    batch = GameBatch(rules, board, -(-games // seats) * seats, autoreset=False)
-    lanes = np.arange(batch.num_games)
-    seating = Seating(batch, [opponent])
-    seating.numbers[:, :seats] = 0
-    seating.numbers[lanes, lanes % seats] = LEARNER
-    batch.begin_seeded(lanes, np.array([game_seed(seed, deal) for deal in lanes // seats], np.uint64))
-    seating.sit_down(lanes)
-    actions = np.zeros(batch.num_games, np.int64)
-    running = lanes
-    while len(running):
-        _decide(policy, batch, running[seating.asked(running) == LEARNER], actions)
-        seating.answer(running, actions)
-        batch.step_lanes(running, actions)
-        running = running[batch.records["seat"][running] >= 0]
-    won = seating.numbers[lanes, batch.records["winner"]] == LEARNER
-    won &= batch.records["winner"] >= 0
-    cut, rounds = batch.records["truncated"], batch.records["round_number"]
-    return WinRate(int(won.sum()), len(won), float(cut.mean()), float(rounds.mean()))
+    games = -(-games // seats) * seats
+    deals, places = np.divmod(np.arange(games), seats)
+    line_ups = (np.arange(seats) != places[:, None]).astype(np.int64)
+    player = policy if isinstance(policy, CompiledBot) else Likeliest(policy)
+    results = play(rules, board, [player, opponent], games, seed, lanes=games, line_ups=line_ups, deals=deals)
+    won = results["winner"] == places
+    return WinRate(int(won.sum()), games, float(results["truncated"].mean()), float(results["rounds"].mean()))
 
 
-def bot_win_rate(
-    bot: CompiledBot, rules: Rules, board: Board, opponent: str | CompiledBot, games: int, seed: int = 0
-) -> WinRate:
-    """The same for a compiled bot."""
-    seats = rules.num_players
-    results = [
-        play(rules, board, [bot if place == seat else opponent for place in range(seats)], -(-games // seats), seed)
-        for seat in range(seats)
-    ]
-    won = np.concatenate([found["winner"] == seat for seat, found in enumerate(results)])
-    cut, rounds = (np.concatenate([found[name] for found in results]) for name in ("truncated", "rounds"))
-    return WinRate(int(won.sum()), len(won), float(cut.mean()), float(rounds.mean()))
+class Likeliest:
+    """A `Scorer` as a player (`risk_env.arena.Player`): it does what is likeliest."""
 
+    def __init__(self, policy: Scorer) -> None:
+        self.policy = policy
 
-def _decide(policy: Scorer, batch: GameBatch, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-    """The policy's likeliest actions in these lanes."""
-    if len(lanes):
+    def begin(self, batch: GameBatch, lanes: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> None:
+        """It keeps nothing of a game."""
+
+    def choose(self, batch: GameBatch, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+        """The likeliest actions in these lanes."""
         batch.ask(lanes)
-        actions[lanes] = policy.logits(batch.observation[lanes], batch.action_mask[lanes]).argmax(1)  # type: ignore
+        codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]
+        actions[lanes] = self.policy.logits(codes, masks).argmax(1)

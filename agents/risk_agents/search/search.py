@@ -16,7 +16,7 @@ from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam, planner
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
-from risk_env.arena import Seating
+from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -24,7 +24,6 @@ from risk_env.compiler import entry_point
 from risk_env.core.types import MAX_SEATS, Phase
 
 OWN, OTHERS = 0, 1  # numbers of the bots in the games that are tried
-MOST_STEPS = 4000  # decisions of a game that is tried
 
 
 @entry_point
@@ -57,8 +56,9 @@ class SearchAgent(Agent):
             adviser.reset(seat, rules, board, seed)
         lanes = self.samples * (len(self._advisers) + 1)
         self._batch = GameBatch(rules, board, lanes, observation=None, mask=None, autoreset=False)
-        self._seating = Seating(self._batch, (beam.BOT, breaker.BOT))
-        self._seating.numbers[:] = np.where(np.arange(MAX_SEATS) == seat, OWN, OTHERS)
+        self._arena = Arena(self._batch, (beam.BOT, breaker.BOT))
+        self._arena.numbers[:] = np.where(np.arange(MAX_SEATS) == seat, OWN, OTHERS)
+        self._arena.stop_at_turn[:] = seat
 
     def act(self, view: View) -> int:
         """The answer whose games went best; the beam's unless another is clearly better."""
@@ -97,30 +97,15 @@ class SearchAgent(Agent):
         for sample, seed in enumerate(view.rng.integers(2**63, size=self.samples)):
             games[sample : len(lanes) : self.samples] = view.sample(int(seed)).record
         self._batch.seeds[lanes] = np.tile(view.rng.integers(2**63, size=self.samples).astype(np.uint64), len(answers))
-        self._seating.sit_down(lanes)
-        memory = self._seating.memory[lanes, self.seat]
+        self._arena.seat_players(lanes)
+        memory = self._arena.memory[lanes, self.seat]
         memory[:, : beam.BOT.memory] = self._advisers[0]._memory[0, self.seat]
         for row in memory[self.samples :]:
             self._forget_plan(row, view)
-        self._seating.memory[lanes, self.seat] = memory
-        actions = np.zeros(self._batch.num_games, np.int64)
-        actions[lanes] = np.repeat(answers, self.samples)
-        self._play_round(lanes, actions)
+        self._arena.memory[lanes, self.seat] = memory
+        self._arena.actions[lanes] = np.repeat(answers, self.samples)
+        self._arena.play_on(lanes)  # until its next turn begins
         return self._evaluated()[: len(lanes)].reshape(len(answers), self.samples)
-
-    def _play_round(self, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """Play the answers, and on until the seat's next turn begins or the game ends."""
-        games = self._batch.games
-        away = np.zeros(self._batch.num_games, np.bool_)
-        for _ in range(MOST_STEPS):
-            self._batch.step_lanes(lanes, actions)
-            turn = games.turn[lanes]
-            away[lanes] |= turn != self.seat
-            done = self._batch.game_over[lanes] | (away[lanes] & (turn == self.seat))
-            lanes = lanes[~done]
-            if not len(lanes):
-                return
-            self._seating.answer(lanes, actions)
 
     def _evaluated(self) -> npt.NDArray[Any]:
         """The values of all games as they stand."""

@@ -2,10 +2,10 @@
 
 `risk-env tournament` is the way in for people; programs use
 
-    setting = make_setting(["grower", "bots.py:MyBot"], Rules.preset("classic", num_players=3), "classic", seed=0)
-    store = Store.create("games.sqlite", setting)
+    config = make_config(["grower", "bots.py:MyBot"], Rules.preset("classic", num_players=3), "classic", seed=0)
+    store = Store.create("games.sqlite", config)
     conduct(store, games=3000, jobs=2)
-    summary = summarise(setting, list(store.results()))
+    summary = summarise(config, list(store.results()))
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Entrant": "setting",
+    "Entrant": "config",
     "GameResult": "results",
-    "Setting": "setting",
+    "TournamentConfig": "config",
     "Store": "store",
     "Summary": "analysis",
     "conduct": "running",
-    "make_setting": "loading",
+    "make_config": "loading",
     "read_records": "records",
     "summarise": "analysis",
     "write_csv": "exports",
@@ -31,11 +31,11 @@ _HOMES = {
 __all__ = [
     "Entrant",
     "GameResult",
-    "Setting",
     "Store",
     "Summary",
+    "TournamentConfig",
     "conduct",
-    "make_setting",
+    "make_config",
     "read_records",
     "summarise",
     "write_csv",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.ratings import MEAN, Rankings, rates, ratings
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, GameResult
-from risk_agents.tournament.setting import Setting
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -106,13 +106,13 @@ def _estimates(values: Floats, intervals: Floats) -> list[Estimate]:
     return [Estimate(float(v), float(i[0]), float(i[1])) for v, i in zip(values, intervals, strict=True)]
 
 
-def summarise(setting: Setting, results: Sequence[GameResult]) -> Summary:
+def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summary:
     """The summary of at least one game."""
     if not results:
         raise ValueError("no game has been played yet")
-    games = Games(results, len(setting.entrants))
+    games = Games(results, len(config.entrants))
     P = games.num_players
-    agents = _agents(setting, games, results)
+    agents = _agents(config, games, results)
     endings = [result.ending for result in results]
     return Summary(
         games=len(results),
@@ -122,11 +122,11 @@ def summarise(setting: Setting, results: Sequence[GameResult]) -> Summary:
         forfeited=endings.count(FORFEIT),
         rounds=(float(games.rounds.mean()), float(np.median(games.rounds)), float(np.percentile(games.rounds, 90))),
         agents=tuple(sorted(agents, key=lambda agent: -agent.rating.value)),
-        seat_win_rate=tuple(games.rate(games.won, np.broadcast_to(np.arange(P), games.seats.shape), P, setting.seed)),
-        order_win_rate=tuple(games.rate(games.won, games.order, P, setting.seed)),
-        ahead=_ahead(games, [setting.labels.index(agent.label) for agent in _ranked(agents)], setting.seed),
+        seat_win_rate=tuple(games.rate(games.won, np.broadcast_to(np.arange(P), games.seats.shape), P, config.seed)),
+        order_win_rate=tuple(games.rate(games.won, games.order, P, config.seed)),
+        ahead=_ahead(games, [config.labels.index(agent.label) for agent in _ranked(agents)], config.seed),
         lengths=tuple(games.rounds.tolist()),
-        forfeits=_forfeits(setting, results),
+        forfeits=_forfeits(config, results),
     )
 
 
@@ -134,8 +134,8 @@ def _ranked(agents: Sequence[AgentSummary]) -> list[AgentSummary]:
     return sorted(agents, key=lambda agent: -agent.rating.value)
 
 
-def _agents(setting: Setting, games: Games, results: Sequence[GameResult]) -> list[AgentSummary]:
-    K, P, seed = games.num_agents, games.num_players, setting.seed
+def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult]) -> list[AgentSummary]:
+    K, P, seed = games.num_agents, games.num_players, config.seed
     played = np.maximum(games.by_agent(np.ones(games.seats.shape)), 1)
     wins = games.by_agent(games.won)
     win_rate = games.rate(games.won, games.seats, K, seed)
@@ -161,7 +161,7 @@ def _agents(setting: Setting, games: Games, results: Sequence[GameResult]) -> li
             ms_a_turn=float(pace[k]),
             forfeits=lost.count(k),
         )
-        for k, entrant in enumerate(setting.entrants)
+        for k, entrant in enumerate(config.entrants)
     ]
 
 
@@ -196,12 +196,12 @@ def _between(estimate: Estimate, oneself: bool) -> Estimate | None:
     return None if oneself or np.isnan(estimate.value) else estimate
 
 
-def _forfeits(setting: Setting, results: Sequence[GameResult]) -> tuple[str, ...]:
+def _forfeits(config: TournamentConfig, results: Sequence[GameResult]) -> tuple[str, ...]:
     """One line for each agent and kind: how many, and the first reason."""
     seen: dict[tuple[str, str], list[GameResult]] = {}
     for result in results:
         if result.ending == FORFEIT:
-            label = setting.labels[result.seats[result.forfeit_seat]]
+            label = config.labels[result.seats[result.forfeit_seat]]
             seen.setdefault((label, result.forfeit_kind), []).append(result)
     return tuple(
         f"{label}: {len(games)} × {kind}, first in game {games[0].game}: {games[0].forfeit_reason}"

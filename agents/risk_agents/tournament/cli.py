@@ -17,13 +17,13 @@ from rich.table import Table
 from risk_agents.registry import SPECS
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import Summary, summarise
-from risk_agents.tournament.exports import remarks, rich_tables, setting_lines, write_csv, write_json
-from risk_agents.tournament.loading import compiled_bot, entrants, make_setting, split_agents
+from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
+from risk_agents.tournament.exports import config_lines, remarks, rich_tables, write_csv, write_json
+from risk_agents.tournament.loading import compiled_bot, entrants, make_config, split_agents
 from risk_agents.tournament.records import read_records, write_records
 from risk_agents.tournament.report import KINDS, write_report
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
-from risk_agents.tournament.setting import GAME_TIME, TIME_LIMIT, Entrant, Setting
 from risk_agents.tournament.store import Store
 from risk_env import bots
 from risk_env.board.rules import Rules
@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> None:
     console = Console(stderr=True, quiet=arguments.quiet)
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
-        console.print(f"{store.path}: {', '.join(store.setting.labels)}", *setting_lines(store.setting), sep="\n")
+        console.print(f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config), sep="\n")
         _play(store, _games(arguments, store), arguments.jobs, console)
         _tell(store, arguments)
 
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
     add("--csv", metavar="FILE", help="write a row a game")
-    add("--json", metavar="FILE", help="write setting and summary")
+    add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
@@ -125,9 +125,9 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
 def _begun(arguments: argparse.Namespace) -> Store:
     """A new tournament."""
     wanted = {**DEFAULTS, **_given(arguments), "record": arguments.record is not None}
-    setting = _setting(wanted)
+    config = _config(wanted)
     path = arguments.out or time.strftime("tournament-%Y%m%d-%H%M%S.sqlite")
-    return Store.create(path, setting, {**wanted, "games": _default_games(arguments, wanted)})
+    return Store.create(path, config, {**wanted, "games": _default_games(arguments, wanted)})
 
 
 def _default_games(arguments: argparse.Namespace, wanted: dict[str, Any]) -> int:
@@ -136,13 +136,13 @@ def _default_games(arguments: argparse.Namespace, wanted: dict[str, Any]) -> int
     return DUEL_GAMES if wanted["against"] else GAMES
 
 
-def _setting(wanted: dict[str, Any]) -> Setting:
+def _config(wanted: dict[str, Any]) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
             raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
         agents.append(wanted["against"])
-    return make_setting(
+    return make_config(
         agents,
         _rules(wanted, len(agents)),
         wanted["map"],
@@ -185,10 +185,10 @@ def _newest() -> str:
 
 
 def _check_versions(store: Store) -> None:
-    setting = store.setting
-    texts = [f"{entrant.label}={entrant.spec}" for entrant in setting.entrants]
+    config = store.config
+    texts = [f"{entrant.label}={entrant.spec}" for entrant in config.entrants]
     for now, then in zip(
-        entrants(texts, setting.rules, setting.map_source, setting.time_limit), setting.entrants, strict=True
+        entrants(texts, config.rules, config.map_source, config.time_limit), config.entrants, strict=True
     ):
         if now.version != then.version:
             raise ValueError(
@@ -202,8 +202,8 @@ def _games(arguments: argparse.Namespace, store: Store) -> int:
 
 
 def _play(store: Store, games: int, jobs: int, console: Console) -> None:
-    verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.setting.duel else (lambda: False)
-    with _progress_bar(len(store.setting.schedule(games)), console) as show:
+    verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.config.duel else (lambda: False)
+    with _progress_bar(len(store.config.schedule(games)), console) as show:
         try:
             conduct(store, games, jobs, progress=show, enough=verdict)
         except KeyboardInterrupt:
@@ -239,40 +239,40 @@ def _progress_bar(total: int, console: Console) -> Iterator[Callable[[int, int],
 
 def _verdict(store: Store) -> sprt.Verdict:
     """Where a sequential test stands, by the games in the file."""
-    numbers = {label: agent for agent, label in enumerate(store.setting.labels)}
+    numbers = {label: agent for agent, label in enumerate(store.config.labels)}
     games = (
         sprt.Played(row["deal"], tuple(numbers[label] for label in row["agents"]), row["winner"])
         for row in store.rows(("deal", "agents", "winner"))
     )
-    return sprt.judge(sprt.scores(games, block_size=len(store.setting.schedule(1))))
+    return sprt.judge(sprt.scores(games, block_size=len(store.config.schedule(1))))
 
 
 def _tell(store: Store, arguments: argparse.Namespace) -> None:
     """Tables and files."""
-    setting, results = store.setting, list(store.results())
-    if setting.duel:
+    config, results = store.config, list(store.results())
+    if config.duel:
         verdict = _verdict(store)
-        first, second = setting.labels
+        first, second = config.labels
         print(f"Is {first} better than {second}? {verdict}\n")
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
-    summary = summarise(setting, results)
-    _print(setting, summary)
+    summary = summarise(config, results)
+    _print(config, summary)
     if arguments.csv:
         write_csv(store, arguments.csv)
     if arguments.json:
-        write_json(setting, summary, arguments.json)
+        write_json(config, summary, arguments.json)
     if arguments.record:
         write_records(store, arguments.record)
     if arguments.report:
-        write_report(setting, summary, arguments.report)
+        write_report(config, summary, arguments.report)
 
 
-def _print(setting: Setting, summary: Summary) -> None:
+def _print(config: TournamentConfig, summary: Summary) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
     for table in rich_tables(summary):
         console.print(table, "")
-    console.print(*remarks(setting, summary), sep="\n", highlight=False, markup=False)
+    console.print(*remarks(config, summary), sep="\n", highlight=False, markup=False)
 
 
 # ------------------------------------------------------------------------------------------------ agents

@@ -1,4 +1,4 @@
-"""A tournament as CSV (a row a game), as JSON (setting and summary), and as tables on the terminal."""
+"""A tournament as CSV (a row a game), as JSON (configuration and summary), and as tables on the terminal."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from rich.table import Table
 
 from risk_agents.tournament.analysis import AgentSummary, Estimate, Summary
+from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.ratings import FEW_DEALS
-from risk_agents.tournament.setting import Setting
 from risk_agents.tournament.store import COLUMNS, LISTS, Store
 
 
 def write_csv(store: Store, path: str | Path) -> None:
     """Every game in a row; values of a seat in columns of their own, `agents_0`, `agents_1`, ..."""
     names = [name for name in COLUMNS if name != "actions"]
-    seats = range(store.setting.num_players)
+    seats = range(store.config.num_players)
     heading = [column for name in names for column in (_columns(name, seats))]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -32,9 +32,9 @@ def _columns(name: str, seats: range) -> list[str]:
     return [f"{name}_{seat}" for seat in seats] if name in LISTS else [name]
 
 
-def write_json(setting: Setting, summary: Summary, path: str | Path) -> None:
-    """Setting and summary."""
-    facts = {"setting": json.loads(setting.to_json()), "summary": summary.to_dict()}
+def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
+    """TournamentConfig and summary."""
+    facts = {"setting": json.loads(config.to_json()), "summary": summary.to_dict()}
     Path(path).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
@@ -125,12 +125,12 @@ def rich_tables(summary: Summary) -> Iterator[Table]:
         yield table
 
 
-def remarks(setting: Setting, summary: Summary) -> list[str]:
+def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     """What was played and how it ended, in a few lines."""
     mean, median, late = summary.rounds
     return [
         f"{summary.games} games, {summary.deals} deals: {summary.won} won, {summary.truncated} truncated after "
-        f"{setting.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
+        f"{config.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
         *_bounds(summary),
         *_doubts(summary),
@@ -153,11 +153,11 @@ def _doubts(summary: Summary) -> Iterator[str]:
         yield f"fewer than {FEW_DEALS} deals: the intervals of the ratings are narrower than what is known of them"
 
 
-def setting_lines(setting: Setting) -> list[str]:
+def config_lines(config: TournamentConfig) -> list[str]:
     """What is played: every option that the preset's name does not tell."""
-    rules: dict[str, Any] = setting.rules.to_dict()
+    rules: dict[str, Any] = config.rules.to_dict()
     return [
-        f"map {setting.map_source}, seed {setting.seed}, {setting.time_limit:g} s a decision"
-        + (", new processes for every game" if setting.fresh else ""),
+        f"map {config.map_source}, seed {config.seed}, {config.time_limit:g} s a decision"
+        + (", new processes for every game" if config.fresh else ""),
         "rules: " + ", ".join(f"{name}={value}" for name, value in rules.items()),
     ]

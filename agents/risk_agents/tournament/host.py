@@ -110,13 +110,13 @@ def serve(far: Connection, spec: str, rules: Rules, map_source: str) -> None:
     os.dup2(2, 1)  # what agents print, and what they start, must not get into the tables
     with suppress(EOFError, OSError):
         try:
-            troupe = Troupe(spec, rules, map_source)
-            far.send((True, troupe.introduce()))
+            server = AgentServer(spec, rules, map_source)
+            far.send((True, server.introduce()))
         except Exception as error:
             far.send((False, _told(error)))
             return
         while True:
-            far.send(_try(troupe, *far.recv()))
+            far.send(_try(server, *far.recv()))
 
 
 def printable(words: Any) -> str:
@@ -137,15 +137,15 @@ def end_with_parent() -> None:
             os._exit(1)
 
 
-def _try(troupe: Troupe, message: str, seat: int, content: Any) -> tuple[bool, Any]:
+def _try(server: AgentServer, message: str, seat: int, content: Any) -> tuple[bool, Any]:
     """The answer to a message, or what went wrong."""
     try:
         if message == "act":
-            return True, _number(troupe.act(seat, content))
+            return True, _number(server.act(seat, content))
         if message == "begin":
-            troupe.begin(seat, content)
+            server.begin(seat, content)
         else:
-            troupe.rehearse()
+            server.rehearse()
         return True, None
     except Exception as error:
         return False, _told(error)
@@ -168,7 +168,7 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-class Troupe:
+class AgentServer:
     """The agents of one spec, one a seat, made when first needed."""
 
     def __init__(self, spec: str, rules: Rules, map_source: str) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 
 from risk_agents.external import ExternalAgent, ProgramFault, is_program
 from risk_agents.registry import HUMAN, POLICY_FILES, load
+from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host, printable
 from risk_agents.tournament.results import Forfeit
-from risk_agents.tournament.setting import GAME_TIME, TIME_LIMIT, Entrant, Setting
 from risk_env import bots
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
@@ -45,7 +45,7 @@ def is_in_file(spec: str) -> bool:
     return bool(re.search(r"\.py:\w+$", spec))
 
 
-def make_setting(
+def make_config(
     agents: Sequence[str],
     rules: Rules,
     map_source: str = "classic",
@@ -56,8 +56,8 @@ def make_setting(
     duel: bool = False,
     fresh: bool = False,
     game_time: float = GAME_TIME,
-) -> Setting:
-    """The setting of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once."""
+) -> TournamentConfig:
+    """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once."""
     if not agents or (duel and len(agents) != 2):
         raise ValueError(f"agents={list(agents)!r}: {'two are' if duel else 'at least one is'} needed")
     for name, limit in (("time_limit", time_limit), ("game_time", game_time)):
@@ -66,7 +66,7 @@ def make_setting(
     board = load_map(map_source)
     check_rules(rules, board)
     found = entrants(agents, rules, map_source, time_limit)
-    return Setting(
+    return TournamentConfig(
         found, rules, map_source, board.digest, seed, float(time_limit), record, duel, fresh, float(game_time)
     )
 

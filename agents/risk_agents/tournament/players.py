@@ -5,20 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-import numpy as np
-
 from risk_agents.external import ExternalAgent, ProgramFault, is_program
+from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.results import Forfeit
-from risk_agents.tournament.setting import Setting
 from risk_env.bots import CompiledBot
-from risk_env.core.types import MAX_SEATS
 from risk_env.game import Game
-from risk_env.seeds import veiled, word
+from risk_env.seeds import veiled
 
 
-class Player(Protocol):
+class SinglePlayer(Protocol):
     """Answers for one seat of one game at a time; raises Forfeit where it cannot."""
 
     def begin(self, seat: int, seed: int) -> None:
@@ -31,41 +28,11 @@ class Player(Protocol):
         """The game is over."""
 
 
-class CompiledPlayer:
-    """A compiled bot in a single game, with the same chance as in a batch."""
-
-    def __init__(self, bot: CompiledBot) -> None:
-        self.bot = bot
-        self._randoms = np.zeros((1, MAX_SEATS), np.uint64)
-        self._memory = np.zeros((1, MAX_SEATS, bot.memory), np.int32)
-        self._lane, self._actions = np.zeros(1, np.int64), np.zeros(1, np.int64)
-
-    def begin(self, seat: int, seed: int) -> None:
-        """A game begins: the bot has forgotten all."""
-        self._randoms[0, seat] = word(seed)
-        self._memory[0, seat] = 0
-
-    def choose(self, game: Game) -> int:
-        """What the bot answers."""
-        self._actions[0] = -1
-        tables = game.tables
-        try:
-            self.bot.choose(
-                game.records, tables.board, tables.rules, self._lane, self._randoms, self._memory, self._actions
-            )
-        except Exception as error:
-            raise Forfeit("crash", f"{type(error).__name__}: {error}") from error
-        return int(self._actions[0])
-
-    def end(self, outcome: dict[str, Any]) -> None:
-        """Nothing to do."""
-
-
 class HostedPlayer:
     """An agent in a host process, which is started anew after it died."""
 
-    def __init__(self, cast: Cast, agent: int) -> None:
-        self._host = partial(cast.host, agent)
+    def __init__(self, pool: PlayerPool, agent: int) -> None:
+        self._host = partial(pool.host, agent)
 
     def begin(self, seat: int, seed: int) -> None:
         """A game begins."""
@@ -82,16 +49,16 @@ class HostedPlayer:
 class ProgramPlayer:
     """An external program, started anew after a fault."""
 
-    def __init__(self, spec: str, setting: Setting) -> None:
-        self._spec, self._setting = spec, setting
+    def __init__(self, spec: str, config: TournamentConfig) -> None:
+        self._spec, self._config = spec, config
         self._agent: ExternalAgent | None = None
 
     def begin(self, seat: int, seed: int) -> None:
         """A game begins."""
         try:
             if self._agent is None:
-                self._agent = ExternalAgent(self._spec, time_limit=self._setting.time_limit)
-            self._agent.reset(seat, self._setting.rules, self._setting.board, veiled(seed))
+                self._agent = ExternalAgent(self._spec, time_limit=self._config.time_limit)
+            self._agent.reset(seat, self._config.rules, self._config.board, veiled(seed))
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
@@ -122,33 +89,33 @@ class ProgramPlayer:
             self._agent = None
 
 
-class Cast:
+class PlayerPool:
     """The players of one process, kept from game to game."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    def __init__(self, config: TournamentConfig) -> None:
+        self.config = config
         self._hosts: dict[int, Host] = {}  # of each agent: two made of one file share nothing
-        self._players: dict[tuple[int, int], Player] = {}
+        self._players: dict[tuple[int, int], CompiledBot | SinglePlayer] = {}
 
-    def player(self, agent: int, seat: int) -> Player:
+    def player(self, agent: int, seat: int) -> CompiledBot | SinglePlayer:
         """The player for a seat of agent number `agent`."""
         if (agent, seat) not in self._players:
             self._players[agent, seat] = self._make(agent)
         return self._players[agent, seat]
 
-    def _make(self, agent: int) -> Player:
-        entrant = self.setting.entrants[agent]
+    def _make(self, agent: int) -> CompiledBot | SinglePlayer:
+        entrant = self.config.entrants[agent]
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
-            return CompiledPlayer(bot)
-        return ProgramPlayer(entrant.spec, self.setting) if is_program(entrant.spec) else HostedPlayer(self, agent)
+            return bot
+        return ProgramPlayer(entrant.spec, self.config) if is_program(entrant.spec) else HostedPlayer(self, agent)
 
     def host(self, agent: int) -> Host:
         """The living host of an agent."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
-            setting = self.setting
-            spec = setting.entrants[agent].spec
-            self._hosts[agent] = Host(spec, setting.rules, setting.map_source, setting.time_limit)
+            config = self.config
+            spec = config.entrants[agent].spec
+            self._hosts[agent] = Host(spec, config.rules, config.map_source, config.time_limit)
         return self._hosts[agent]
 
     def close(self) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, TRUNCATED, WON, GameResult
-from risk_agents.tournament.setting import Setting
 from risk_agents.tournament.store import Store
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
@@ -79,21 +79,21 @@ class Record:
                 raise RecordError(f"line {self.line}: {name} is {found[name]}, recorded {recorded[name]}")
 
 
-def record_of(setting: Setting, result: GameResult, num_actions: int) -> dict[str, Any]:
+def record_of(config: TournamentConfig, result: GameResult, num_actions: int) -> dict[str, Any]:
     """The line of a game whose actions were kept."""
     return {
         "format": FORMAT,
         "schema": SCHEMA,
         "game": result.game,
-        "rules": setting.rules.to_dict(),
-        "map": setting.map_source,
-        "map_digest": setting.map_digest,
+        "rules": config.rules.to_dict(),
+        "map": config.map_source,
+        "map_digest": config.map_digest,
         "num_actions": num_actions,
-        "seed": setting.seed,
+        "seed": config.seed,
         "lane": result.deal,
         "episode": 0,
-        "agents": [setting.labels[agent] for agent in result.seats],
-        "versions": [setting.entrants[agent].version for agent in result.seats],
+        "agents": [config.labels[agent] for agent in result.seats],
+        "versions": [config.entrants[agent].version for agent in result.seats],
         "ending": result.ending,
         "winner": result.winner,
         "places": result.places,
@@ -106,14 +106,14 @@ def record_of(setting: Setting, result: GameResult, num_actions: int) -> dict[st
 
 def write_records(store: Store, path: str | Path) -> int:
     """Write the games of a tournament as JSON Lines, in the order of its schedule; how many."""
-    setting = store.setting
-    if not setting.record:
+    config = store.config
+    if not config.record:
         raise ValueError("the tournament was begun without --record: its actions were not kept")
-    num_actions = Game(setting.rules, setting.board, 0).num_actions
+    num_actions = Game(config.rules, config.board, 0).num_actions
     count = 0
     with open(path, "w", encoding="utf-8") as lines:
         for result in store.results(actions=True):
-            lines.write(json.dumps(record_of(setting, result, num_actions)) + "\n")
+            lines.write(json.dumps(record_of(config, result, num_actions)) + "\n")
             count += 1
     return count
 

@@ -21,11 +21,11 @@ class Forfeit(Exception):
 
     KINDS = ("crash", "died", "garbage", "illegal", "time")
 
-    def __init__(self, kind: str, reason: str) -> None:
+    def __init__(self, kind: str, reason: str, seat: int = NOBODY) -> None:
         super().__init__(reason)
         self.kind = kind
         self.reason = " ".join(reason.split())[:500]
-        self.seat = NOBODY
+        self.seat = seat
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 
 import risk_env
-from risk_agents.tournament.jobs import Chunk, begin_job, chunks, close_casts, play, play_and_return, play_and_store
+from risk_agents.tournament.jobs import Chunk, begin_job, chunks, close_pools, play, play_and_return, play_and_store
 from risk_agents.tournament.store import Store
 
 PULSE = 0.25  # seconds between two looks at what the jobs have done
@@ -41,8 +41,8 @@ def conduct(
     its games to this process instead. Whatever stops this, a game that has ended is in the file.
     """
     done = store.finished()
-    left = [pairing for pairing in store.setting.schedule(games) if pairing.game not in done]
-    pieces = chunks(store.setting, left, jobs)
+    left = [pairing for pairing in store.config.schedule(games) if pairing.game not in done]
+    pieces = chunks(store.config, left, jobs)
     progress(*store.count())
     if not left or enough():
         return
@@ -60,14 +60,14 @@ def _play_here(store: Store, pieces: Sequence[Chunk], progress: Progress, enough
     games, forfeits = store.count()
     try:
         for piece in pieces:
-            for result in play(store.setting, piece):
+            for result in play(store.config, piece):
                 store.add(result)
                 games, forfeits = games + 1, forfeits + bool(result.forfeit_kind)
                 progress(games, forfeits)
             if enough():
                 return
     finally:
-        close_casts()
+        close_pools()
 
 
 def _hand_out(
@@ -97,8 +97,8 @@ def _hand_out(
 
 def _submit(executor: Executor, store: Store, piece: Chunk, stores: bool) -> Future:
     if stores:
-        return executor.submit(play_and_store, store.setting, str(store.path), piece)
-    return executor.submit(play_and_return, store.setting, piece)
+        return executor.submit(play_and_store, store.config, str(store.path), piece)
+    return executor.submit(play_and_return, store.config, piece)
 
 
 def _take(store: Store, future: Future, stores: bool) -> None:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import GameResult
-from risk_agents.tournament.setting import Setting
 
 COLUMNS = {
     "game": "INTEGER PRIMARY KEY",
@@ -47,13 +47,13 @@ _CREATE = f"CREATE TABLE games ({', '.join(f'{name} {kind}' for name, kind in CO
 class Store:
     """An open file of games. Several processes may write into the same file."""
 
-    def __init__(self, path: str | Path, setting: Setting, arguments: Mapping[str, Any] | None = None) -> None:
-        self.path, self.setting = Path(path), setting
+    def __init__(self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> None:
+        self.path, self.config = Path(path), config
         self.arguments = dict(arguments or {})  # of the command line that began it
         self._database = _connect(self.path)
 
     @classmethod
-    def create(cls, path: str | Path, setting: Setting, arguments: Mapping[str, Any] | None = None) -> Store:
+    def create(cls, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> Store:
         """A new file; FileExistsError if there is one."""
         path = Path(path)
         if path.exists():
@@ -62,22 +62,22 @@ class Store:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)")
             database.execute(_CREATE)
-            lines = (setting.to_json(), json.dumps(dict(arguments or {})))
+            lines = (config.to_json(), json.dumps(dict(arguments or {})))
             database.execute("INSERT INTO setting VALUES (?, ?)", lines)
         database.close()
-        return cls(path, setting, arguments)
+        return cls(path, config, arguments)
 
     @classmethod
     def open(cls, path: str | Path) -> Store:
-        """A file that is there, with its setting; ValueError if it holds no tournament."""
+        """A file that is there, with its configuration; ValueError if it holds no tournament."""
         if not Path(path).is_file():
             raise FileNotFoundError(f"no tournament at {path}")
         try:
             with closing(_connect(Path(path))) as database:
-                ((setting, arguments),) = database.execute("SELECT setting, arguments FROM setting")
+                ((config, arguments),) = database.execute("SELECT setting, arguments FROM setting")
         except (sqlite3.DatabaseError, ValueError) as error:
             raise ValueError(f"{path} holds no tournament: {error}") from error
-        return cls(path, Setting.from_json(setting), json.loads(arguments))
+        return cls(path, TournamentConfig.from_json(config), json.loads(arguments))
 
     def add(self, result: GameResult) -> None:
         """Write a game; it is on disk when this returns. A game that is there already stays as it is."""
@@ -85,7 +85,7 @@ class Store:
             self._database.execute(_INSERT, self._row(result))
 
     def _row(self, result: GameResult) -> tuple[Any, ...]:
-        entrants = [self.setting.entrants[agent] for agent in result.seats]
+        entrants = [self.config.entrants[agent] for agent in result.seats]
         actions = None if result.actions is None else np.array(result.actions, np.int32).tobytes()
         values = {
             **vars(result),
@@ -117,7 +117,7 @@ class Store:
             yield {name: json.loads(value) if name in LISTS else value for name, value in zip(names, row, strict=True)}
 
     def _result(self, row: dict[str, Any]) -> GameResult:
-        numbers = {label: agent for agent, label in enumerate(self.setting.labels)}
+        numbers = {label: agent for agent, label in enumerate(self.config.labels)}
         actions = row.pop("actions", None)
         values: dict[str, Any] = {name: tuple(row[name]) if name in LISTS else row[name] for name in row}
         seats = tuple(numbers[label] for label in values.pop("agents"))

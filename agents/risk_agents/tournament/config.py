@@ -27,7 +27,7 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Setting:
+class TournamentConfig:
     """Everything that decides what is played. Equal settings give equal games, whatever the jobs and the machine."""
 
     entrants: tuple[Entrant, ...]
@@ -72,7 +72,7 @@ class Setting:
         return all(self.entrants[agent].compiled for agent in pairing.seats)
 
     def to_json(self) -> str:
-        """The setting as a line of JSON."""
+        """The configuration as a line of JSON."""
         facts: dict[str, Any] = {
             "schema": SCHEMA,
             "agents": [vars(entrant) for entrant in self.entrants],
@@ -89,8 +89,8 @@ class Setting:
         return json.dumps(facts)
 
     @classmethod
-    def from_json(cls, line: str) -> Setting:
-        """The setting that `to_json` wrote; ValueError for another schema."""
+    def from_json(cls, line: str) -> TournamentConfig:
+        """The configuration that `to_json` wrote; ValueError for another schema."""
         facts = json.loads(line)
         if facts["schema"] != SCHEMA:
             raise ValueError(f"a tournament of schema {facts['schema']}; this version reads schema {SCHEMA}")

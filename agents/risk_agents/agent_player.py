@@ -1,0 +1,87 @@
+"""Agents as players of an Arena (`risk_env.arena.Player`): what any spec stands for, at any seat of many lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.base import Agent, View, chance_seed
+from risk_agents.external import is_program
+from risk_agents.registry import load, make
+from risk_env.arena import Player
+from risk_env.batch import GameBatch
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.core.types import Phase
+from risk_env.seeds import bot_seed
+
+Array = npt.NDArray[Any]
+Lanes = npt.NDArray[np.int64]
+
+
+def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
+    """The player of a spec (what `make` takes), for games by these rules on this map."""
+    if not is_program(spec):
+        found = load(spec)
+        if isinstance(found, CompiledBot):
+            return found
+        agent = found()
+        if hasattr(getattr(agent, "policy", None), "logits"):
+            return LikeliestPlayer(agent, rules, board)
+    return AgentPlayer(lambda: make(spec))
+
+
+class AgentPlayer:
+    """Agents that are asked one by one: one of them for each seat in each lane, made when its first game begins."""
+
+    def __init__(self, make_agent: Callable[[], Agent]) -> None:
+        self._make = make_agent
+        self._agents: dict[tuple[int, int], Agent] = {}  # by lane and seat
+        self._chance: dict[tuple[int, int], int] = {}
+
+    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+        """Reset the agents of these seats, with new chance."""
+        for key in zip(lanes.tolist(), seats.tolist(), strict=True):
+            lane, seat = key
+            agent = self._agents[key] = self._agents.get(key) or self._make()
+            self._chance[key] = chance_seed(agent, int(bot_seed(int(batch.seeds[lane]), seat)))
+            agent.reset(seat, batch.rules, batch.board, self._chance[key])
+
+    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+        """Ask the agent that is to decide in each of these lanes."""
+        for lane in lanes.tolist():
+            game = batch.game(lane)
+            key = lane, game.seat
+            actions[lane] = int(self._agents[key].act(View(game, chance=self._chance[key])))
+
+    def close(self) -> None:
+        """End the agents that are programs."""
+        for agent in self._agents.values():
+            getattr(agent, "close", lambda: None)()
+
+
+class LikeliestPlayer:
+    """The policy of an agent that is not compiled, asked for all lanes at once: its likeliest actions."""
+
+    def __init__(self, agent: Any, rules: Rules, board: Board) -> None:
+        agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
+        self._policy, trained = agent.policy, agent.schema.rules
+        first = TERRITORY_WIDTH * board.num_territories
+        asked_anew = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
+        self._most_dice = [first + int(phase) for phase, is_new in asked_anew.items() if is_new]
+
+    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+        """It keeps nothing of a game."""
+
+    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+        """The likeliest actions, or what stands for them where a question is new (`schema.answers_as_trained`)."""
+        batch.ask(lanes)
+        codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]
+        likeliest = self._policy.logits(codes, masks).argmax(axis=1)
+        last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
+        actions[lanes] = np.where(codes[:, self._most_dice].any(axis=1), last, likeliest)

@@ -1,0 +1,200 @@
+"""Plays games of a tournament on an Arena: those of compiled bots in many lanes, others decision by decision in one.
+
+A game comes out the same in either way. Whoever gives no legal answer in time forfeits it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.players import PlayerPool, SinglePlayer
+from risk_agents.tournament.results import (
+    FORFEIT,
+    NOBODY,
+    TRUNCATED,
+    WON,
+    Forfeit,
+    GameResult,
+    final_places,
+    winner_of_forfeit,
+)
+from risk_agents.tournament.schedule import Pairing
+from risk_env.arena import REFUSED, Arena
+from risk_env.batch import GameBatch
+from risk_env.bots import CompiledBot
+from risk_env.core import entry
+from risk_env.seeds import bot_seed, game_seed
+
+LANES = 256
+
+Lanes = npt.NDArray[np.int64]
+
+
+def play_compiled(
+    config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, CompiledBot]
+) -> Iterator[GameResult]:
+    """Play games between compiled bots, given by the numbers of their agents; yields each game when it has ended.
+
+    An error of a bot is raised.
+    """
+    yield from BatchRunner(config, pairings, list(bots), list(bots.values())).play()
+
+
+def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
+    """Play one game between any agents; an error of one forfeits the game."""
+    players = [pool.player(agent, seat) for seat, agent in enumerate(pairing.seats)]
+    result = SingleRunner(config, pairing, players).play_alone()
+    for seat, player in enumerate(players):
+        if not isinstance(player, CompiledBot):
+            player.end(outcome_for(result, seat))
+    if config.fresh:
+        pool.close()
+    return result
+
+
+def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
+    """The end of a game as an agent may know it."""
+    return {
+        "ending": result.ending,
+        "winner": result.winner,
+        "places": list(result.places),
+        "rounds": result.rounds,
+        "seat": seat,
+        "forfeit": None if result.forfeit_seat == NOBODY else [result.forfeit_seat, result.forfeit_reason],
+    }
+
+
+class BatchRunner:
+    """Plays these games in lanes, each lane one after another. `players[k]` plays for agent number `agents[k]`."""
+
+    def __init__(
+        self, config: TournamentConfig, pairings: Sequence[Pairing], agents: Sequence[int], players: Sequence[Any]
+    ) -> None:
+        self.config, self.pairings = config, pairings
+        lanes = min(LANES, len(pairings))
+        self.batch = GameBatch(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
+        self.arena = self._arena(players)
+        number = {agent: k for k, agent in enumerate(agents)}
+        self._line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
+        self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
+
+    def _arena(self, players: Sequence[Any]) -> Arena:
+        return Arena(self.batch, players, counts=True, keeps_actions=self.config.record, stops_at_illegal=True)
+
+    def play(self) -> Iterator[GameResult]:
+        """Play all the games; yields each when it has ended."""
+        for lanes, games in self.arena.run_games(len(self.pairings), self._begin):
+            for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
+                yield self.result(lane, self.pairings[game], self._illegal_answer(lane))
+
+    def _begin(self, lanes: Lanes, games: Lanes) -> None:
+        self.arena.numbers[lanes, : self.config.num_players] = self._line_ups[games]
+        self.batch.begin_seeded(lanes, self._seeds[games])
+        self.arena.seat_players(lanes)
+
+    def _illegal_answer(self, lane: int) -> Forfeit | None:
+        """The forfeit of a lane that has stopped because an answer was not legal."""
+        if self.arena.states[lane] != REFUSED:
+            return None
+        return Forfeit("illegal", str(self.arena.illegal_action(lane)), int(self.batch.records["seat"][lane]))
+
+    def result(self, lane: int, pairing: Pairing, forfeit: Forfeit | None) -> GameResult:
+        """What the game in a lane came to."""
+        game, tally, T = self.batch.games[lane], self.arena.tally, self.batch.tables
+        shared = np.zeros(self.config.num_players, np.int64)
+        entry.placements(self.batch.records, lane, T.board, T.rules, shared)
+        loser = NOBODY if forfeit is None else forfeit.seat
+        alive = game.death[: self.config.num_players] == 0
+        return GameResult(
+            pairing.game,
+            pairing.deal,
+            pairing.seats,
+            starter=int(game.starter),
+            ending=FORFEIT if forfeit else TRUNCATED if game.truncated else WON,
+            winner=winner_of_forfeit(alive, loser) if forfeit else int(game.winner),
+            places=final_places(shared.tolist(), int(self.batch.seeds[lane]), loser),
+            rounds=int(game.round_number),
+            decisions=tuple(tally.decisions[lane].tolist()),
+            turns=tuple(tally.turns[lane].tolist()),
+            seconds=tuple(tally.seconds[lane].tolist()),
+            forfeit_seat=loser,
+            forfeit_kind="" if forfeit is None else forfeit.kind,
+            forfeit_reason="" if forfeit is None else forfeit.reason,
+            actions=tuple(tally.actions(lane)) if self.config.record else None,
+        )
+
+
+class SingleRunner(BatchRunner):
+    """Plays one game decision by decision: every error and every second has somebody to blame."""
+
+    def __init__(
+        self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | SinglePlayer]
+    ) -> None:
+        seated = [
+            player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat)
+            for seat, player in enumerate(players)
+        ]
+        super().__init__(config, [pairing], pairing.seats, seated)
+        self._line_ups = np.arange(config.num_players)[None]  # copies of an agent are players of their own
+
+    def _arena(self, players: Sequence[Any]) -> Arena:
+        return Arena(
+            self.batch,
+            players,
+            counts=True,
+            keeps_actions=self.config.record,
+            stops_at_illegal=True,
+            on_answers=self._check_time,
+        )
+
+    def play_alone(self) -> GameResult:
+        """Play the game."""
+        try:
+            (result,) = self.play()
+        except Exception as error:
+            asked = int(self.batch.records["seat"][0])
+            return self.result(0, self.pairings[0], error if isinstance(error, Forfeit) else crash(error, asked))
+        return result
+
+    def _check_time(self, lanes: Lanes) -> None:
+        seat = int(self.batch.records["seat"][0])
+        if self.arena.tally.seconds[0, seat] > self.config.game_time:
+            raise Forfeit("time", f"more than {self.config.game_time:g} s in one game", seat)
+
+
+class SeatedPlayer:
+    """A player of single games at its seat, as the Arena asks it; what goes wrong with it is a Forfeit of that seat."""
+
+    def __init__(self, player: SinglePlayer, seat: int) -> None:
+        self.player, self.seat = player, seat
+
+    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+        """The game has begun."""
+        with self._blamed():
+            self.player.begin(self.seat, int(bot_seed(int(batch.seeds[0]), self.seat)))
+
+    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+        """Its answer."""
+        with self._blamed():
+            actions[lanes] = self.player.choose(batch.game(0))
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        try:
+            yield
+        except Forfeit as forfeit:
+            forfeit.seat = self.seat
+            raise
+        except Exception as error:
+            raise crash(error, self.seat) from error
+
+
+def crash(error: Exception, seat: int) -> Forfeit:
+    """The forfeit of a seat whose player raised an error."""
+    return Forfeit("crash", f"{type(error).__name__}: {error}", seat)

@@ -1,0 +1,50 @@
+"""Calls of entry points by their address: a kernel calls functions that it was not compiled with.
+
+A kernel that takes functions as arguments is compiled again for every combination of them, and misses the cache in
+every process. An address is a number: the caller's code stays the same.
+"""
+
+import platform
+from typing import Any
+
+import numba
+import numpy as np
+from numba.extending import is_jitted
+
+from risk_env.compiler.decorators import inlined
+from risk_env.compiler.mode import JIT_DISABLED, PLAIN
+
+NO_ADDRESS = 0
+HAS_ADDRESSES = not JIT_DISABLED and not PLAIN
+COUNTS_CYCLES = HAS_ADDRESSES and platform.machine().lower() in ("x86_64", "amd64")  # elsewhere it is not allowed
+
+if HAS_ADDRESSES:
+    from risk_env.compiler.address_code import call_at, cycle_counter
+else:
+
+    @inlined
+    def call_at(address, arguments):
+        """Nothing: no entry point has an address."""
+
+    @inlined
+    def cycle_counter():
+        """Nothing is counted."""
+        return np.uint64(0)
+
+
+def address_of(entry: Any, *arguments: Any) -> int:
+    """The address of an entry point's machine code for arguments of these types, for as long as the entry point exists.
+
+    NO_ADDRESS where there is none: with the JIT off, for what is not compiled, and for what returns anything.
+    """
+    if not HAS_ADDRESSES or not is_jitted(entry):
+        return NO_ADDRESS
+    kinds = tuple(map(numba.typeof, arguments))
+    entry.compile(kinds)
+    compiled: Any = entry.overloads[kinds]
+    if compiled.signature.return_type != numba.types.none:
+        return NO_ADDRESS
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+__all__ = ["COUNTS_CYCLES", "HAS_ADDRESSES", "NO_ADDRESS", "address_of", "call_at", "cycle_counter"]

@@ -1,0 +1,170 @@
+"""Play on in many lanes without going back to Python, until somebody else than a compiled bot is to decide.
+
+Bots are called by their addresses (`compiler.calls`): this kernel is compiled once, whoever plays. What a kernel cannot
+call (policies, agents in Python) is asked from Python, which writes its answers into `Flow.actions` and calls again.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_env.compiler import entry_point, inlined, kernel
+from risk_env.compiler.calls import NO_ADDRESS, call_at, cycle_counter
+from risk_env.core.bits import has
+from risk_env.core.position import is_alive
+from risk_env.core.types import NOBODY, Phase
+from risk_env.engine.batch_loop import step_game
+
+CALLER = -1  # instead of a player's number: the caller decides for this seat
+NO_ACTION = -(2**63)  # the seat to decide has not been asked
+UNANSWERED = -1  # it has been asked, and has written nothing
+GOES_ON, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
+
+
+class Seats(NamedTuple):
+    """Who plays."""
+
+    numbers: Any  # int64 (N, 6): number of the player at each seat, or CALLER
+    addresses: Any  # int64 (K,): address of each player's entry point, NO_ADDRESS for one that is asked from Python
+    randoms: Any  # uint64 (N, 6): state of each bot's own chance
+    memory: Any  # int32 (N, 6, M): what each bot keeps
+
+
+class Stops(NamedTuple):
+    """Where a lane stops before its game is over."""
+
+    death: Any  # int64 (N,): when this seat is dead; NOBODY: at no death
+    turn: Any  # int64 (N,): when a turn of this seat begins; NOBODY: at no turn
+
+
+class Tally(NamedTuple):
+    """What is counted of the game in each lane; arrays of 0 lanes, `log` of 0 actions, where it is not."""
+
+    decisions: Any  # int64 (N, P): how often each seat was asked
+    turns: Any  # int64 (N, P): rounds in which it was asked anything, set-up counting as one
+    last_round: Any  # int64 (N, P): round in which it was last asked, -1 before
+    cycles: Any  # uint64 (N, P): of the processor, that its answers took in this call
+    log: Any  # int32 (N, A): the actions of the game
+
+
+class Flow(NamedTuple):
+    """What goes to and fro between the kernel and Python."""
+
+    actions: Any  # int64 (N,): the answer to be played next, NO_ACTION where there is none yet
+    states: Any  # int8 (N,): GOES_ON, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
+    stopped: Any  # int64 (N,): lanes that do not go on
+    left: Any  # int64 (N,): lanes that wait for a player
+
+
+@entry_point
+def play_on(records, rewards, seats, stops, tally, flow, lanes, is_first, most):
+    """Play the answers in `flow.actions`, and on by compiled bots, until in each of the lanes somebody else is to
+    decide, the lane stops, or `most` actions have been played in it.
+
+    `rewards` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
+    many wait for a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
+    """
+    begun = cycles_now(tally)
+    num_stopped, num_left = 0, 0
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        if is_first:
+            clear_rewards(rewards, lane)
+        play_lane(records, rewards, seats, stops, tally, flow, lanes[k : k + 1], most)
+        if flow.states[lane] != GOES_ON:
+            flow.stopped[num_stopped] = lane
+            num_stopped += 1
+        elif seats.numbers[lane, records.games[lane].seat] != CALLER:
+            flow.left[num_left] = lane
+            num_left += 1
+    return num_stopped, num_left, int(cycles_now(tally) - begun)
+
+
+@inlined
+def cycles_now(tally):
+    """The cycle counter, 0 if cycles are not counted."""
+    return cycle_counter() if len(tally.cycles) > 0 else np.uint64(0)
+
+
+@inlined
+def clear_rewards(rewards, lane):
+    """Nobody has got anything yet."""
+    rewards.rewards[lane] = 0.0
+    rewards.terminated[lane] = False
+    rewards.truncated[lane] = False
+
+
+@kernel
+def play_lane(records, rewards, seats, stops, tally, flow, one, most):
+    """Play on in the lane one[0]."""
+    lane = one[0]
+    game = records.games[lane]
+    flow.states[lane] = state_of(game, stops, lane)
+    for _ in range(most):
+        if flow.states[lane] != GOES_ON:
+            return
+        if flow.actions[lane] == NO_ACTION and not bot_answers(records, seats, tally, flow.actions, one):
+            return
+        flow.states[lane] = play_answer(records, rewards, stops, tally, flow.actions, lane)
+
+
+@inlined
+def state_of(game, stops, lane):
+    """OVER, STOPPED or GOES_ON."""
+    if game.phase == Phase.OVER:
+        return OVER
+    watched = stops.death[lane]
+    return STOPPED if watched != NOBODY and not is_alive(game, watched) else GOES_ON
+
+
+@kernel
+def bot_answers(records, seats, tally, actions, one):
+    """Ask the compiled bot that is to decide; False if it is none."""
+    lane = one[0]
+    seat = int(records.games[lane].seat)
+    number = seats.numbers[lane, seat]
+    if number == CALLER or seats.addresses[number] == NO_ADDRESS:
+        return False
+    actions[lane] = UNANSWERED
+    arguments = (records.games, records.boards, records.rules, one, seats.randoms, seats.memory, actions)
+    if len(tally.decisions) > 0:
+        count_decision(records.games[lane], tally, lane)
+        begun = cycles_now(tally)
+        call_at(seats.addresses[number], arguments)
+        tally.cycles[lane, seat] += cycles_now(tally) - begun
+    else:
+        call_at(seats.addresses[number], arguments)
+    return True
+
+
+@kernel
+def play_answer(records, rewards, stops, tally, actions, lane):
+    """Play the answer in a lane; the lane's state afterwards."""
+    game, board, rules, action = records.games[lane], records.boards[0], records.rules[0], actions[lane]
+    if not (0 <= action < int(rules.num_actions) and has(game.legal, action)):
+        return REFUSED
+    if tally.log.shape[1] > 0:
+        tally.log[lane, game.decisions] = action
+    turn = int(game.turn)
+    actions[lane] = NO_ACTION
+    step_game(game, board, rules, action, lane, rewards)
+    state = state_of(game, stops, lane)
+    turn_begins = game.turn != turn and game.turn == stops.turn[lane]
+    return STOPPED if state == GOES_ON and turn_begins else state
+
+
+@entry_point
+def count_decisions(games, tally, lanes):
+    """Count a decision of the seat that is asked in each of the lanes."""
+    for k in range(len(lanes)):
+        count_decision(games[lanes[k]], tally, lanes[k])
+
+
+@inlined
+def count_decision(game, tally, lane):
+    """Count a decision of the seat that is asked."""
+    seat, now = int(game.seat), int(game.round_number)
+    tally.decisions[lane, seat] += 1
+    if tally.last_round[lane, seat] != now:
+        tally.turns[lane, seat] += 1
+        tally.last_round[lane, seat] = now
