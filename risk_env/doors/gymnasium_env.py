@@ -16,7 +16,7 @@ from gymnasium.vector.utils import batch_space
 from risk_env.board.maps import Board
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.doors.registration import register
-from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
+from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_env.game import Game, observation_size
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
@@ -39,27 +39,24 @@ def _unit_box(*shape: int) -> gymnasium.spaces.Box:
 
 def make_lanes(
     num_envs: int,
-    preset: str = "classic",
-    num_players: int | None = None,
     board: Board | str = "classic",
     opponents: Any = "random",
     seat: int | None = None,
-    max_rounds: int | None = MAX_ROUNDS,
     reward: str = "win",
     observation: str = "flat",
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
-    **options: Any,
+    **rules: Any,
 ) -> SeatLanes:
-    """The lanes behind an environment, from its arguments; `options` are those of the rules (RULES 13).
+    """The lanes behind an environment, from its arguments; `rules` are the arguments of `training_rules`.
 
-    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `lanes.Policy`) or a list of
-    them, which `opponent_order` seats "clockwise" from the learner, "shuffled" anew each game, or "drawn" for every
-    seat from a list of any length. `seat` None takes the seats in turn. `illegal_action="random"` plays a random legal
-    action instead of an illegal one, for learners without masks, and says so in `info["replaced"]`.
+    `opponents` is one player for all other seats (a name, a `CompiledBot` or a `seat_lanes.Policy`) or a list of them,
+    which `opponent_order` seats "clockwise" from the learner, "shuffled" in each game, or "drawn" for every seat from
+    a list of any length. `seat` None takes the seats in turn. `illegal_action="random"` plays a random legal action
+    instead of an illegal one, for learners without masks, and reports it in `info["replaced"]`.
     """
     return SeatLanes(
-        training_rules(preset, num_players, max_rounds=max_rounds, **options),
+        training_rules(**rules),
         board,
         num_envs,
         opponents,

@@ -214,7 +214,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return {"territories": view[:border].reshape(-1, TERRITORY_WIDTH), "globals": view[border:]}
 
     def _end_parts(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """The part of those who have fallen ends, with the game everybody's (DESIGN, Rewards)."""
+        """The part of eliminated agents ends; at the end of the game, everybody's does (docs/pettingzoo.md)."""
         game = self.game
         if game.is_over:
             self._asked = None

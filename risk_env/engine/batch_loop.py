@@ -197,7 +197,7 @@ def step_game(game, board, rules, action, lane, rewards):
 
 @kernel
 def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, truncated):
-    """Seats that died get their reward and end; at the end of the game so do all others (DESIGN, Rewards)."""
+    """Seats that died get their reward and end; at the end of the game so do all others (docs/batch.md)."""
     over = game.phase == Phase.OVER
     for seat in range(rules.num_players):
         dies = not is_alive(game, seat)
