@@ -88,12 +88,6 @@ def write_legal_actions(games, i, boards, rules):
 
 
 @entry_point
-def code_of_count(count):
-    """`encode_count`, callable from Python."""
-    return encode_count(count)
-
-
-@entry_point
 def write_count_codes(least):
     """Write the least count of each code into `least` (int64, 128)."""
     for code in range(len(least)):
