@@ -9,6 +9,7 @@ import pytest
 
 from risk_env import GameBatch, Rules
 from risk_env.doors.gymnasium_env import make_lanes
+from risk_env.doors.seat_lanes import training_rules
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,11 +34,13 @@ def test_every_option_and_its_default_is_in_the_rules() -> None:
         assert told[option.name][2].strip("`") == default_of(option.default), option.name
 
 
-@pytest.mark.parametrize(("name", "function"), [("batch", GameBatch.__init__), ("gymnasium", make_lanes)])
+@pytest.mark.parametrize(
+    ("name", "function"), [("batch", GameBatch.__init__), ("gymnasium", make_lanes), ("gymnasium", training_rules)]
+)
 def test_every_argument_is_on_its_page(name: str, function: object) -> None:
     told = rows(name)
     for argument in inspect.signature(function).parameters.values():
-        if argument.name not in ("self", "num_envs", "options"):
+        if argument.name not in ("self", "num_envs") and argument.kind is not argument.VAR_KEYWORD:
             assert argument.name in told, argument.name
             assert told[argument.name][1].strip("`") == default_of(argument.default), argument.name
 

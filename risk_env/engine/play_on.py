@@ -57,11 +57,11 @@ class Flow(NamedTuple):
 
 
 @entry_point
-def play_on(records, rewards, seats, stops, tally, flow, lanes, is_first, most):
+def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the answers in `flow.actions`, and on by compiled bots, until in each of the lanes somebody else is to
     decide, the lane stops, or `most` actions have been played in it.
 
-    `rewards` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
+    `results` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
     many wait for a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
     """
     begun = cycles_now(tally)
@@ -69,8 +69,8 @@ def play_on(records, rewards, seats, stops, tally, flow, lanes, is_first, most):
     for k in range(len(lanes)):
         lane = lanes[k]
         if is_first:
-            clear_rewards(rewards, lane)
-        play_lane(records, rewards, seats, stops, tally, flow, lanes[k : k + 1], most)
+            clear_rewards(results, lane)
+        play_lane(records, results, seats, stops, tally, flow, lanes[k : k + 1], most)
         if flow.states[lane] != GOES_ON:
             flow.stopped[num_stopped] = lane
             num_stopped += 1
@@ -87,15 +87,15 @@ def cycles_now(tally):
 
 
 @inlined
-def clear_rewards(rewards, lane):
+def clear_rewards(results, lane):
     """Nobody has got anything yet."""
-    rewards.rewards[lane] = 0.0
-    rewards.terminated[lane] = False
-    rewards.truncated[lane] = False
+    results.rewards[lane] = 0.0
+    results.terminated[lane] = False
+    results.truncated[lane] = False
 
 
 @kernel
-def play_lane(records, rewards, seats, stops, tally, flow, one, most):
+def play_lane(records, results, seats, stops, tally, flow, one, most):
     """Play on in the lane one[0]."""
     lane = one[0]
     game = records.games[lane]
@@ -105,7 +105,7 @@ def play_lane(records, rewards, seats, stops, tally, flow, one, most):
             return
         if flow.actions[lane] == NO_ACTION and not bot_answers(records, seats, tally, flow.actions, one):
             return
-        flow.states[lane] = play_answer(records, rewards, stops, tally, flow.actions, lane)
+        flow.states[lane] = play_answer(records, results, stops, tally, flow.actions, lane)
 
 
 @inlined
@@ -138,7 +138,7 @@ def bot_answers(records, seats, tally, actions, one):
 
 
 @kernel
-def play_answer(records, rewards, stops, tally, actions, lane):
+def play_answer(records, results, stops, tally, actions, lane):
     """Play the answer in a lane; the lane's state afterwards."""
     game, board, rules, action = records.games[lane], records.boards[0], records.rules[0], actions[lane]
     if not (0 <= action < int(rules.num_actions) and has(game.legal, action)):
@@ -147,7 +147,7 @@ def play_answer(records, rewards, stops, tally, actions, lane):
         tally.log[lane, game.decisions] = action
     turn = int(game.turn)
     actions[lane] = NO_ACTION
-    step_game(game, board, rules, action, lane, rewards)
+    step_game(game, board, rules, action, lane, results)
     state = state_of(game, stops, lane)
     turn_begins = game.turn != turn and game.turn == stops.turn[lane]
     return STOPPED if state == GOES_ON and turn_begins else state
