@@ -142,7 +142,9 @@ def _read_lines(text: str) -> Lines:
         raise PositionError(f"text: {shortened(text)} is not a text")
     numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
     numbered = [(number, line) for number, line in numbered if line and not line.startswith("#")]
-    _check_header(numbered)
+    number, first = numbered[0] if numbered else (1, "")
+    if " ".join(first.split()).casefold() != f"{HEADER} {SCHEMA}":
+        raise _fault(number, f"{shortened(first)} must be '{HEADER} {SCHEMA}'")
     if numbered[-1][1].casefold().startswith("checksum:"):
         _check_checksum(numbered)
         numbered.pop()
@@ -153,13 +155,6 @@ def _read_lines(text: str) -> Lines:
         else:
             _add_line(lines, section, number, line)
     return lines
-
-
-def _check_header(numbered: Sequence[tuple[int, str]]) -> None:
-    wanted = f"{HEADER} {SCHEMA}"
-    number, first = numbered[0] if numbered else (1, "")
-    if " ".join(first.split()).casefold() != wanted:
-        raise _fault(number, f"{shortened(first)} must be {wanted!r}")
 
 
 def _checksum(lines: Iterable[str]) -> str:
@@ -274,21 +269,16 @@ def _read_territories(record: Any, lines: Lines, rules: Rules, board: Board) -> 
     """Owners and troops; a territory without a line is free."""
     seen: dict[int, int] = {}
     for section, name, line in lines.territories:
-        territory = _place(name, board, line.number)
+        try:
+            territory = board.territory(name)
+        except MapError as error:
+            raise _fault(line.number, str(error)) from None
         if territory in seen:
             raise _fault(line.number, f"{board.territories[territory]} a second time, after line {seen[territory]}")
         seen[territory] = line.number
         _check_section(section, territory, board, line.number)
-        owner, troops = _garrison(line, rules)
-        record.owner[territory], record.troops[territory] = owner, troops
+        record.owner[territory], record.troops[territory] = _garrison(line, rules)
     derive_sets(record)
-
-
-def _place(name: str, board: Board, number: int) -> int:
-    try:
-        return board.territory(name)
-    except MapError as error:
-        raise _fault(number, str(error)) from None
 
 
 def _check_section(section: str, territory: int, board: Board, number: int) -> None:
@@ -447,25 +437,21 @@ def _turn_entries(rules: Rules, line: LineMaker) -> list[Entry]:
 
 
 def _goal_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
-    seats, goals, chart = range(rules.num_players), board.objectives, rules.setup == "chart"
+    seats, chart = range(rules.num_players), rules.setup == "chart"
     capitals = tables(rules, board).rules[0].chart_capital.tolist() if chart else [NOWHERE] * len(seats)
     cities = set_of(board.basic_training_cities) if rules.cities == "fixed" else 0
-    laid = [Held.FACE_UP if rules.objectives == "fixed" and goal.basic_training else Held.NOT_IN_PLAY for goal in goals]
+
+    def objective(number: int, name: str) -> Entry:
+        is_fixed = rules.objectives == "fixed" and board.objectives[number].basic_training
+        usual = [Held.FACE_UP if is_fixed else Held.NOT_IN_PLAY, NO_REWARD]
+        return line(f"objective {name}", lambda g: usual, "objective objective_reward", number, _objective(rules))
+
     return [
         *(line(f"mission {s}", None, "mission", s) for s in seats),
         *(line(f"headquarters {s}", None, "headquarters", s) for s in seats),
         *(line(f"capital {s}", lambda g, s=s: capitals[s], "capital", s) for s in seats),
         line("cities", lambda g: cities, "city"),
-        *(
-            line(
-                f"objective {goal.name}",
-                lambda g, o=o: [laid[o], NO_REWARD],
-                "objective objective_reward",
-                o,
-                _objective(rules),
-            )
-            for o, goal in enumerate(goals)
-        ),
+        *(objective(number, goal.name) for number, goal in enumerate(board.objectives)),
         *(line(f"reward {_reward_text(r)}", None, "reward_owner", r) for r in Reward),
         *(line(_reward_text(r), None, "airfield", w) for w, r in enumerate(AIRFIELDS)),
         line("objective taken", lambda g: g.phase == Phase.AIRFIELD),
