@@ -15,6 +15,7 @@ import numpy as np
 
 from risk_env import arena, bots, risk_v0
 from risk_env.batch import LEAST_LANES, GameBatch
+from risk_env.board.rules import Rules
 from risk_env.game import Game
 
 
@@ -26,7 +27,8 @@ def compile_games() -> None:
     game.observe(game.seat)
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
-    Game.from_text(game.to_text())
+    drafting = Game(Rules.preset("classic", setup="random"), seed=0)
+    Game.from_text(drafting.to_text())
     str(game.last_battle)  # writes the log
 
 

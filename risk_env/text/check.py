@@ -30,6 +30,7 @@ from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, R
 
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
+ALL_PHASES = tuple(Phase)
 PLAY_PHASES = tuple(phase for phase in Phase if phase not in SETUP_PHASES)
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
@@ -117,7 +118,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
         problems = [reason for find in _SENSE for reason in find(position)]
     if not problems:
         _derive_facts(games[0], position)
-        problems = list(_ask(games, position, tables))
+        problems = [*_ask_again(games, position, tables), *_nothing_legal(games, position, tables)]
     return problems
 
 
@@ -327,12 +328,14 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
         values, none = _flat(getattr(game, field, 0)), _flat(getattr(empty, field, 0))
         for place, number in enumerate(values):
             low, high = limits if place < counts.get(field, len(values)) else (none[place], none[place])
+            if low <= number <= high:
+                continue
             name = f"{field}[{place}]" if len(values) > 1 else field
             if field in ("owner", "troops") and place < places:
                 name = f"{field} of {board.territories[place]}"
-            if not low <= number <= high and (field == "hand" or field in SETS):
+            if field == "hand" or field in SETS:
                 yield f"{name} holds {_names(number & ~high, board)}: beyond {'the map' if high else 'the last seat'}"
-            elif not low <= number <= high:
+            else:
                 yield f"{name} is {number}, must be {low} ... {high}"
 
 
@@ -351,21 +354,16 @@ def _empty_fields(p: Position) -> Reasons:
     """A field that the rules or the phase do not use is empty; `source` and `target` are not where they are used."""
     empty = _empty_facts(p.rules, p.board)
     for field in {**FIELD_NEEDS, **FIELD_PHASES}:
-        value, phases = getattr(p.game, field), FIELD_PHASES.get(field, tuple(Phase))
-        missing = p.missing(FIELD_NEEDS.get(field, ""))
+        value = getattr(p.game, field)
+        shown = p.names(value) if field in SETS else value
+        is_used, missing = p.phase in FIELD_PHASES.get(field, ALL_PHASES), p.missing(FIELD_NEEDS.get(field, ""))
         if value == getattr(empty, field):
-            if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
-                yield f"{field} {value}: phase {p.phase.name} needs one"
+            if field in ("source", "target") and is_used and p.phase != Phase.OVER:
+                yield f"{field} {shown}: phase {p.phase.name} needs one"
         elif missing:
-            yield f"{field} {_field_value(p, field)} without {missing}"
-        elif p.phase not in phases:
-            yield f"{field} {_field_value(p, field)} in phase {p.phase.name}"
-
-
-def _field_value(p: Position, field: str) -> Any:
-    """The value of a field as a message gives it."""
-    value = getattr(p.game, field)
-    return p.names(value) if field in SETS else value
+            yield f"{field} {shown} without {missing}"
+        elif not is_used:
+            yield f"{field} {shown} in phase {p.phase.name}"
 
 
 def _territories(p: Position) -> Reasons:
@@ -662,15 +660,13 @@ def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
     games["seat"], games["reach"] = scratch["seat"], scratch["reach"]
 
 
-def _ask(games: Any, p: Position, tables: Tables) -> Reasons:
-    """Reach the question, and write its legal actions."""
-    yield from _ask_again(games, p, tables)
+def _nothing_legal(games: Any, p: Position, tables: Tables) -> Reasons:
+    """Write the legal actions of the question; there must be one, and in TRADE a card."""
     entry.write_legal_actions(games, 0, tables.board, tables.rules)
-    legal = whole(games[0].legal)
+    legal, done = whole(games[0].legal), 1 << int(tables.rules[0].done)
     if not legal and p.phase not in SILENT_PHASES:
         yield f"phase {p.phase.name}: no action is legal"
-    only_done = legal == 1 << int(tables.rules[0].done)
-    if p.phase == Phase.TRADE and only_done and not (p.game.picked or p.game.picked_wilds):
+    if p.phase == Phase.TRADE and legal == done and not (p.game.picked or p.game.picked_wilds):
         yield f"phase TRADE: seat {p.game.turn} holds no set"
 
 
