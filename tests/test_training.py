@@ -274,7 +274,7 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
-    """Killed by the system while the line of step 512 was told, before its checkpoint: that of 384 is gone on from."""
+    """Killed by the system at the line of step 512, before its checkpoint: the run resumes from that of step 384."""
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
     path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))
