@@ -10,7 +10,6 @@ import pytest
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
 from risk_env.doors.gymnasium_env import make_lanes
-from risk_env.events import KINDS
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,10 +47,8 @@ def test_every_argument_is_on_its_page(name: str, function: object) -> None:
             assert told[argument.name][1].strip("`") == default_of(argument.default), argument.name
 
 
-def test_the_page_of_public_facts_has_every_field_and_kind() -> None:
+def test_the_page_of_public_facts_has_every_field() -> None:
     assert set(rows("public", "`PublicState`")) == {field.name for field in fields(PublicState)}
-    kinds = rows("public", "`Event`")
-    assert {kind: tuple(re.findall("`(.*?)`", cells[1])) for kind, cells in kinds.items()} == KINDS
 
 
 def test_the_page_of_public_facts_has_every_word_of_the_actions() -> None:

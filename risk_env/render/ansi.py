@@ -30,7 +30,7 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
 
 def _status(board: Board, scene: Scene) -> str:
     line = scene.status(board)
-    if scene.dice:
+    if any(scene.dice):
         line += ", dice " + " | ".join(" ".join(map(str, dice)) for dice in scene.dice)
     return line
 
