@@ -107,13 +107,14 @@ class GameLog:
             self.events += setup_events(self._games[0], rules, board)
         else:
             self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)
-        self._play_on()
+        self._play_chance()
+        self._play_forced()
 
     def catch_up(self, actions: Sequence[int]) -> None:
         """Play the asked actions that have not been played."""
         for action in actions[self._played :]:
             self._act(action, forced=False)
-            self._play_on()
+            self._play_forced()
         self._played = len(actions)
 
     def lines(self) -> list[str]:
@@ -122,16 +123,10 @@ class GameLog:
         self._lined = len(self.events)
         return list(self._lines)
 
-    def _play_on(self) -> None:
-        """Chance and forced actions, up to the next asked one."""
-        self._play_chance()
-        record = self._games[0]
-        while not self._ask_forced:
-            legal = members(record.legal)
-            if len(legal) != 1:
-                return
+    def _play_forced(self) -> None:
+        """Forced actions, up to the next asked one."""
+        while not self._ask_forced and len(legal := members(self._games[0].legal)) == 1:
             self._act(legal[0], forced=True)
-            self._play_chance()
 
     def _act(self, action: int, forced: bool) -> None:
         record = self._games[0]
@@ -140,8 +135,10 @@ class GameLog:
         entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
         step = Step(before, record, self._tables.space.decode(action), forced, self._board)
         self.events += action_events(step, text)
+        self._play_chance()
 
     def _play_chance(self) -> None:
+        """Chance results, until a seat must decide."""
         record = self._games[0]
         while record.phase > Phase.OVER:
             before = record.copy()

@@ -19,7 +19,6 @@ from risk_env.core.combat import ATTACKER
 from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase
 
 SCHEMA = 1
-BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)
 ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
 
 Ints = npt.NDArray[np.int64]
