@@ -6,7 +6,7 @@ compares the records before and after each. An event that only one seat may see 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -27,56 +27,20 @@ SCHEMA = 1
 PRIVATE_PHASES = (Phase.HEADQUARTERS, Phase.TRADE, Phase.REROLL)  # to be asked, or the answer, tells something hidden
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
 
-# Kinds of events, each with its fields besides `kind` and `only`; docs/public.md explains them.
-KINDS: dict[str, tuple[str, ...]] = {
-    "starter": ("seat",),
-    "mission": ("seat", "number"),
-    "cities": ("territories",),
-    "objectives": ("objectives", "rewards"),
-    "deal": ("owners",),
-    "setup": ("owners", "troops"),
-    "capitals": ("territories",),
-    "headquarters": ("territories",),
-    "dealt": ("seat", "number"),
-    "card": ("seat", "cards"),
-    "round": ("number",),
-    "turn": ("seat",),
-    "action": ("seat", "forced", "phase", "text"),
-    "capital": ("seat", "forced", "territory", "number"),
-    "claim": ("seat", "forced", "territory", "number"),
-    "deploy": ("seat", "forced", "territory", "number"),
-    "deploy_neutral": ("seat", "forced", "territory", "number"),
-    "pick": ("seat", "forced"),
-    "reveal": ("territories",),
-    "trade": ("seat", "cards", "number"),
-    "bonus": ("seat", "forced", "territory", "number"),
-    "draft": ("seat", "forced", "territory", "number"),
-    "roll": ("seat", "source", "target", "rolled"),
-    "reroll": ("seat", "cards", "faces"),
-    "commander": ("seat", "faces"),
-    "battle": ("seat", "other", "source", "target", "rolled", "dice", "losses", "left"),
-    "capture": ("seat", "other", "source", "target", "number"),
-    "elimination": ("seat", "other", "number", "objectives"),
-    "occupy": ("seat", "forced", "source", "target", "number"),
-    "objective": ("seat", "objectives", "rewards"),
-    "airfield": ("seat", "forced", "territory"),
-    "draw": ("seat",),
-    "move": ("seat", "forced", "source", "target", "number"),
-    "over": ("seat",),
-}
 Numbers = tuple[int, ...]
-Dice = tuple[Numbers, ...]
+Pair = tuple[int, int]
+Dice = tuple[Numbers, Numbers]  # the attacker's and the defender's
 
 
 class Event(NamedTuple):
-    """Something that happened. `KINDS` says which fields a kind has; the others keep their defaults.
+    """Something that happened. docs/public.md has the kinds and the fields of each; other fields keep their defaults.
 
     Territories, seats, Objectives and Rewards are numbers; a card is its territory's, `num_territories` a wild one.
     """
 
     kind: str
     only: int = NOBODY  # the seat that alone may see this, -1: everybody
-    seat: int = NOBODY  # whose doing it is, or whom it concerns
+    seat: int = NOBODY  # who did it, or whom it concerns
     forced: bool = False  # whether the seat had no choice
     phase: str = ""  # what was asked
     text: str = ""  # what was answered
@@ -84,43 +48,23 @@ class Event(NamedTuple):
     source: int = NOWHERE
     target: int = NOWHERE
     other: int = NOBODY  # the defender, or who was eliminated; P for the neutral army
-    number: int = 0  # troops placed or moved, cards, a round, or a mission's number in the map's list
+    number: int = 0  # of troops, of cards, of a round, or of a mission in the map's list
     cards: Numbers = ()
     territories: Numbers = ()  # of each seat (capitals, headquarters), or a set of them
     owners: Numbers = ()  # (T,)
     troops: Numbers = ()  # (T,)
     objectives: Numbers = ()
     rewards: Numbers = ()  # that came with these Objectives, -1 none
-    rolled: Dice = ()  # the attacker's and the defender's dice as they fell, extra dice included (RULES 9.8)
-    dice: Dice = ()  # the same as they were compared, highest first (RULES 3.2.3, 10.6)
-    losses: Numbers = ()  # the attacker's and the defender's
-    left: Numbers = ()  # troops in source and target after the losses
-    faces: Numbers = ()  # of a die, before and after
+    rolled: Dice = ((), ())  # as they fell, extra dice included (RULES 9.8)
+    dice: Dice = ((), ())  # as they were compared, highest first (RULES 3.2.3, 10.6)
+    losses: Pair = (0, 0)  # the attacker's and the defender's
+    left: Pair = (0, 0)  # troops in source and target after the losses
+    faces: Pair = (0, 0)  # of a die, before and after
 
     def to_json(self) -> dict[str, Any]:
-        """A dict of plain values for `json.dumps`: schema, kind, `only` and the fields of the kind."""
-        values = {name: _lists(getattr(self, name)) for name in KINDS[self.kind]}
-        return {"schema": SCHEMA, "kind": self.kind, "only": self.only, **values}
-
-    @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> Event:
-        """The event of a dict of `to_json`; ValueError if it is of another schema, kind or form."""
-        if facts.get("schema") != SCHEMA:
-            raise ValueError(f"schema={facts.get('schema')!r} of an event: this version reads {SCHEMA}")
-        if facts.get("kind") not in KINDS:
-            raise ValueError(f"kind={facts.get('kind')!r} must be one of {', '.join(KINDS)}")
-        needed = ("schema", "kind", "only", *KINDS[facts["kind"]])
-        if set(facts) != set(needed):
-            raise ValueError(f"an event {facts['kind']!r} has the fields {', '.join(needed)}, not {', '.join(facts)}")
-        return cls(**{name: _tuples(value) for name, value in facts.items() if name != "schema"})
-
-
-def _lists(value: Any) -> Any:
-    return [_lists(part) for part in value] if isinstance(value, tuple) else value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+        """A dict for `json.dumps`: schema, kind and `only`, and the other fields unless they have their default."""
+        values = {name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)}
+        return {"schema": SCHEMA, "only": self.only, **values}
 
 
 class Battle(NamedTuple):
@@ -140,16 +84,8 @@ def last_battle(events: Sequence[Event], board: Board) -> Battle | None:
     """The last roll that was decided, None before the first."""
     for event in reversed(events):
         if event.kind == "battle":
-            return Battle(
-                source=board.territories[event.source],
-                target=board.territories[event.target],
-                attacker_rolled=event.rolled[ATTACKER],
-                defender_rolled=event.rolled[DEFENDER],
-                attacker_dice=event.dice[ATTACKER],
-                defender_dice=event.dice[DEFENDER],
-                attacker_losses=event.losses[ATTACKER],
-                defender_losses=event.losses[DEFENDER],
-            )
+            source, target = (board.territories[t] for t in (event.source, event.target))
+            return Battle(source, target, *event.rolled, *event.dice, *event.losses)
     return None
 
 
@@ -171,13 +107,14 @@ class GameLog:
             self.events += setup_events(self._games[0], rules, board)
         else:
             self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)
-        self._play_on()
+        self._play_chance()
+        self._play_forced()
 
     def catch_up(self, actions: Sequence[int]) -> None:
         """Play the asked actions that have not been played."""
         for action in actions[self._played :]:
             self._act(action, forced=False)
-            self._play_on()
+            self._play_forced()
         self._played = len(actions)
 
     def lines(self) -> list[str]:
@@ -186,16 +123,10 @@ class GameLog:
         self._lined = len(self.events)
         return list(self._lines)
 
-    def _play_on(self) -> None:
-        """Chance and forced actions, up to the next asked one."""
-        self._play_chance()
-        record = self._games[0]
-        while not self._ask_forced:
-            legal = members(record.legal)
-            if len(legal) != 1:
-                return
+    def _play_forced(self) -> None:
+        """Forced actions, up to the next asked one."""
+        while not self._ask_forced and len(legal := members(self._games[0].legal)) == 1:
             self._act(legal[0], forced=True)
-            self._play_chance()
 
     def _act(self, action: int, forced: bool) -> None:
         record = self._games[0]
@@ -204,8 +135,10 @@ class GameLog:
         entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
         step = Step(before, record, self._tables.space.decode(action), forced, self._board)
         self.events += action_events(step, text)
+        self._play_chance()
 
     def _play_chance(self) -> None:
+        """Chance results, until a seat must decide."""
         record = self._games[0]
         while record.phase > Phase.OVER:
             before = record.copy()
@@ -328,7 +261,8 @@ def _rerolled(step: Step) -> Iterator[Event]:
     """A die rolled again, and the card shown for it (RULES 10.4); then the battle, if that decides it."""
     if step.action.kind != DONE:
         cards = tuple(members(step.after.shown & ~step.before.shown))
-        yield Event("reroll", seat=step.seat, cards=cards, faces=tuple(step.after.rerolled.tolist()))
+        before, again = step.after.rerolled.tolist()
+        yield Event("reroll", seat=step.seat, cards=cards, faces=(before, again))
     yield from _battle(step.before, step.after)
 
 
@@ -344,7 +278,7 @@ def _battle(before: Any, after: Any) -> Iterator[Event]:
     if after.phase in DICE_PHASES:
         return
     seat, source, target = int(before.turn), int(before.source), int(before.target)
-    losses = tuple(after.losses.tolist())
+    losses = (int(after.losses[ATTACKER]), int(after.losses[DEFENDER]))
     battle = Event(
         "battle",
         seat=seat,

@@ -1,4 +1,4 @@
-"""One game of Risk, for people and scripts: what is legal, what happened, what a seat may see; copy, save, print."""
+"""One game of Risk, for people and scripts: legal actions, events, observations; copy, save, print."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 class Game:
     """A game in progress.
 
-    `rules` are `Rules` or the name of a preset, `board` a `Board` or what `load_map` takes, `seed` any whole number
-    (None: one of the system's). Chance depends on `seed`, `lane` and `episode` alone. A decision with a single
-    legal action is played at once, unless `ask_forced`.
+    `rules` are `Rules` or the name of a preset, `board` a `Board` or an argument of `load_map`, `seed` any whole number
+    (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is
+    played at once, unless `ask_forced` is set.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Game:
         else:
             entry.start_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
 
-    # ------------------------------------------------------------------------------------------ what is the case
+    # ------------------------------------------------------------------------------------------ the state
 
     @property
     def record(self) -> Any:
@@ -93,7 +93,7 @@ class Game:
 
     @property
     def records(self) -> Any:
-        """The record as an array of one, as the kernels and compiled bots take it; to be read, not written."""
+        """The record as an array of one, the form that kernels and compiled bots take; to be read, not written."""
         return self._games
 
     @property
@@ -133,7 +133,7 @@ class Game:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is asked any more."""
+        """Whether the game has ended."""
         return self._number_in("phase") == Phase.OVER
 
     @property
@@ -148,7 +148,7 @@ class Game:
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """bool (P,): who still lives."""
+        """bool (P,): which seats are still in the game."""
         return self._games["death"][0, : self.num_players] == 0
 
     @property
@@ -180,7 +180,7 @@ class Game:
         entry.placements(self._games, 0, self._tables.board, self._tables.rules, places)
         return places
 
-    # ------------------------------------------------------------------------------------------ what the referee knows
+    # ------------------------------------------------------------------------------------------ the hidden facts
 
     def hand(self, seat: int) -> tuple[str, ...]:
         """The cards of a seat by name, in map order; `wild` for a wild card."""
@@ -345,7 +345,7 @@ class Game:
         return view
 
     def determinize(self, seat: int, seed: int) -> Game:
-        """A copy in which all that `seat` does not know, future chance included, is drawn anew from `seed`."""
+        """A copy in which all that `seat` does not know, future chance included, is drawn again from `seed`."""
         self._check_seat(seat)
         other = self._fork()
         other.seed = int(seed)
@@ -357,7 +357,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ copy, save, load
 
     def copy(self) -> Game:
-        """An equal game that goes on by itself, its history included."""
+        """An independent copy, history included."""
         other = self._fork()
         other._start, other._chance = self._start, self._chance
         other._actions = self._actions.copy()

@@ -19,7 +19,6 @@ from risk_env.core.combat import ATTACKER
 from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase
 
 SCHEMA = 1
-BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)
 ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
 
 Ints = npt.NDArray[np.int64]
@@ -63,7 +62,7 @@ class PublicState:
     source: int = NOWHERE  # territory that attacks, or that troops leave
     target: int = NOWHERE  # territory attacked, moved to or drafted to
     chosen_dice: int = 0  # that the attacker declared last
-    dice: tuple[tuple[int, ...], ...] = ()  # the attacker's and the defender's on the table, highest first
+    dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # attacker's and defender's on the table, highest first
     captured: bool = False  # whether a territory fell this turn
     battles: int = 0  # rolls made this turn
     moves_left: int = 0  # fortify moves
@@ -88,12 +87,17 @@ class PublicState:
     __hash__ = None  # type: ignore[assignment]  # as arrays
 
     def to_json(self) -> dict[str, Any]:
-        """A dict of plain values for `json.dumps`: the fields by name, the phase by its name, and the schema."""
+        """A dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
         values = {name: getattr(self, name) for name in _NAMES}
         values |= {name: values[name].tolist() for name in _ARRAYS}
         lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
-        dice = [list(side) for side in self.dice]
-        return {"schema": SCHEMA, **values, **lists, "phase": self.phase.name, "dice": dice}
+        return {
+            "schema": SCHEMA,
+            **values,
+            **lists,
+            "phase": self.phase.name,
+            "dice": [list(side) for side in self.dice],
+        }
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> PublicState:
@@ -106,8 +110,8 @@ class PublicState:
             raise ValueError(f"phase={facts['phase']!r} must be one of {', '.join(Phase.__members__)}")
         values: dict[str, Any] = {name: facts[name] for name in _NAMES}
         values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        dice = tuple(tuple(side) for side in facts["dice"])
-        return cls(**values | {"phase": Phase[facts["phase"]], "dice": dice})
+        attacker, defender = facts["dice"]
+        return cls(**values | {"phase": Phase[facts["phase"]], "dice": (tuple(attacker), tuple(defender))})
 
 
 _NAMES = tuple(field.name for field in fields(PublicState))
@@ -143,7 +147,7 @@ def public_state(games: Any, tables: Tables) -> PublicState:
         picked=tuple(members(field("picked"))),
         to_place=tuple(field("to_place")[:armies].tolist()),
         chosen_dice=int(field("chosen_dice")[ATTACKER]),
-        dice=dice_of(field("settled")) if phase in ROLLED_PHASES else (),
+        dice=dice_of(field("settled")) if phase in ROLLED_PHASES else ((), ()),
         cities=tuple(members(field("city"))),
         airfields=tuple(place for place in field("airfield").tolist() if place != NOWHERE),
         capitals=field("capital")[:players],
@@ -166,9 +170,10 @@ def _holder(hands: npt.NDArray[np.uint64], card: int) -> int:
     return next((seat for seat, hand in enumerate(hands) if card in members(hand)), NOBODY)
 
 
-def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], ...]:
+def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The faces of both sides of a (2, 4) array of dice, without the places that are empty (0)."""
-    return tuple(tuple(face for face in side if face) for side in dice.tolist())
+    attacker, defender = (tuple(face for face in side if face) for side in dice.tolist())
+    return attacker, defender
 
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:

@@ -591,9 +591,9 @@ def test_scenes_show_a_battle_only_while_it_lasts() -> None:
         seen.add(scene.phase.name)
         battle = scene.phase.name in ("ATTACK_DICE", "DEFEND", "REROLL", "COMMANDER", "OCCUPY")
         assert scene.attack == ((record.source, record.target) if battle else None)
-        if scene.dice:
+        if any(scene.dice):
             assert [len(dice) for dice in scene.dice] == record.chosen_dice.tolist()
-        assert bool(scene.dice) == (scene.phase.name in ("REROLL", "COMMANDER", "OCCUPY"))
+        assert any(scene.dice) == (scene.phase.name in ("REROLL", "COMMANDER", "OCCUPY"))
         assert scene.hand_sizes.tolist() == [game.hand_size(seat) for seat in range(3)]
         env.step(choose(env))
     assert {"ATTACK_DICE", "DEFEND", "OCCUPY", "COMMANDER", "DRAFT", "FORTIFY_FROM"} <= seen

@@ -1,6 +1,6 @@
-"""Agents: whoever plays a seat, and what it may see.
+"""Agents: the interface of a player, and what it sees.
 
-An agent is an instance of `Agent`, one a seat a game; `registry` finds it by name. A compiled bot plays through
+An agent is an instance of `Agent`, one per seat and game; `registry` finds it by name. A compiled bot plays through
 `CompiledAgent` with the same chance, and so the same game, as in a batch.
 """
 
@@ -22,11 +22,11 @@ from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
 from risk_env.text import notation
 
-_BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does
+_BLIND_SEED = 0  # hidden facts are drawn again from it: any number will do
 
 
 class View:
-    """What a seat sees when it is asked. All of it is made from a copy in which what it may not see is drawn anew.
+    """What a seat sees when it is asked. It is made from a copy of the game in which all hidden facts are drawn again.
 
     `chance` is the seed of the agent's own chance, from which `rng` is made.
     """
@@ -83,17 +83,17 @@ class View:
 
     @property
     def hand(self) -> tuple[str, ...]:
-        """The own cards by name; `wild` for a wild card."""
+        """The seat's own cards by name; `wild` for a wild card."""
         return self._game.hand(self.seat)
 
     @property
     def mission(self) -> Mission | None:
-        """The own secret mission, None where the game has none (RULES 8)."""
+        """The seat's own mission, None where the game has none (RULES 8)."""
         return self._game.mission(self.seat)
 
     @property
     def headquarters(self) -> str | None:
-        """The own headquarters, None where there are none (RULES 7)."""
+        """The seat's own headquarters, None where there are none (RULES 7)."""
         return self._game.headquarters(self.seat)
 
     @cached_property
@@ -103,12 +103,12 @@ class View:
         return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """A game that could be the one played: what the seat does not know is drawn anew, future chance included."""
+        """A game that could be the real one: what the seat does not know is drawn again, future chance included."""
         return self._game.determinize(self.seat, seed)
 
 
 class Agent:
-    """Whoever plays a seat. Subclasses say `name` and `version`, and answer in `act`.
+    """A player of one seat. Subclasses set `name` and `version`, and answer in `act`.
 
     A policy may answer many views at once in a method `act_batch(views)`, which then returns a list of actions.
     """

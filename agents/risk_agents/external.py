@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md has the protocol).
 
-`make("cmd:./my_bot --fast")` starts the program. Whatever it does, no decision takes longer than the time limit:
-a program that is late, ends or talks nonsense is ended and raises `ProgramFault`.
+`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit: a program that is late,
+exits or sends something else than an answer is killed and raises `ProgramFault`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ProgramFault(RuntimeError):
 
 
 class ExternalAgent(Agent):
-    """A program that plays. It stays from game to game; `close` ends it."""
+    """A program that plays, one game after another; `close` ends it."""
 
     def __init__(self, spec: str, time_limit: float = TIME_LIMIT, start_limit: float = START_LIMIT) -> None:
         self.time_limit = time_limit
@@ -236,7 +236,7 @@ class Program:
 
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
-    """Rules, map and numbering of actions, as a program is told them when a game begins."""
+    """Rules, map and numbering of actions: what a program gets when a game begins."""
     space = tables(rules, board).space
     return {
         "num_players": rules.num_players,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from textwrap import fill
 
 from risk_env.board.maps import Board
@@ -30,7 +30,7 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
 
 def _status(board: Board, scene: Scene) -> str:
     line = scene.status(board)
-    if scene.dice:
+    if any(scene.dice):
         line += ", dice " + " | ".join(" ".join(map(str, dice)) for dice in scene.dice)
     return line
 
@@ -66,9 +66,10 @@ def sign(scene: Scene, owner: int) -> str:
     return str(owner) if owner >= 0 else "."
 
 
-def _marked(scene: Scene) -> list[tuple[str, Iterable[int]]]:
+def _marked(scene: Scene) -> list[tuple[str, Sequence[int]]]:
     """Marks, and the territories that have them."""
-    return [("*", scene.cities), ("^", scene.capitals), ("#", scene.headquarters), ("+", scene.airfields)]
+    capitals, headquarters = scene.capitals.tolist(), scene.headquarters.tolist()
+    return [("*", scene.cities), ("^", capitals), ("#", headquarters), ("+", scene.airfields)]
 
 
 def _marks(scene: Scene, t: int) -> str:

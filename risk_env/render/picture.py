@@ -284,7 +284,7 @@ def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
     if shown >= 0:
         yield Box(26 * unit, y, 24 * unit, 24 * unit, 12 * unit, seat_colour(scene, shown), PAPER, 2 * unit)
     yield Text(48 * unit, y, scene.status(board), 18 * unit, PAPER, "start")
-    if scene.dice:
+    if any(scene.dice):
         yield from _dice(scene, unit, width)
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import Held, Phase
-from risk_env.public import BATTLE_PHASES, PublicState
+from risk_env.public import PublicState
 from risk_env.text.notation import reward_name
+
+BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)
 
 
 @dataclass(frozen=True, eq=False)

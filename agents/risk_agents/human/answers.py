@@ -16,7 +16,7 @@ _NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 
 
 class Understood(NamedTuple):
-    """The action of an answer, and the answers that are to follow it by themselves."""
+    """The action of an answer, and answers to be given after it without asking."""
 
     action: int
     then: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _fit(part: str, name: str, view: View) -> int:
 
 
 def movable(view: View) -> int:
-    """How many troops an amount is about: those that can be placed or moved (docs/decisions.md)."""
+    """How many troops can be placed or moved (docs/decisions.md)."""
     position, most = view.position, view.rules.max_troops
     count = position.draft_left
     if view.phase != Phase.DRAFT_AMOUNT:
@@ -132,7 +132,7 @@ def movable(view: View) -> int:
 
 
 def _amount(wanted: int, view: View) -> Understood:
-    """Any number of troops: by several answers where no single one says it."""
+    """Any number of troops, by several answers where no single one means it."""
     total = movable(view)
     word = question_of(view).word
     if not 1 <= wanted <= total:

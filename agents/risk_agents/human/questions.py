@@ -144,17 +144,17 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
         return _territories(view, numbers, width)
     if asked.block in ("card", "objective"):
         describe = card_in_words if asked.block == "card" else _objective
-        told = [f"{number} {describe(argument_of(text, asked), view)}" for text, number in _named(numbers)]
-        return [wrapped(", ".join(told), width, "  ", "  ")]
+        listed = [f"{number} {describe(argument_of(text, asked), view)}" for text, number in _named(numbers)]
+        return [wrapped(", ".join(listed), width, "  ", "  ")]
     counts = (
         {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"} if asked.block == "amount" else {}
     )
-    told = [argument_of(text, asked) for text in numbers]
-    return [wrapped(" | ".join(counts.get(name, name) for name in told), width, "  ", "  ")]
+    names = [argument_of(text, asked) for text in numbers]
+    return [wrapped(" | ".join(counts.get(name, name) for name in names), width, "  ", "  ")]
 
 
 def _named(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
-    """All but DONE, of which the question tells."""
+    """All but DONE, which the question mentions."""
     return [(text, number) for text, number in numbers.items() if text != DONE]
 
 
@@ -208,7 +208,7 @@ def _objective(name: str, view: View) -> str:
 
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
-    """The board and whatever else lies open."""
+    """The board, and the worth of the next set of cards."""
     scene = scene_of(view.position, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
