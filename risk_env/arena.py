@@ -24,7 +24,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.batch import GameBatch, in_one_piece
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
@@ -47,6 +46,7 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
+from risk_env.lanes import Lanes, in_one_piece
 from risk_env.text import notation
 
 __all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"]
@@ -57,7 +57,7 @@ _SHORT, _LONG = 0.01, 0.05  # seconds that one call of the kernel should take: a
 _MOST_AT_ONCE = 1 << 14  # actions that one call plays in a lane
 
 Array = npt.NDArray[Any]
-Lanes = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 
 @runtime_checkable
@@ -74,10 +74,10 @@ class Policy(Protocol):
 class Player(Protocol):
     """Any other player: an agent in Python, a program, a network that reads the batch's own arrays."""
 
-    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
         """Games have begun in these lanes (k,), in which the player has these seats (k,)."""
 
-    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """Write an action for the seat to decide in each of these lanes (k,) into actions[lanes], actions int64 (N,).
 
         `batch.ask(lanes)` writes what these seats see into the batch's buffers.
@@ -87,7 +87,7 @@ class Player(Protocol):
 class TallyBook:
     """With `counts`, counts of the game in each lane, by seat; with `keeps_actions` its actions too."""
 
-    def __init__(self, batch: GameBatch, counts: bool, keeps_actions: bool) -> None:
+    def __init__(self, batch: Lanes, counts: bool, keeps_actions: bool) -> None:
         self.counts, self.keeps_actions = counts or keeps_actions, keeps_actions
         shape = (batch.num_games, batch.num_players) if self.counts else (0, 0)
         self.decisions = np.zeros(shape, np.int64)  # (N, P) how often each seat was asked
@@ -102,7 +102,7 @@ class TallyBook:
         """As the kernel takes them."""
         return Tally(self.decisions, self.turns, self._last_round, self._cycles, self._log)
 
-    def clear(self, lanes: Lanes) -> None:
+    def clear(self, lanes: Numbers) -> None:
         """Games have begun in these lanes."""
         if not self.counts:
             return
@@ -124,12 +124,12 @@ class TallyBook:
         """The actions of a lane's game, if they are kept."""
         return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
 
-    def count(self, lanes: Lanes) -> None:
+    def count(self, lanes: Numbers) -> None:
         """The seats to decide in these lanes are asked."""
         if self.counts:
             count_decisions(self._batch.records, self.arrays(), lanes)
 
-    def add_seconds(self, lanes: Lanes, seconds: float) -> None:
+    def add_seconds(self, lanes: Numbers, seconds: float) -> None:
         """They took that long together."""
         if self.counts:
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
@@ -155,13 +155,13 @@ class Arena:
 
     def __init__(
         self,
-        batch: GameBatch,
+        batch: Lanes,
         players: Sequence[str | CompiledBot | Policy | Player],
         *,
         observation: str = "flat",
         counts: bool = False,
         keeps_actions: bool = False,
-        on_answers: Callable[[Lanes], None] | None = None,
+        on_answers: Callable[[Numbers], None] | None = None,
         stops_at_illegal: bool = False,
     ) -> None:
         self.batch = batch
@@ -180,12 +180,12 @@ class Arena:
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
         self.states = np.zeros(N, np.int8)  # (N,) why a lane has stopped: OVER, STOPPED, REFUSED
         self._stopped, self._left = np.zeros((2, N), np.int64)
-        self._resumed: list[Lanes] = []
+        self._resumed: list[Numbers] = []
         self._at_once, self._seconds = 1, 0.0  # actions that the next call plays in a lane; time that the last took
         self._kernel: BoundKernel | None = None
         self._bind()
 
-    def seat_players(self, lanes: Lanes) -> None:
+    def seat_players(self, lanes: Numbers) -> None:
         """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
         lanes = in_one_piece(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
@@ -201,7 +201,7 @@ class Arena:
 
     # ------------------------------------------------------------------------------------------ the loop
 
-    def run(self, lanes: Lanes) -> Iterator[Lanes]:
+    def run(self, lanes: Numbers) -> Iterator[Numbers]:
         """Play in these lanes, int64 (k,), until the caller is to decide in each, or the lane has stopped.
 
         What `actions` hold there is played first. Yields the lanes that have just stopped: the game is over, or what
@@ -221,11 +221,11 @@ class Arena:
             elif len(lanes):
                 self._ask_first(lanes)
 
-    def resume(self, lanes: Lanes) -> None:
+    def resume(self, lanes: Numbers) -> None:
         """Have these lanes go on in the run that has just yielded."""
         self._resumed.append(in_one_piece(lanes))
 
-    def run_games(self, games: int, begin: Callable[[Lanes, Lanes], None]) -> Iterator[tuple[Lanes, Lanes]]:
+    def run_games(self, games: int, begin: Callable[[Numbers, Numbers], None]) -> Iterator[tuple[Numbers, Numbers]]:
         """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that have ended.
 
         `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`, `seat_players`.
@@ -242,12 +242,12 @@ class Arena:
                 begin(free, game_of[free])
                 self.resume(free)
 
-    def play_on(self, lanes: Lanes) -> None:
+    def play_on(self, lanes: Numbers) -> None:
         """`run` to its end: lanes that stop are not resumed."""
         for _ in self.run(lanes):
             pass
 
-    def step(self, lanes: Lanes) -> None:
+    def step(self, lanes: Numbers) -> None:
         """One decision in each of these lanes: that in `actions` or, where there is none, of the player to decide."""
         lanes = in_one_piece(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -256,12 +256,12 @@ class Arena:
         stopped, _ = self._play(lanes, True, 1)
         self._check_refused(stopped)
 
-    def asked(self, lanes: Lanes) -> Lanes:
+    def asked(self, lanes: Numbers) -> Numbers:
         """Number of the player that is to decide in each of these lanes, CALLER where none is; int64 (k,)."""
         seats = self.batch.records["seat"][lanes]
         return np.where(seats >= 0, self.numbers[lanes, seats], CALLER)
 
-    def ask(self, lanes: Lanes) -> Lanes:
+    def ask(self, lanes: Numbers) -> Numbers:
         """Let the players answer in these lanes, into `actions`; the lanes in which one did."""
         lanes = in_one_piece(lanes)
         asked = self.asked(lanes)
@@ -271,7 +271,7 @@ class Arena:
                 self._ask(number, theirs)
         return lanes[asked != CALLER]
 
-    def _play(self, lanes: Lanes, is_first: bool, most: int) -> tuple[Lanes, Lanes]:
+    def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
         """Play on by what the kernel can call; the lanes that have stopped, and those that wait for a player."""
         if self.tally.make_room(most) or self._kernel is None:
             self._kernel = self._bound_kernel()
@@ -281,7 +281,7 @@ class Arena:
         self.tally.convert_cycles(cycles, self._seconds)
         return self._stopped[:stopped].copy(), self._left[:left]
 
-    def _ask_first(self, lanes: Lanes) -> None:
+    def _ask_first(self, lanes: Numbers) -> None:
         """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can be."""
         kinds = self._kinds[self.asked(lanes)]
         first = kinds.min()
@@ -291,12 +291,12 @@ class Arena:
         elif first != NOT_OURS:
             self._answer(lanes[kinds == first])
 
-    def _answer(self, lanes: Lanes) -> None:
+    def _answer(self, lanes: Numbers) -> None:
         self.ask(lanes)
         if self._on_answers is not None and len(lanes):
             self._on_answers(lanes)
 
-    def _ask(self, number: int, lanes: Lanes) -> None:
+    def _ask(self, number: int, lanes: Numbers) -> None:
         """Let one player answer for its seats to decide in these lanes."""
         self.actions[lanes] = UNANSWERED
         self.tally.count(lanes)
@@ -309,7 +309,7 @@ class Arena:
         finally:
             self.tally.add_seconds(lanes, perf_counter() - start)
 
-    def _check_refused(self, stopped: Lanes) -> None:
+    def _check_refused(self, stopped: Numbers) -> None:
         """IllegalAction if an answer in these lanes is not legal, unless the caller sees to that."""
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
@@ -334,7 +334,7 @@ class Arena:
         self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,): the last for CALLER
         self._kernel = None
 
-    def _chooser(self, player: CompiledBot | Player) -> Callable[[Lanes], None]:
+    def _chooser(self, player: CompiledBot | Player) -> Callable[[Numbers], None]:
         """The call by which a player answers in lanes, into `actions`."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self.batch, lanes, self.actions)
@@ -375,10 +375,10 @@ class PolicyPlayer:
     def __init__(self, policy: Policy, observation: str = "flat") -> None:
         self.policy, self.observation = policy, observation
 
-    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
         """Policies keep nothing of a game."""
 
-    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """One inference for all these lanes; ValueError for an answer that is not legal."""
         batch.ask(lanes)
         masks = np.asarray(batch.action_mask)[lanes]
@@ -465,12 +465,12 @@ def play(
     line_ups = _checked_line_ups(line_ups, len(players), games, P)
     needs_views = any(not isinstance(player, str | CompiledBot) for player in players)
     shown: dict[str, Any] = {} if needs_views else {"observation": None, "mask": None}
-    batch = GameBatch(rules, board, min(lanes, games), seed, autoreset=False, **shown)
+    batch = Lanes(rules, board, min(lanes, games), seed, autoreset=False, **shown)
     arena = Arena(batch, players)
     results = np.zeros(games, result_dtype(P))
     results["seed"] = _seeds_of(batch.seed_word, np.arange(games) if deals is None else np.asarray(deals))
 
-    def begin(free: Lanes, numbers: Lanes) -> None:
+    def begin(free: Numbers, numbers: Numbers) -> None:
         arena.numbers[free, :P] = line_ups[numbers]
         batch.begin_seeded(free, results["seed"][numbers])
         arena.seat_players(free)
@@ -498,7 +498,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     return line_ups
 
 
-def _seeds_of(seed: np.uint64, deals: Lanes) -> npt.NDArray[np.uint64]:
+def _seeds_of(seed: np.uint64, deals: Numbers) -> npt.NDArray[np.uint64]:
     """uint64 (games,): the seeds of the games of these deals."""
     known = int(deals.max(initial=-1)) + 1
     seeds = np.zeros(known, np.uint64)
@@ -506,7 +506,7 @@ def _seeds_of(seed: np.uint64, deals: Lanes) -> npt.NDArray[np.uint64]:
     return seeds[deals]
 
 
-def _write_results(batch: GameBatch, lanes: Lanes, results: Array, games: Lanes) -> None:
+def _write_results(batch: Lanes, lanes: Numbers, results: Array, games: Numbers) -> None:
     batch.finish(lanes)
     results["winner"][games] = batch.records["winner"][lanes]
     results["placement"][games] = batch.final_placement[lanes]

@@ -14,9 +14,10 @@ from time import perf_counter
 import numpy as np
 
 from risk_env import arena, bots, risk_v0
-from risk_env.batch import LEAST_LANES, GameBatch
+from risk_env.batch import GameBatch
 from risk_env.board.rules import Rules
 from risk_env.game import Game
+from risk_env.lanes import LEAST_LANES
 
 
 def compile_games() -> None:

@@ -12,16 +12,16 @@ from risk_agents.base import Agent, View, chance_seed
 from risk_agents.external import is_program
 from risk_agents.registry import load, make
 from risk_env.arena import Player
-from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import Phase
+from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed
 
 Array = npt.NDArray[Any]
-Lanes = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 
 def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
@@ -44,7 +44,7 @@ class AgentPlayer:
         self._agents: dict[tuple[int, int], Agent] = {}  # by lane and seat
         self._chance: dict[tuple[int, int], int] = {}
 
-    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
         """Reset the agents of these seats, with new chance."""
         for key in zip(lanes.tolist(), seats.tolist(), strict=True):
             lane, seat = key
@@ -52,7 +52,7 @@ class AgentPlayer:
             self._chance[key] = chance_seed(agent, int(bot_seed(int(batch.seeds[lane]), seat)))
             agent.reset(seat, batch.rules, batch.board, self._chance[key])
 
-    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """Ask the agent that is to decide in each of these lanes."""
         for lane in lanes.tolist():
             game = batch.game(lane)
@@ -75,10 +75,10 @@ class LikeliestPlayer:
         asked_anew = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
         self._most_dice = [first + int(phase) for phase, is_new in asked_anew.items() if is_new]
 
-    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
         """It keeps nothing of a game."""
 
-    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """The likeliest actions, or what stands for them where a question is new (`schema.answers_as_trained`)."""
         batch.ask(lanes)
         codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]

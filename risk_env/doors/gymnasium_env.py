@@ -53,7 +53,7 @@ def make_lanes(
 ) -> SeatLanes:
     """The lanes of an environment with these arguments; `options` are those of `training_rules` (RULES 13).
 
-    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `seat_lanes.Policy`) or a
+    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or a
     list of them. `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
     "drawn": every seat gets a random one. `seat=None` gives the learner all seats in turn. `illegal_action="random"`
     plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.arena import CALLER, Arena, Policy, as_floats
-from risk_env.batch import GameBatch, in_one_piece
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game
+from risk_env.lanes import Lanes, in_one_piece
 from risk_env.seeds import game_seed, word
 
 Array = npt.NDArray[Any]
@@ -97,7 +97,7 @@ class SeatLanes:
         self._plan = np.array([self.players.index(player) for player in players])
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]  # (K,) of [0, 1): where each drawn player's part ends
         self._is_even = True
-        self.batch = GameBatch(rules, self.board, num_lanes, autoreset=False, reward=reward)
+        self.batch = Lanes(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.arena = Arena(self.batch, self.players, observation=observation)
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}

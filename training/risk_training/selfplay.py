@@ -18,10 +18,10 @@ import torch
 from risk_agents.learned.features import encode
 from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
-from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
+from risk_env.lanes import Lanes
 from risk_training.config import RunSettings
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.network import Network, sample_actions
@@ -87,7 +87,7 @@ class SelfPlay:
 
     def __init__(self, config: SelfPlaySettings, board: Board) -> None:
         self.config, self.rules, self.board = config, config.rules(), board
-        self.batch = GameBatch(self.rules, board, config.n_envs, config.seed, autoreset=False)
+        self.batch = Lanes(self.rules, board, config.n_envs, config.seed, autoreset=False)
         self.bots = config.league.bots
         self.league = League(config.league, config.seed)
         self.arena = Arena(self.batch, [*self.bots, SnapshotPlayer(self)])
@@ -261,10 +261,10 @@ class SnapshotPlayer:
     def __init__(self, games: SelfPlay) -> None:
         self.games = games
 
-    def begin(self, batch: GameBatch, lanes: Array, seats: Array) -> None:
+    def begin(self, batch: Lanes, lanes: Array, seats: Array) -> None:
         """Snapshots keep nothing of a game."""
 
-    def choose(self, batch: GameBatch, lanes: Array, actions: Array) -> None:
+    def choose(self, batch: Lanes, lanes: Array, actions: Array) -> None:
         """Sampled actions in these lanes."""
         batch.ask(lanes)
         names = self.games.opponent[lanes]

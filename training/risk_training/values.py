@@ -31,10 +31,10 @@ from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env.arena import Arena
-from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
+from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.run import Metrics, Run, made_by, replace_file, timed
@@ -152,7 +152,7 @@ class Games:
         self.columns = num_columns(self.rules, self.board)
         if self.columns + AT_ONCE > WORKSPACE[1]:
             raise ValueError(f"map={config.map!r} has too many continents for a learned value")
-        self.batch = GameBatch(self.rules, self.board, config.round_games, observation=None, mask=None, autoreset=False)
+        self.batch = Lanes(self.rules, self.board, config.round_games, observation=None, mask=None, autoreset=False)
         self.chance = np.random.default_rng(config.seed)
         self.threads = threads
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.arena import play
-from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
+from risk_env.lanes import Lanes
 
 _Z = 1.96  # of a 95 % interval
 
@@ -69,10 +69,10 @@ class Likeliest:
     def __init__(self, policy: Scorer) -> None:
         self.policy = policy
 
-    def begin(self, batch: GameBatch, lanes: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> None:
+    def begin(self, batch: Lanes, lanes: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> None:
         """It keeps nothing of a game."""
 
-    def choose(self, batch: GameBatch, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
+    def choose(self, batch: Lanes, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """The likeliest actions in these lanes."""
         batch.ask(lanes)
         codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]

@@ -17,11 +17,11 @@ from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam, planner
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
 from risk_env.arena import Arena
-from risk_env.batch import GameBatch
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.compiler import entry_point
 from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.lanes import Lanes
 
 OWN, OTHERS = 0, 1  # numbers of the bots in the games that are tried
 
@@ -55,7 +55,7 @@ class SearchAgent(Agent):
         for adviser in self._advisers:
             adviser.reset(seat, rules, board, seed)
         lanes = self.samples * (len(self._advisers) + 1)
-        self._batch = GameBatch(rules, board, lanes, observation=None, mask=None, autoreset=False)
+        self._batch = Lanes(rules, board, lanes, observation=None, mask=None, autoreset=False)
         self._arena = Arena(self._batch, (beam.BOT, breaker.BOT))
         self._arena.numbers[:] = np.where(np.arange(MAX_SEATS) == seat, OWN, OTHERS)
         self._arena.stop_at_turn[:] = seat

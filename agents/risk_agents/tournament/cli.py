@@ -46,6 +46,7 @@ DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says
     "time_limit": TIME_LIMIT,
     "fresh": False,
     "game_time": GAME_TIME,
+    "fixed_seats": False,
 }
 HELP = {  # the same in words, for the rules
     "players": "as many as agents, where the preset has that number",
@@ -99,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
     add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
     add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
+    add(
+        "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
+    )
     add("--jobs", type=int, default=1, metavar="N", help="processes (default: 1); the games do not depend on it")
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add(
@@ -150,6 +154,7 @@ def _config(wanted: dict[str, Any]) -> TournamentConfig:
         time_limit=wanted["time_limit"],
         fresh=wanted["fresh"],
         game_time=wanted["game_time"],
+        fixed_seats=wanted["fixed_seats"],
         record=wanted["record"],
         duel=wanted["against"] is not None,
     )

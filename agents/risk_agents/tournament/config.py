@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from risk_agents.tournament.schedule import Pairing, duel_pairings, pairings
+from risk_agents.tournament.schedule import Pairing, duel_pairings, fixed_pairings, pairings
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 
@@ -40,6 +40,7 @@ class TournamentConfig:
     duel: bool = False  # a sequential test of the first entrant against the second
     fresh: bool = False  # a new process for every game of an agent that has one
     game_time: float = GAME_TIME  # of a seat, where not all agents are compiled
+    fixed_seats: bool = False  # agent s sits at seat s in every game
 
     @cached_property
     def board(self) -> Board:
@@ -63,6 +64,8 @@ class TournamentConfig:
 
     def schedule(self, games: int) -> list[Pairing]:
         """The games to be played: at least `games`, in whole deals."""
+        if self.fixed_seats:
+            return fixed_pairings(self.num_players, games)
         if self.duel:
             return duel_pairings(self.num_players, games, self.seed)
         return pairings(len(self.entrants), self.num_players, games, self.seed)
@@ -85,6 +88,7 @@ class TournamentConfig:
             "duel": self.duel,
             "fresh": self.fresh,
             "game_time": self.game_time,
+            "fixed_seats": self.fixed_seats,
         }
         return json.dumps(facts)
 
@@ -105,4 +109,5 @@ class TournamentConfig:
             facts["duel"],
             facts.get("fresh", False),  # older files do not say
             facts.get("game_time", GAME_TIME),
+            facts.get("fixed_seats", False),
         )

@@ -158,6 +158,7 @@ def config_lines(config: TournamentConfig) -> list[str]:
     rules: dict[str, Any] = config.rules.to_dict()
     return [
         f"map {config.map_source}, seed {config.seed}, {config.time_limit:g} s a decision"
-        + (", new processes for every game" if config.fresh else ""),
+        + (", new processes for every game" if config.fresh else "")
+        + (", the same seats in every game" if config.fixed_seats else ""),
         "rules: " + ", ".join(f"{name}={value}" for name, value in rules.items()),
     ]

@@ -56,10 +56,16 @@ def make_config(
     duel: bool = False,
     fresh: bool = False,
     game_time: float = GAME_TIME,
+    fixed_seats: bool = False,
 ) -> TournamentConfig:
     """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once."""
     if not agents or (duel and len(agents) != 2):
         raise ValueError(f"agents={list(agents)!r}: {'two are' if duel else 'at least one is'} needed")
+    if fixed_seats and (duel or len(agents) != rules.num_players):
+        raise ValueError(
+            f"fixed_seats needs one agent for each of {rules.num_players} seats and no test against another, not "
+            f"agents={list(agents)!r}"
+        )
     for name, limit in (("time_limit", time_limit), ("game_time", game_time)):
         if not limit > 0:
             raise ValueError(f"{name}={limit!r} must be more than 0 seconds")
@@ -67,7 +73,17 @@ def make_config(
     check_rules(rules, board)
     found = entrants(agents, rules, map_source, time_limit)
     return TournamentConfig(
-        found, rules, map_source, board.digest, seed, float(time_limit), record, duel, fresh, float(game_time)
+        found,
+        rules,
+        map_source,
+        board.digest,
+        seed,
+        float(time_limit),
+        record,
+        duel,
+        fresh,
+        float(game_time),
+        fixed_seats,
     )
 
 

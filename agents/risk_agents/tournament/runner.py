@@ -26,14 +26,14 @@ from risk_agents.tournament.results import (
 )
 from risk_agents.tournament.schedule import Pairing
 from risk_env.arena import REFUSED, Arena
-from risk_env.batch import GameBatch
 from risk_env.bots import CompiledBot
 from risk_env.core import entry
+from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed, game_seed
 
 LANES = 256
 
-Lanes = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 
 def play_compiled(
@@ -78,7 +78,7 @@ class BatchRunner:
     ) -> None:
         self.config, self.pairings = config, pairings
         lanes = min(LANES, len(pairings))
-        self.batch = GameBatch(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
+        self.batch = Lanes(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
         self.arena = self._arena(players)
         number = {agent: k for k, agent in enumerate(agents)}
         self._line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
@@ -93,7 +93,7 @@ class BatchRunner:
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
                 yield self.result(lane, self.pairings[game], self._illegal_answer(lane))
 
-    def _begin(self, lanes: Lanes, games: Lanes) -> None:
+    def _begin(self, lanes: Numbers, games: Numbers) -> None:
         self.arena.numbers[lanes, : self.config.num_players] = self._line_ups[games]
         self.batch.begin_seeded(lanes, self._seeds[games])
         self.arena.seat_players(lanes)
@@ -162,7 +162,7 @@ class SingleRunner(BatchRunner):
             return self.result(0, self.pairings[0], error if isinstance(error, Forfeit) else crash(error, asked))
         return result
 
-    def _check_time(self, lanes: Lanes) -> None:
+    def _check_time(self, lanes: Numbers) -> None:
         seat = int(self.batch.records["seat"][0])
         if self.arena.tally.seconds[0, seat] > self.config.game_time:
             raise Forfeit("time", f"more than {self.config.game_time:g} s in one game", seat)
@@ -174,12 +174,12 @@ class SeatedPlayer:
     def __init__(self, player: SinglePlayer, seat: int) -> None:
         self.player, self.seat = player, seat
 
-    def begin(self, batch: GameBatch, lanes: Lanes, seats: Lanes) -> None:
+    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
         """The game has begun."""
         with self._blamed():
             self.player.begin(self.seat, int(bot_seed(int(batch.seeds[0]), self.seat)))
 
-    def choose(self, batch: GameBatch, lanes: Lanes, actions: Lanes) -> None:
+    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """Its answer."""
         with self._blamed():
             actions[lanes] = self.player.choose(batch.game(0))

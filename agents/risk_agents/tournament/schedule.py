@@ -44,6 +44,11 @@ def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
     return schedule
 
 
+def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
+    """A schedule in which agent s sits at seat s of every game, each of a deal of its own."""
+    return [Pairing(game, game, tuple(range(num_players))) for game in range(games)]
+
+
 def numbered(first: int, deal: int, seatings: Sequence[tuple[int, ...]]) -> list[Pairing]:
     """The games of a deal, numbered on from `first`."""
     return [Pairing(first + k, deal, seats) for k, seats in enumerate(seatings)]

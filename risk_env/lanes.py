@@ -1,0 +1,267 @@
+"""Lanes: many games at once, begun, stepped and asked in the lanes that the caller chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.compiler import BoundKernel
+from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.engine import batch_loop
+from risk_env.engine.groups import Ends, Episodes, Questions, Records, Results
+from risk_env.engine.incremental_view import new_view_caches
+from risk_env.engine.prefetch import LINE
+from risk_env.engine.thread_pool import ThreadPool
+from risk_env.engine.work_stealing import NOT_SHARED
+from risk_env.game import Game, observation_size
+from risk_env.seeds import word
+from risk_env.text import notation
+
+Array = npt.NDArray[Any]
+Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
+OBSERVATIONS = ("flat", "structured", None)
+MASKS = {"bytes": batch_loop.BYTE_MASK, "bits": batch_loop.BIT_MASK, None: batch_loop.NO_MASK}
+WORDS_FOR_64 = {batch_loop.NO_MASK: 0, batch_loop.BIT_MASK: 1, batch_loop.BYTE_MASK: 8}  # words of 64 actions' mask
+_INT64 = np.dtype(np.int64)
+LEAST_LANES = 64  # per thread; with fewer, sharing takes longer than it saves
+REWARDS = {"win": batch_loop.WIN_REWARD, "placement": batch_loop.PLACEMENT_REWARD}
+
+
+def in_one_piece(numbers: Any) -> npt.NDArray[np.int64]:
+    """Lanes or actions as bound kernels take them: int64 (k,), contiguous; ValueError if they are not whole numbers."""
+    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled array's dtype is another object
+    if is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous:
+        return numbers
+    numbers = np.asarray(numbers)
+    if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
+        raise ValueError(f"lanes and actions must be whole numbers in a row, not {numbers.dtype} {numbers.shape}")
+    return np.ascontiguousarray(numbers, np.int64)
+
+
+class Lanes:
+    """`num_games` games (lanes), each begun, stepped, asked and finished when the caller says so.
+
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and threads.
+    What is written for a lane lies in buffers until the next call for it. `GameBatch` steps all lanes together;
+    `arena.Arena` has players in them.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | str = "classic",
+        board: Board | str = "classic",
+        num_games: int = 1024,
+        seed: int = 0,
+        *,
+        threads: int = 1,
+        autoreset: bool = True,
+        observation: str | None = "flat",
+        mask: str | None = "bytes",
+        reward: str = "win",
+    ) -> None:
+        self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
+        self.board = board if isinstance(board, Board) else load_map(board)
+        _check_count("num_games", num_games)
+        _check_count("threads", threads)
+        _check_choice("observation", observation, OBSERVATIONS)
+        _check_choice("mask", mask, MASKS)
+        _check_choice("reward", reward, REWARDS)
+        self.num_games, self.num_players = num_games, self.rules.num_players
+        self.autoreset = autoreset
+        self._outputs = {"observation": observation, "mask": mask, "reward": reward}
+        self.tables = tables(self.rules, self.board)
+        self.num_actions = self.tables.num_actions
+        self.seed_word, self._mask_kind, self._reward_kind = word(seed), MASKS[mask], REWARDS[reward]
+        self._observation = observation
+        self._all = np.arange(num_games)
+        self._threads = threads
+        self._shares = self._parts(self._all)
+        self._pool = ThreadPool(len(self._shares)) if len(self._shares) > 1 else None
+        self._make_buffers()
+        self._bind_kernels()
+
+    def _make_buffers(self) -> None:
+        N, P = self.num_games, self.num_players
+        D = observation_size(self.board) if self._observation else 0
+        self._games = self.tables.new_games(N)
+        self.episodes = np.full(N, -1, np.int64)  # (N,) number of each lane's game
+        self.seeds = np.zeros(N, np.uint64)  # (N,) seed of each lane's game
+        self._codes = _aligned((N, D), np.int8)
+        self._final_codes = np.zeros((N, P, D), np.int8)
+        self._mask = _aligned((N, WORDS_FOR_64[self._mask_kind] * -(-self.num_actions // 64)), np.uint64)
+        self.seat = np.zeros(N, np.int64)
+        self.reward = np.zeros((N, P), np.float32)
+        self.terminated = np.zeros((N, P), np.bool_)
+        self.truncated = np.zeros((N, P), np.bool_)
+        self.game_over = np.zeros(N, np.bool_)  # (N,) whether the game is over (with `autoreset`: by the last step)
+        self.final_placement = np.zeros((N, P), np.int64)  # (N, P) places, where game_over
+        self.final_rounds = np.zeros(N, np.int64)  # (N,) rounds, where game_over
+        lent = self._codes.view()
+        lent.flags.writeable = False
+        self.observation = self._shaped(lent)
+        self.final_observation = self._shaped(self._final_codes)  # (N, P, ...) each seat's last, if game_over
+        self.action_mask = self._lent_mask()
+        self._view_caches = new_view_caches(N, self.tables.sizes)
+        self._group_buffers()
+
+    def _group_buffers(self) -> None:
+        """The buffers as kernels take them."""
+        words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
+        self._records = Records(self._games, self.tables.board, self.tables.rules)
+        self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
+        self._ends = Ends(self.final_placement, self.final_rounds, final_words)
+        self._questions = Questions(self._mask_kind, self._mask, self._view_caches, words, self.seat)
+
+    def _bind_kernels(self) -> None:
+        """The kernels of the parts of a step, with their buffers."""
+        self._first_illegal = BoundKernel(batch_loop.first_illegal, self._games, self.tables.rules)
+        self._step_some = BoundKernel(batch_loop.step_lanes, *self._step_arguments(is_full_step=False))
+        self._write_final = BoundKernel(batch_loop.write_final, self._records, self._ends)
+        self._ask = BoundKernel(batch_loop.write_questions, self._records, self._questions)
+
+    @property
+    def games(self) -> np.recarray[Any, Any]:
+        """The record array itself (`core.types.game_dtype`), (N,)."""
+        return self._games.view(np.recarray)
+
+    @property
+    def records(self) -> Array:
+        """The same memory as a plain structured array, as kernels take it."""
+        return self._games
+
+    def game(self, lane: int) -> Game:
+        """A `Game` with a copy of a lane's state."""
+        return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
+
+    def _shaped(self, codes: Array) -> Observation:
+        if self._observation is None:
+            return None
+        if self._observation == "flat":
+            return codes
+        split = TERRITORY_WIDTH * self.board.num_territories
+        territories = codes[..., :split].reshape(*codes.shape[:-1], -1, TERRITORY_WIDTH)
+        return {"territories": territories, "globals": codes[..., split:]}
+
+    def _lent_mask(self) -> Array | None:
+        if self._mask_kind == batch_loop.BYTE_MASK:
+            return self._mask.view(np.int8)[:, : self.num_actions]
+        return self._mask if self._mask_kind == batch_loop.BIT_MASK else None
+
+    def as_actions(self, actions: Any) -> npt.NDArray[np.int64]:
+        """Whole numbers of shape (N,) as int64; ValueError for anything else."""
+        if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == self._all.shape:
+            return actions
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be whole numbers of shape ({self.num_games},), not {actions.dtype} {actions.shape}"
+            )
+        return actions.astype(np.int64, copy=False)
+
+    def check_legal(self, actions: Array, lanes: Array) -> None:
+        """IllegalAction if the action (int, N) of one of these lanes (int, k) is not legal."""
+        lane = self._first_illegal(in_one_piece(lanes), in_one_piece(actions))
+        if lane != batch_loop.NO_LANE:
+            self._refuse(lane, int(actions[lane]))
+
+    def _refuse(self, lane: int, action: int) -> None:
+        if self.episodes[lane] < 0:
+            raise ValueError("step before reset: call reset() first")
+        error = notation.illegal_action(self._games[lane], self.tables, self.board, action)
+        error.args = (f"lane {lane}: {error}",)
+        raise error
+
+    def begin(self, lanes: Array) -> None:
+        """Begin the next game of these lanes (int64, k)."""
+        self.episodes[lanes] += 1
+        batch_loop.write_seeds(self.seed_word, lanes, self.episodes, self.seeds)
+        self.begin_seeded(lanes, self.seeds[lanes])
+
+    def begin_seeded(self, lanes: Array, seeds: Array) -> None:
+        """Begin a game in each of these lanes with chance from its seed (uint64, k)."""
+        self.seeds[lanes] = seeds
+        batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
+
+    def step_lanes(self, lanes: Array, actions: Array) -> None:
+        """Play a legal action (int, N) in each of these lanes; write reward, terminated, truncated, game_over."""
+        self._share(in_one_piece(lanes), self._step_part, in_one_piece(actions))
+
+    def finish(self, lanes: Array) -> None:
+        """Write how these lanes' games ended and, with `autoreset`, begin their next."""
+        self._write_final(in_one_piece(lanes))
+        if self.autoreset:
+            self.begin(lanes)
+
+    def ask(self, lanes: Array) -> None:
+        """Write observation, mask and seat of these lanes."""
+        self._share(in_one_piece(lanes), self._ask)
+
+    def _step_part(self, lanes: Array, actions: Array) -> None:
+        self._step_some(lanes, actions, NOT_SHARED)
+
+    def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
+        """What `batch_loop.step_lanes` takes before lanes."""
+        episodes = Episodes(self.autoreset, self.seed_word, self.episodes, self.seeds)
+        return self._records, self._results, self._ends, episodes, self._questions, is_full_step
+
+    def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
+        """Call `work(lanes, *arguments)`; if there are many lanes, threads share them."""
+        if self._pool is None:
+            work(lanes, *arguments)
+        else:
+            self._pool.share(work, self._shares if lanes is self._all else self._parts(lanes), *arguments)
+
+    def _parts(self, lanes: Array) -> list[Array]:
+        """The lanes of each thread."""
+        return np.array_split(lanes, max(1, min(self._threads, len(lanes) // LEAST_LANES)))
+
+    # ------------------------------------------------------------------------------------------ copies
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are new lanes with the same state."""
+        arguments = (self.rules, self.board, self.num_games, int(self.seed_word))
+        options = {"threads": self._threads, "autoreset": self.autoreset, **self._outputs}
+        return _restored, (type(self), arguments, options, [read(self).copy() for read in _STATE])
+
+
+_STATE = [
+    attrgetter(name)
+    for name in (
+        *("records", "episodes", "seeds", "reward", "terminated", "truncated"),
+        *("game_over", "final_placement", "final_rounds", "_final_codes", "_codes", "_view_caches", "_mask", "seat"),
+    )
+]
+
+
+def _restored(
+    kind: Callable[..., Lanes], arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array]
+) -> Lanes:
+    lanes = kind(*arguments, **options)
+    for read, values in zip(_STATE, state, strict=True):
+        read(lanes)[...] = values
+    return lanes
+
+
+def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
+    """Zeros that begin at a cache line, so that vectors in rows of whole lines never span two lines."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE, np.int8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(dtype).reshape(shape)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+
+
+def _check_choice(name: str, value: Any, choices: Any) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
