@@ -14,15 +14,16 @@ PY := $(BIN)/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
+PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_twin.py tests/test_batch.py
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 
 # Each run of the tests chooses its own mode.
-unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK
+unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds quick coverage golden docs bench clean distclean
+.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage golden docs bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -54,7 +55,7 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) lint modes-compiled modes-nojit modes-bounds ## install everything; lint, types, floors, then all tests in three modes
+test: $(DEV) lint modes-compiled modes-nojit modes-bounds modes-plain ## install everything; lint, types, floors, then all tests, in four modes
 	@echo "== All checks passed"
 
 lint: $(DEV) ## lint, format, types, floors
@@ -67,18 +68,23 @@ lint: $(DEV) ## lint, format, types, floors
 	@$(BIN)/lint-imports
 
 modes-compiled: $(DEV)
-	@echo "== Tests 1 of 3: compiled, everything"
+	@echo "== Tests 1 of 4: compiled, everything"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@$(PYTEST) $(ARGS)
 
 modes-nojit: $(DEV)
-	@echo "== Tests 2 of 3: JIT off, the tests marked 'modes'"
+	@echo "== Tests 2 of 4: JIT off, the tests marked 'modes'"
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m modes $(ARGS)
 
 modes-bounds: $(DEV)
-	@echo "== Tests 3 of 3: compiled with bounds checks, the tests marked 'modes'"
+	@echo "== Tests 3 of 4: compiled with bounds checks, the tests marked 'modes'"
 	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup --jobs $(JOBS)
 	@NUMBA_BOUNDSCHECK=1 $(PYTEST) -m modes $(ARGS)
+
+# Without the pipeline of risk_env.compiler everything takes longer to compile: unoptimised, and one file a process.
+modes-plain: $(DEV)
+	@echo "== Tests 4 of 4: compiled by Numba's public interface alone, some of the tests marked 'modes'"
+	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
 quick: $(DEV) ## the compiled tests that are not slow, in one process
 	@$(PY) -m pytest -m 'not slow' -x $(ARGS)

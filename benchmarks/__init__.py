@@ -1,1 +1,1 @@
-"""Speed, peers side by side, strength; recorded results with machine, command and date."""
+"""Benchmarks of speed, also beside other libraries; results are recorded with machine, command and date."""

@@ -1,4 +1,4 @@
-"""Numbers on the command lines of the benchmarks."""
+"""Types of numbers on the command lines of the benchmarks."""
 
 import argparse
 import math

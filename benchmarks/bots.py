@@ -1,7 +1,7 @@
 """Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays itself in all seats, by the ladder's rules (blitzes, truncated after 100 rounds), on one thread, through
-`arena.play`. Games are doubled until they take long enough to be timed; what is compiled on the way is not timed.
+Every bot plays against itself in all seats, by the rules of the ladder (blitzes, truncated after 100 rounds), on one
+thread, through `arena.play`. The number of games is doubled until they take long enough; compiling is not timed.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ BOTS = ("random", "attacker", "grower", "hunter", "breaker", "planner", "beam")
 PLAYERS = (2, 3, 6)
 PACKAGES = ("risk-env", "numpy", "numba")
 FIRST_GAMES = 16
-AIMS = {2: 1000, 6: 200}  # of the simple bots, games a second
+AIMS = {2: 1000, 6: 200}  # games a second of the simple bots, by number of players
 SIMPLE = ("attacker", "grower")
 
 Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and keep the record if that is asked for."""
+    """Measure, print, and with `--record` keep the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"
     )
     parser.add_argument(
-        "--seconds", type=above_zero, default=2.0, help="that are timed at least (default: %(default)s)"
+        "--seconds", type=above_zero, default=2.0, help="shortest time to measure (default: %(default)s)"
     )
     parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(bot: str, players: int, seconds: float) -> Row:
-    """Games a second of a bot against itself, and how long they were."""
+    """Games a second of a bot against itself, and their mean length."""
     rules, board = training_rules("classic", players), load_map("classic")
     games, spent = FIRST_GAMES, 0.0
     arena.play(rules, board, [bot] * players, 1)
@@ -70,20 +70,20 @@ def measure(bot: str, players: int, seconds: float) -> Row:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record for people, Markdown."""
+    """The record as Markdown."""
     columns = ("bot", "players", "games/s", "rounds a game", "decisions a game")
     rows = [
         (row["bot"], row["players"], *(f"{row[name]:,.4g}" for name in ("games_per_second", "rounds", "decisions")))
         for row in record["rows"]
     ]
-    text = "Whole games of compiled bots against themselves, preset classic, one core, seconds of the processor."
+    text = "Whole games of compiled bots against themselves, preset classic, one core, in processor time."
     return "\n".join(
         ["# Bots", "", *heading_lines(record), "", text, "", *table(columns, rows), "", *aims(record["rows"])]
     )
 
 
 def aims(rows: Sequence[Row]) -> list[str]:
-    """How the simple bots stand to what was aimed at."""
+    """The simple bots compared with their aims."""
     simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
     return [
         f"* {row['bot']}, {row['players']} players: {row['games_per_second']:,.4g} games/s of {AIMS[row['players']]:,}"

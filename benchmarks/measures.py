@@ -1,8 +1,8 @@
-"""What `benchmarks.peers` measures, each in a process of its own: this project's doors, and other libraries' games.
+"""The measures of `benchmarks.peers`, each run in a process of its own: environments of this project and of others.
 
-A measure is a generator of rows. Everywhere the policy is uniformly random among the legal actions, choosing stands
-outside the clock, and a step brings what a learner needs: the next observation, the next mask, rewards and ends; games
-that are over begin again. Each library is imported only by its own measure: none is a dependency of risk_env.
+A measure is a generator of rows. In all of them the policy is uniformly random among the legal actions, choosing is not
+timed, and a step returns what a learner needs: the next observation and mask, rewards and ends; games that are over
+begin again. Each library is imported only by its own measure: none is a dependency of risk_env.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ BATCHES = (1, 64, 256, 1024, 16384)
 THREADED_BATCHES = (1024, 16384)
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
-PUFFER_ACTIONS = 256  # sets of actions drawn before the clock runs
-LANES_SPREAD = 256  # our games begin spread over whole games; beyond so many lanes they repeat, with other chance
-WARM_UP = 20  # steps before the clock runs
-PAIRS = 10  # of brief windows with one and with two threads, in the time of a window of each
+PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
+LANES_SPREAD = 256  # our lanes begin at different stages of a game; further lanes repeat them with other chance
+WARM_UP = 20  # steps before the clock starts
+PAIRS = 10  # of short windows with one and with two threads, in the time of one usual window of each
 OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
 
 Row = dict[str, Any]
@@ -32,13 +32,13 @@ Choose = Callable[[], Any]
 
 
 class Clock(NamedTuple):
-    """How long is measured: `repeats` windows, each with so many seconds of steps."""
+    """The length of a measurement: `repeats` windows, each of `seconds` of steps."""
 
     seconds: float
     repeats: int
 
     def row(self, choose: Choose, step: Step, game: str, door: str, games: int, **more: Any) -> Row:
-        """One row: decisions a second in the best and in the middle window, and what was measured."""
+        """One row: decisions a second in the best and in the median window, and what was measured."""
         for _ in range(WARM_UP):
             step(choose())
         rates = [self.window(choose, step) for _ in range(self.repeats)]
@@ -47,7 +47,7 @@ class Clock(NamedTuple):
         return {"game": game, "door": door, "games": games, **found, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
-        """Decisions a second of one window; choosing is not timed."""
+        """Decisions a second in one window; choosing is not timed."""
         spent, decisions = 0.0, 0
         while spent < self.seconds:
             actions = choose()
@@ -57,11 +57,11 @@ class Clock(NamedTuple):
         return decisions / spent
 
 
-# Our own doors
+# This project
 
 
 class OurBatch:
-    """A `GameBatch` of `classic` for three with its games spread over whole games, and a compiled random chooser."""
+    """A `GameBatch` of `classic` for three whose lanes are at different stages, and a compiled random policy."""
 
     def __init__(self, games: int, threads: int = 1, **outputs: Any) -> None:
         from benchmarks import random_play, speed
@@ -80,7 +80,7 @@ class OurBatch:
         self.begin_ended()
 
     def begin_ended(self) -> None:
-        """The spread may have left a game that is over."""
+        """Begin the next game in lanes whose game is over."""
         from risk_env.core.types import Phase
 
         self.batch.begin(np.flatnonzero(self.batch.records["phase"] == Phase.OVER))
@@ -91,7 +91,7 @@ class OurBatch:
         return self.actions
 
     def step(self, actions: Any) -> int:
-        """A step of the batch."""
+        """Step the batch; returns the number of decisions."""
         self.batch.step(actions)
         return self.batch.num_games
 
@@ -107,7 +107,7 @@ def our_batch(clock: Clock) -> Iterator[Row]:
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
-    """Where the time of a step of 1,024 games goes: its parts, each called and timed by itself."""
+    """The parts of a step of 1,024 games, each called and timed by itself."""
     ours = OurBatch(1024, mask="bytes", observation="flat")
     windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
     names = windows[0].keys()
@@ -115,7 +115,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """ns a decision of each part, over about so many seconds."""
+    """ns a decision of each part, measured for about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
@@ -137,7 +137,7 @@ def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
 
 
 def our_threads(clock: Clock) -> Iterator[Row]:
-    """One and two threads in short windows by turns, so that what else the machine does meets both alike."""
+    """One and two threads in short windows in turn, so that other load on the machine affects both equally."""
     brief = Clock(clock.seconds / PAIRS, clock.repeats)
     for games in THREADED_BATCHES:
         batches = [OurBatch(games, threads, mask="bytes", observation="flat") for threads in (1, 2)]
@@ -149,7 +149,7 @@ def our_threads(clock: Clock) -> Iterator[Row]:
 
 
 def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[float]:
-    """Decisions a second of each batch in a window; which comes first changes, so that a drift favours none."""
+    """Decisions a second of each batch in one window; `first` is measured first, so that drift can be balanced."""
     rates = [0.0] * len(batches)
     for k in (first, 1 - first):
         rates[k] = brief.window(batches[k].choose, batches[k].step)
@@ -168,23 +168,23 @@ def our_aec(clock: Clock) -> Iterator[Row]:
 
 
 def aec_row(clock: Clock, make: Callable[[], Any], game: str, door: str, measure: str) -> Row:
-    """A PettingZoo environment: `step()` and `last()`; a dead agent's step is timed and not counted."""
+    """A PettingZoo environment: `step()` and `last()`; a dead step is timed but not counted as a decision."""
     env = make()
     picker = np.random.default_rng(0)
     env.reset(seed=0)
-    seen = [env.last()]
+    newest = [env.last()]
 
     def choose() -> int | None:
         if not env.agents:
             env.reset()
-            seen[0] = env.last()
-        view, _, terminated, truncated, _ = seen[0]
-        return None if terminated or truncated else int(picker.choice(np.flatnonzero(view["action_mask"])))
+            newest[0] = env.last()
+        observation, _, terminated, truncated, _ = newest[0]
+        return None if terminated or truncated else int(picker.choice(np.flatnonzero(observation["action_mask"])))
 
     def step(action: int | None) -> int:
         env.step(action)
         if env.agents:
-            seen[0] = env.last()
+            newest[0] = env.last()
         return action is not None
 
     return clock.row(choose, step, game, door, 1, measure=measure)
@@ -260,14 +260,14 @@ def begin_open_spiel(game: Any, picker: random.Random) -> Any:
 
 
 def roll_open_spiel(state: Any, picker: random.Random) -> None:
-    """Let chance speak until a player must."""
+    """Play chance until a player decides."""
     while state.is_chance_node():
         outcomes, chances = zip(*state.chance_outcomes(), strict=True)
         state.apply_action(picker.choices(outcomes, chances)[0])
 
 
 def puffer(game: str, clock: Clock) -> Iterator[Row]:
-    """A game of PufferLib's Ocean; it masks nothing, so its actions are drawn before the clock runs."""
+    """A game of PufferLib's Ocean; it has no masks, so its actions are drawn before the clock starts."""
     from pufferlib.ocean import env_creator
 
     for games in PUFFER_BATCHES:
@@ -284,7 +284,7 @@ def puffer(game: str, clock: Clock) -> Iterator[Row]:
 
 
 class Measure(NamedTuple):
-    """A generator of rows, and what it needs to be installed."""
+    """A generator of rows, and the packages that it needs."""
 
     rows: Callable[[Clock], Iterator[Row]]
     packages: tuple[str, ...] = ()

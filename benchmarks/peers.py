@@ -1,7 +1,7 @@
-"""This project and its peers side by side, in one run, one thread each: `python -m benchmarks.peers --help`.
+"""This project beside other libraries in one run, one thread each: `python -m benchmarks.peers --help`.
 
-Each measure (benchmarks/measures.py) runs in a process of its own, held to one core, one after the other. Peers are
-looked for in this interpreter and in those given by `--python`; one that is not there is reported as such.
+The measures (benchmarks/measures.py) run one after another, each in a process of its own on one core. Other libraries
+are searched in this interpreter and in those given by `--python`; a missing one is reported.
 """
 
 from __future__ import annotations
@@ -56,11 +56,15 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
     names = ", ".join(MEASURES)
     parser.add_argument("--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}")
-    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter that has peers")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="another interpreter to try")
     parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)")
     parser.add_argument("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
     parser.add_argument(
-        "--rounds", type=at_least_one, default=1, metavar="N", help="times that all take turns (default: 1)"
+        "--rounds",
+        type=at_least_one,
+        default=1,
+        metavar="N",
+        help="times to run all in turn (default: 1)",
     )
     parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result")
     parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")
@@ -77,7 +81,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def without_paths(argv: Iterable[str]) -> list[str]:
-    """The arguments as a record shows them: of a path of this machine only its last part."""
+    """The arguments for a record: only the last part of absolute paths."""
     return [Path(word).name if Path(word).is_absolute() else word for word in argv]
 
 
@@ -85,7 +89,7 @@ def without_paths(argv: Iterable[str]) -> list[str]:
 
 
 def measure_here(name: str, clock: Clock) -> dict[str, Any]:
-    """The rows of one measure in this process, or what is missing."""
+    """The rows of one measure, run in this process, or what is missing."""
     measure = MEASURES[name]
     hold_to_cores(measure.cores)
     try:
@@ -96,15 +100,15 @@ def measure_here(name: str, clock: Clock) -> dict[str, Any]:
 
 
 def hold_to_cores(cores: int) -> None:
-    """Keep this process on so many of its cores, the last ones, where the system can."""
+    """Restrict this process to its last `cores` cores, if the system can."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
 
 
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """All measures one after the other, as many times as there are rounds; of each row the best.
+    """Run all measures in turn, in every round; keeps the best of each row.
 
-    A machine that is slow for minutes is so in one round and not for one measure alone.
+    So a machine that is slow for some minutes does not slow down one measure only.
     """
     found: dict[str, Any] = {}
     for _ in range(arguments.rounds):
@@ -115,14 +119,14 @@ def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Row by row the better of two findings of one measure."""
+    """The better of each two rows of one measure."""
     if "rows" not in before or "rows" not in found:
         return before if "rows" in before else found
     return {**found, "rows": list(map(better, before["rows"], found["rows"]))}
 
 
 def better(row: Row, other: Row) -> Row:
-    """The faster of two rows; of threads the faster ones of both, and all of their ratios."""
+    """The faster of two rows; for threads the best of each kind, and all ratios."""
     if "ratios" in row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))
         return {**row, "one": one, "two": two, "ratios": row["ratios"] + other["ratios"]}
@@ -132,7 +136,7 @@ def better(row: Row, other: Row) -> Row:
 
 
 def run(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """One measure in a new process, of the first interpreter that has what it needs."""
+    """Run one measure in a new process of the first interpreter that has its packages."""
     print(f"{name} ...", file=sys.stderr, flush=True)
     measure = MEASURES[name]
     found: dict[str, Any] = {}
@@ -144,12 +148,12 @@ def run(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def interpreters(measure: Measure, others: Sequence[str]) -> list[str]:
-    """Where a measure may run."""
+    """The interpreters to try for a measure."""
     return [sys.executable] if measure.is_ours else [sys.executable, *others]
 
 
 def run_in(python: str, name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """One measure in a new process of this interpreter; what went wrong if it did."""
+    """Run one measure in a new process of this interpreter; returns its rows or its error."""
     clock = ["--seconds", str(arguments.seconds), "--repeats", str(arguments.repeats)]
     command = [python, "-m", "benchmarks.peers", "--measure", name, *clock]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
@@ -171,11 +175,11 @@ def report(record: dict[str, Any]) -> str:
 
 
 def explanation(record: dict[str, Any]) -> list[str]:
-    """What the numbers are."""
+    """The meaning of the numbers."""
     return [
         "Decisions a second on one core; random legal actions, choosing them not timed; observation, mask, rewards,",
         f"ends and new games included. Best and median of {record['repeats']} windows of {record['seconds']:g} s,",
-        f"the better of each row in {record['rounds']} rounds in which all take turns.",
+        f"the best of each row in {record['rounds']} rounds in which all measures take turns.",
     ]
 
 
@@ -185,7 +189,7 @@ def rows_of(measures: dict[str, Any], name: str) -> list[Row]:
 
 
 def steps_table(measures: dict[str, Any]) -> list[str]:
-    """A row for everything that steps."""
+    """A row for each measure that steps an environment."""
     rows = [row for name in measures for row in rows_of(measures, name) if "steps_per_second" in row]
     cells = [
         (f"{row['game']}: {row['door']}", f"{row['games']:,}", *map(amount, (row["steps_per_second"], row["median"])))
@@ -195,7 +199,7 @@ def steps_table(measures: dict[str, Any]) -> list[str]:
 
 
 def amount(number: float) -> str:
-    """A number with three digits that count: 12.3 M, 61.2 k, 950."""
+    """A number with three significant digits: 12.3 M, 61.2 k, 950."""
     for size, letter in ((1e6, " M"), (1e3, " k")):
         if number >= size:
             return f"{number / size:.3g}{letter}"
@@ -203,7 +207,7 @@ def amount(number: float) -> str:
 
 
 def parts_lines(measures: dict[str, Any]) -> list[str]:
-    """What dominates a step of the batch."""
+    """The parts of a step of the batch, and the largest."""
     return [
         f"A decision in a batch of {row['games']:,} games: "
         + ", ".join(f"{name} {ns:.0f} ns" for name, ns in row["ns"].items())
@@ -218,16 +222,16 @@ def inside(row: Row) -> dict[str, float]:
 
 
 def threads_lines(measures: dict[str, Any]) -> list[str]:
-    """What a second thread brings."""
+    """The gain by a second thread."""
     return [
         f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, two {amount(row['two'])}; "
-        f"in {len(row['ratios'])} pairs of brief windows {statistics.median(row['ratios']):.2f} times as many (median)."
+        f"in {len(row['ratios'])} pairs of short windows {statistics.median(row['ratios']):.2f} times as many (median)."
         for row in rows_of(measures, "threads")
     ]
 
 
 class Aim(NamedTuple):
-    """What a run should reach: at least `bound`, or less than it."""
+    """What a run should reach: at least `bound`, or with `less` below it."""
 
     words: str
     found: float | None  # None: not measured
@@ -249,12 +253,12 @@ class Aim(NamedTuple):
 
 
 def aims_table(measures: dict[str, Any]) -> list[str]:
-    """The aims, and whether this run reached them."""
+    """The table of aims, and whether this run reached them."""
     return table(("aim", "wanted", "found", "reached"), [aim.cells for aim in aims(measures)])
 
 
 def aims(measures: dict[str, Any]) -> list[Aim]:
-    """Each aim and what was found."""
+    """The aims, with what was measured."""
     batch = best(measures, "batch", observation="flat")
     backgammon, chess = best(measures, "pgx-backgammon"), best(measures, "pettingzoo-chess")
     raw, wrapped = (best(measures, "aec", door=f"risk_v0.{name}()") for name in ("raw_env", "env"))
@@ -270,7 +274,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
 
 
 def best(measures: dict[str, Any], name: str, **wanted: Any) -> float | None:
-    """The most decisions a second among a measure's rows that are as wanted, None without any."""
+    """The most decisions a second among the rows of a measure with these values, None if there are none."""
     rows = [row for row in rows_of(measures, name) if all(row[key] == value for key, value in wanted.items())]
     return max((row["steps_per_second"] for row in rows), default=None)
 
@@ -281,14 +285,14 @@ def over(number: float | None, other: float | None) -> float | None:
 
 
 def call_share(measures: dict[str, Any]) -> float | None:
-    """The Python call in percent of a step of 1,024 games; taken to cost as much as the whole step of a single game."""
+    """The share of the Python call in a step of 1,024 games, in percent; the call is counted as a step of one game."""
     one, many = (best(measures, "batch", observation="flat", games=games) for games in (1, 1024))
     share = over(many, one)
     return None if share is None else 100 * share / 1024
 
 
 def missing_lines(measures: dict[str, Any]) -> list[str]:
-    """What could not be measured, and why."""
+    """What was not measured, and why."""
     missing = [(name, found) for name, found in measures.items() if "rows" not in found]
     lines = [f"* {name}: {found.get('missing') or found['failed']}" for name, found in missing]
     return ["Not measured:", "", *lines] if lines else []

@@ -1,8 +1,8 @@
-"""Uniform random legal play as kernels: what the speed of the core is measured with.
+"""Uniform random legal play as kernels, to measure the speed of the core.
 
-Every lane has a picker of its own, one word of splitmix64 in `pickers` (uint64, N): which actions are picked in a lane
-depends on no other lane and on no order, so that `play`, lane by lane or phase by phase, and `take_census` play the
-very same games.
+Every lane has a generator of its own, one word of splitmix64 in `pickers` (uint64, N). The actions of a lane do not
+depend on other lanes or on the order of lanes, so that `play`, lane by lane or phase by phase, and `take_census` play
+the same games.
 """
 
 from enum import IntEnum
@@ -23,32 +23,32 @@ _HALF = np.uint64(32)
 
 
 class Event(IntEnum):
-    """What a census counts beside the decisions of each phase."""
+    """What a census counts besides the decisions of each phase."""
 
     BATTLE = 0  # a roll
-    DRAW = 1  # a turn's end at which a card may have been drawn
+    DRAW = 1  # the end of a turn in which a card may have been drawn
     TURN = 2  # a turn that ended and another began
     GAME = 3  # a game that began
 
 
 @inlined
 def draw(pickers, lane):
-    """The lane's next 64 random bits."""
+    """The next 64 random bits of a lane."""
     pickers[lane] = plus(pickers[lane], _GOLDEN)
     return scramble(pickers[lane])
 
 
 @inlined
 def pick(game, pickers, lane):
-    """A legal action, each as likely (uneven by less than their number / 2**32)."""
+    """A uniformly random legal action (uneven by less than their number / 2**32)."""
     return nth(game.legal, int64(times(draw(pickers, lane) >> _HALF, np.uint64(size(game.legal))) >> _HALF))
 
 
 @entry_point
 def play(games, boards, rules, pickers, lanes, sweeps):
-    """In each of the lanes (int64, k), `sweeps` times over: one asked decision, or a new game where one is over.
+    """Play `sweeps` asked decisions in each of the lanes (int64, k); where a game is over, begin a new one instead.
 
-    Returns how many new games began; all the rest, `sweeps * k` less these, were decisions.
+    Returns how many new games began; the other `sweeps * k` minus that were decisions.
     """
     begun = 0
     for _ in range(sweeps):
@@ -83,7 +83,7 @@ def take_census(games, boards, rules, pickers, lanes, sweeps, asked, forced, eve
 
 @kernel
 def settle_counted(game, board, rules, forced, events):
-    """As `core.step.act`: chance and forced actions, up to the next asked decision or the end."""
+    """Like `core.step.act`: play chance and forced actions until the next asked decision or the end."""
     while True:
         while is_chance(game):
             play_chance_counted(game, board, rules, events)
@@ -96,7 +96,7 @@ def settle_counted(game, board, rules, forced, events):
 
 @kernel
 def apply_counted(game, board, rules, action, events):
-    """One action; a turn is counted when it has passed."""
+    """Play one action; a turn is counted when it ends."""
     turn, playing = int64(game.turn), game.round_number > 0
     apply(game, board, rules, action)
     events[Event.TURN.value] += playing and game.turn != turn
@@ -104,7 +104,7 @@ def apply_counted(game, board, rules, action, events):
 
 @kernel
 def play_chance_counted(game, board, rules, events):
-    """One roll or one card; a turn is counted when it has passed."""
+    """Play one roll or draw one card; a turn is counted when it ends."""
     turn = int64(game.turn)
     events[Event.BATTLE.value if game.phase == Phase.ROLL else Event.DRAW.value] += 1
     play_one_chance(game, board, rules)
@@ -113,7 +113,7 @@ def play_chance_counted(game, board, rules, events):
 
 @entry_point
 def choose(games, pickers, lanes, actions):
-    """Pick an action in each of the lanes, into `actions` (int64, N); none where the game is over."""
+    """Write an action for each of the lanes into `actions` (int64, N), except where the game is over."""
     for k in range(len(lanes)):
         lane = lanes[k]
         if games[lane].phase != Phase.OVER:
@@ -122,6 +122,6 @@ def choose(games, pickers, lanes, actions):
 
 @entry_point
 def write_masks(games, boards, rules, lanes):
-    """Write the legal actions of each of the lanes once more; they stay the same."""
+    """Write the legal actions of each of the lanes again."""
     for k in range(len(lanes)):
         write_legal(games[lanes[k]], boards[0], rules[0])

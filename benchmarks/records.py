@@ -1,4 +1,4 @@
-"""What every recorded result carries: machine, command, date, versions; and the tables that are printed and kept."""
+"""The heading of every recorded result (machine, command, date, versions), Markdown tables, and saving."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores that this process may use, operating system, and how busy the machine was: no names."""
+    """Processor, cores that this process may use, operating system and load; no names."""
     return {
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -36,7 +36,7 @@ def machine() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The processor's model, as the operating system knows it."""
+    """The model of the processor, from the operating system."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -51,7 +51,7 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def version_of(package: str) -> str | None:
-    """Version of a package, None where it is not installed."""
+    """Version of a package, None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -72,7 +72,7 @@ def heading_lines(record: dict[str, Any]) -> list[str]:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Lines of a Markdown table; all but the first column stand on the right. Columns are as wide as they need."""
+    """Lines of a Markdown table; all columns but the first are aligned on the right."""
     cells = [[str(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(3, *(len(row[c]) for row in cells)) for c in range(len(columns))]
     rule = [("-" * (width - 1)) + ("-" if c == 0 else ":") for c, width in enumerate(widths)]
@@ -86,7 +86,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def keep(name: str, record: dict[str, Any], report: str, folder: Path = RESULTS) -> Path:
-    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder; a later result of the same day takes their place."""
+    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder; a later result of the same day replaces them."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{record['date'].split()[0]}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -1,8 +1,8 @@
-"""`risk-env bench`: how fast the core plays, and how long a first game takes.
+"""`risk-env bench`: the speed of the core, and the time to the end of a first game.
 
-Uniform random legal play, one thread, after warm-up, the mask in bit words written at every asked decision; asked
-decisions alone are counted. The lanes stand spread over whole games when a run begins, and every run plays the same
-games again from there: the best of several runs is the one least disturbed. benchmarks/README.md explains each number.
+Uniform random legal play on one thread, after warm-up; the mask is written as bit words at every asked decision, and
+only asked decisions are counted. When a run begins, the lanes are at different stages of their games, and every run
+plays the same games: the best of several runs is the least disturbed one. benchmarks/README.md explains the numbers.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 
 ALL = "all"
 PACKAGES = ("risk-env", "numpy", "numba")
 CALIBRATION_SWEEPS = 50
-STAGES = 64  # steps in which the lanes are spread over a game
-SCOUTS = 8  # lanes that find out how long a game is
+STAGES = 64  # of a game, over which the lanes are spread
+SCOUTS = 8  # lanes that measure the length of a game
 SCOUT_SWEEPS = 200
 EMPTY_CALLS = 200
 DECISIONS_ALONE = 200_000
@@ -45,7 +45,7 @@ Array = npt.NDArray[Any]
 
 
 class Play(NamedTuple):
-    """Games under way, and all that the kernels need to go on with them."""
+    """Games in progress, and what the kernels need to continue them."""
 
     tables: Tables
     games: Array  # (N,) records
@@ -53,16 +53,16 @@ class Play(NamedTuple):
     lanes: Array  # int64 (N,)
 
     def copy(self) -> Play:
-        """The same play, to go on apart."""
+        """An independent copy."""
         return Play(self.tables, self.games.copy(), self.pickers.copy(), self.lanes)
 
     def on(self, sweeps: int, lanes: Array | None = None) -> int:
-        """Play on in these lanes (all); returns how many new games began."""
+        """Continue these lanes (None: all) for `sweeps` decisions each; returns how many new games began."""
         return random_play.play(*self.records, self.lanes if lanes is None else lanes, sweeps)
 
     @property
     def records(self) -> tuple[Array, Array, Array, Array]:
-        """What every kernel takes first: games, board, rules, pickers."""
+        """The first arguments of every kernel: games, board, rules, pickers."""
         return self.games, self.tables.board, self.tables.rules, self.pickers
 
 
@@ -73,7 +73,7 @@ def main(argv: Sequence[str]) -> None:
     record = heading(["risk-env", "bench", *argv], PACKAGES)
     record["presets"] = [measure_preset(name, arguments) for name in chosen]
     if arguments.first_use:
-        say("first use: compiles everything anew, a minute or two ...")
+        say("first use: compiles everything again, a minute or two ...")
         record["first_use"] = first_use.measure()
     shown = report(record)
     print(shown)
@@ -88,22 +88,22 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     names = ", ".join(presets())
     parser.add_argument("--preset", default="classic", help=f"one of {names}, or `{ALL}` (default: classic)")
     parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
-    parser.add_argument("--games", type=at_least_one, default=1024, metavar="N", help="games in step (default: 1024)")
+    parser.add_argument("--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)")
     parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a run (default: 1)")
     parser.add_argument("--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
-    parser.add_argument("--no-first-use", dest="first_use", action="store_false", help="leave the first use out")
+    parser.add_argument("--no-first-use", dest="first_use", action="store_false", help="do not measure the first use")
     parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help=help_of_record())
     return parser.parse_args(argv)
 
 
 def help_of_record() -> str:
-    """What `--record` does."""
+    """The help of `--record`."""
     return "keep the result as JSON and Markdown (default folder: benchmarks/results)"
 
 
 def say(line: str) -> None:
-    """Tell the person who waits."""
+    """Print progress to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -111,7 +111,7 @@ def say(line: str) -> None:
 
 
 def measure_preset(preset: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """All the numbers of one preset."""
+    """All measurements of one preset."""
     say(f"{preset}: random play ...")
     rules = Rules.preset(preset, num_players=arguments.players, **OPTIONS)
     begin = spread(tables(rules, load_map("classic")), arguments.games, arguments.seed)
@@ -132,7 +132,7 @@ def measure_preset(preset: str, arguments: argparse.Namespace) -> dict[str, Any]
 
 
 def spread(chosen: Tables, count: int, seed: int) -> Play:
-    """`count` games begun and played on so far that they stand evenly spread over the length of a game."""
+    """`count` games, played so far that their stages are spread evenly over the length of a game."""
     play = begin_play(chosen, count, seed)
     length = typical_length(begin_play(chosen, SCOUTS, seed))
     for stage in range(STAGES):
@@ -153,7 +153,7 @@ def begin_play(chosen: Tables, count: int, seed: int) -> Play:
 
 
 def typical_length(play: Play) -> int:
-    """Decisions of a game, about."""
+    """The approximate number of decisions in a game."""
     begun = sweeps = 0
     while begun < len(play.lanes):
         begun += play.on(SCOUT_SWEEPS)
@@ -162,7 +162,7 @@ def typical_length(play: Play) -> int:
 
 
 def sweeps_of(begin: Play, seconds: float) -> int:
-    """Sweeps that take about so long."""
+    """The number of sweeps that take about `seconds`."""
     play = begin.copy()
     play.on(CALIBRATION_SWEEPS)
     taken = time_of(lambda: play.on(CALIBRATION_SWEEPS))
@@ -170,14 +170,14 @@ def sweeps_of(begin: Play, seconds: float) -> int:
 
 
 def time_of(work: Callable[[], Any]) -> float:
-    """Seconds that some work takes."""
+    """Seconds that `work` takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 class Run(NamedTuple):
-    """Seconds of one run: by the clock on the wall, and what of them this thread had a processor."""
+    """Seconds of one run: wall time, and processor time of this thread."""
 
     wall: float
     cpu: float
@@ -192,7 +192,7 @@ def time_run(begin: Play, sweeps: int) -> Run:
 
 
 class Census(NamedTuple):
-    """What happens in a run."""
+    """Counts of a run."""
 
     asked: Array  # int64 (phases,) decisions
     forced: Array  # int64 (phases,) decisions with a single legal action
@@ -200,7 +200,7 @@ class Census(NamedTuple):
 
 
 def take_census(begin: Play, sweeps: int) -> Census:
-    """Play a run's games again and count, apart from the clock."""
+    """Play the games of a run again and count; not timed."""
     play = begin.copy()
     census = Census(np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64))
     random_play.take_census(*play.records, play.lanes, sweeps, *census)
@@ -208,7 +208,7 @@ def take_census(begin: Play, sweeps: int) -> Census:
 
 
 def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
-    """What a second brings, in the best run and in the middle one; and a second of processor time, in the best."""
+    """Rates in the best run, and of decisions also in the median run and for processor time."""
     best, decisions = min(run.wall for run in runs), int(census.asked.sum())
     return {
         "decisions_per_second": round(decisions / best),
@@ -223,7 +223,7 @@ def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
 
 
 def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
-    """ns of picking an action and of writing a mask, in passes over the games that do nothing else."""
+    """ns of choosing an action and of writing a mask, in passes over the games that do only that."""
     play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
     rounds = max(1, DECISIONS_ALONE // len(begin.lanes))
     parts: dict[str, Callable[[], Any]] = {
@@ -235,12 +235,12 @@ def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
 
 
 def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
-    """Seconds of some work done once, from the best of `repeats` runs of `rounds`."""
+    """Seconds of one call of `work`, from the best of `repeats` runs of `rounds` calls."""
     return min(time_of(lambda: [work() for _ in range(rounds)]) for _ in range(repeats)) / rounds
 
 
 def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
-    """Share of the decisions, ns each and share of the time, by phase; `OVER` is the beginning of a new game."""
+    """Share of decisions, ns each and share of time by phase; `OVER` is the beginning of a new game."""
     runs = [time_by_phase(begin, sweeps) for _ in range(repeats)]
     counts = runs[0][0]
     spent = np.min([seconds for _, seconds in runs], axis=0)
@@ -249,7 +249,7 @@ def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
 
 
 def phase_row(phase: Phase, counts: Array, spent: Array) -> dict[str, Any]:
-    """One phase's numbers."""
+    """The row of one phase."""
     decisions = counts.sum() - counts[Phase.OVER]
     return {
         "phase": phase.name,
@@ -299,7 +299,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     columns = ("preset", "million decisions/s", "median", "per CPU s", "ns each", "battles/s", "turns/s", "games/s")
     return [
         f"Uniform random legal play, one thread, {options},",
-        f"{first['games']:,} games in step, mask in bit words at every decision; asked decisions only; the best of",
+        f"{first['games']:,} games, mask in bit words at every decision; asked decisions only; the best of",
         f"{first['repeats']} runs, the median, and the best by processor time (if far higher, the machine was busy).",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
@@ -307,7 +307,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def summary_row(preset: dict[str, Any]) -> tuple[str, ...]:
-    """One preset's row."""
+    """The row of one preset."""
     return (
         title(preset),
         f"{preset['decisions_per_second'] / 1e6:.2f}",
@@ -335,7 +335,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
-    """The costliest phases, two parts of a decision, and what sorting by phase changes."""
+    """The phases that take most time, two parts of a decision, and the effect of sorting by phase."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
@@ -348,7 +348,7 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
 
 
 def first_use_lines(found: dict[str, Any]) -> list[str]:
-    """Seconds to the first finished game, and what a second preset costs."""
+    """Seconds to the end of the first game, and the cost of a second preset."""
     cold = [] if found["cold_s"] is None else [("nothing compiled before", f"{found['cold_s']:.1f}")]
     rows = [*cold, ("compiled before", f"{found['warm_s']:.2f}"), (f"then {found['then']}", f"{found['second_s']:.2f}")]
     return [

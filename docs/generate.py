@@ -23,9 +23,9 @@ INTRODUCTION = f"""# Observation
 What one seat may see, and nothing else: everything public, the own cards and the own mission. Written by
 `risk_env/core/observe.py`; this page is generated from it (`make docs`; a test checks that it is up to date).
 
-Seats are counted from the one who looks: player 0 is oneself, player 1 the next clockwise, and so on, mission targets
-included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything else gives the same
-codes divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
+Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, and so on,
+mission targets included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything
+else gives the same codes divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
 
 `"flat"`: one vector of D = {TERRITORY_WIDTH} T + G numbers, territory after territory, then the globals.
 `"structured"`: `territories` (T, {TERRITORY_WIDTH}) and `globals` (G,).

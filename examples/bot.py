@@ -1,4 +1,4 @@
-"""A bot in Python, to begin from (docs/agents.md): it stacks its troops at one border and attacks with a majority.
+"""An example of a bot in Python (docs/agents.md): it gathers its troops at one border and attacks with a majority.
 
 risk-env tournament --agents random,examples/bot.py:Borderer --players 2 --games 100
 """
@@ -8,25 +8,24 @@ from typing import Any
 import numpy as np
 
 from risk_agents import Agent, View
+from risk_env import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase
 
-DICE_AND_AMOUNTS = 4 + 17  # actions behind those of the borders (docs/decisions.md, Action numbers)
-
 
 class Borderer(Agent):
-    """Drafts where it can attack best, attacks while it has more troops than the defender, moves all."""
+    """Drafts where it can attack best, attacks while it has more troops than the defender, and moves all troops."""
 
     name = "borderer"
     version = "1"
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins: note where each border leads."""
+        """Prepare for a game: store where each border leads."""
         super().reset(seat, rules, board, seed)
         self.sources, self.targets = np.array(board.borders).T
-        self.first_border = board.num_territories
-        self.first_card = self.first_border + len(board.borders) + DICE_AND_AMOUNTS
+        blocks = ActionSpace(rules, board).blocks
+        self.first_border, self.first_card = blocks["border"].start, blocks["card"].start
 
     def act(self, view: View) -> int:
         """One of `view.legal_actions`."""
@@ -36,18 +35,18 @@ class Borderer(Agent):
         if view.phase == Phase.ATTACK:
             borders = legal[legal < self.first_card] - self.first_border
             gains = self.gains(view)[borders]
-            return int(legal[gains.argmax()] if gains.max() > 0 else legal[-1])  # the last: done
+            return int(legal[gains.argmax()] if gains.max() > 0 else legal[-1])  # the last one is `done`
         if view.phase in (Phase.ATTACK_DICE, Phase.DRAFT_AMOUNT, Phase.OCCUPY):
             return int(legal[legal < self.first_card].max())  # all dice, all troops
         return int(view.rng.choice(legal))
 
     def gains(self, view: View) -> np.ndarray[Any, Any]:
-        """int64 (B,): by how many troops each border's source outnumbers its target, -10**6 if that is one's own."""
+        """By how many troops each border's source outnumbers its target, int64 (B,); -10**6 if the bot owns that."""
         troops, is_own = view.position.troops, view.position.owner == self.seat
         return np.where(is_own[self.targets], -(10**6), troops[self.sources] - troops[self.targets])
 
     def best_attacks(self, view: View) -> np.ndarray[Any, Any]:
-        """int64 (T,): the best gain of the borders that leave each territory."""
+        """The best gain of the borders from each territory, int64 (T,)."""
         best = np.full(self.first_border, -(10**6))
         np.maximum.at(best, self.sources, self.gains(view))
         return best

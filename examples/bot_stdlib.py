@@ -1,8 +1,8 @@
-"""A complete external bot, standard library only: it attacks where it has the largest majority, else at random.
+"""A complete external bot with the standard library only: it attacks with the largest majority, else plays at random.
 
     risk-env tournament --agents "random,cmd:python examples/bot_stdlib.py" --players 2 --games 100
 
-The protocol is in docs/protocol.md: one JSON object a line, each way. Only `hello` and `act` want an answer.
+The protocol (docs/protocol.md) has one JSON object in each line, both ways. Only `hello` and `act` need an answer.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 
 
 def majority(game, question, action):
-    """By how many troops an attack outnumbers its target; None for an action that is no attack."""
+    """By how many troops an attack outnumbers its target; None if the action is not an attack."""
     border = action - game["actions"]["border"]
     if not 0 <= border < len(game["map"]["borders"]):
         return None
@@ -26,12 +26,12 @@ def choose(game, question, rng):
         best = max(legal, key=lambda action: majority(game, question, action) or 0)
         return best if (majority(game, question, best) or 0) > 0 else game["actions"]["done"]
     if question["phase"] in ("DRAFT_AMOUNT", "OCCUPY"):
-        return legal[-2] if legal[-1] == game["actions"]["done"] else legal[-1]  # all of them
+        return legal[-2] if legal[-1] == game["actions"]["done"] else legal[-1]  # all troops
     return rng.choice(legal)
 
 
 def main():
-    """Answer until the other end says goodbye."""
+    """Answer messages until `bye`."""
     game, rng = None, random.Random()
     for line in sys.stdin:
         message = json.loads(line)

@@ -1,9 +1,9 @@
-"""Self-play in RLlib: one policy, a masked PPO, learns in every seat of `risk_v0`.
+"""Self-play in RLlib: one policy plays every seat of `risk_v0` and learns by PPO with action masks.
 
     pip install -e '.[rllib]' torch        # in an environment of its own: Ray pins Gymnasium
     python examples/rllib_selfplay.py
 
-RLlib's masking module wants the observation under another name and the mask as floats: that is all there is to adapt.
+RLlib's masking module expects another name for the observation and a mask of floats; nothing else has to be adapted.
 RLlib's check of the environment must be off, because it plays illegal actions.
 """
 
@@ -22,32 +22,32 @@ from risk_env import risk_v0
 
 
 class RiskForRLlib(PettingZooEnv):
-    """`risk_v0` with observations as RLlib's masking module reads them."""
+    """`risk_v0` with observations in the form of RLlib's masking module."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(risk_v0.env(**options))
         space, actions = self.env.observation_space("player_0"), self.env.action_space("player_0")
         mask = spaces.Box(0.0, 1.0, (actions.n,), np.float32)
-        seen = spaces.Dict({"observations": space["observation"], "action_mask": mask})
-        self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
+        adapted_space = spaces.Dict({"observations": space["observation"], "action_mask": mask})
+        self.observation_spaces = dict.fromkeys(self.possible_agents, adapted_space)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """The first question."""
+        """The first observation."""
         observations, infos = super().reset(seed=seed, options=options)
         return adapted(observations), infos
 
     def step(self, action: dict[str, int]) -> Any:
-        """One action, and the next question."""
+        """Play one action; returns the next observation."""
         observations, rewards, terminated, truncated, infos = super().step(action)
-        truncated["__all__"] = not self.env.agents and not terminated["__all__"]  # some dead, the others truncated
+        truncated["__all__"] = not self.env.agents and not terminated["__all__"]  # some terminated, others truncated
         return adapted(observations), rewards, terminated, truncated, infos
 
 
 def adapted(observations: dict[str, Any]) -> dict[str, Any]:
-    """Each agent's observation and mask as RLlib calls them."""
+    """The observation and mask of each agent under RLlib's names."""
     return {
-        agent: {"observations": seen["observation"], "action_mask": seen["action_mask"].astype(np.float32)}
-        for agent, seen in observations.items()
+        agent: {"observations": own["observation"], "action_mask": own["action_mask"].astype(np.float32)}
+        for agent, own in observations.items()
     }
 
 
@@ -64,8 +64,8 @@ def main(iterations: int = 3) -> None:
     )
     algorithm = config.build_algo()
     for iteration in range(iterations):
-        told = algorithm.train()["env_runners"]
-        steps, length = told["num_env_steps_sampled_lifetime"], told["episode_len_mean"]
+        metrics = algorithm.train()["env_runners"]
+        steps, length = metrics["num_env_steps_sampled_lifetime"], metrics["episode_len_mean"]
         print(f"iteration {iteration}: {steps:.0f} decisions so far, {length:.0f} a game")
     algorithm.stop()
 

@@ -1,7 +1,7 @@
-"""A training script of one's own: MaskablePPO over `RiskVecEnv`, its win rate, and the model as a bot.
+"""A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
 
     pip install -e '.[train]'  # in a clone
-    python examples/sb3_own_script.py --minutes 2                                # leaves runs/sb3_own_script.zip
+    python examples/sb3_own_script.py --minutes 2                                # writes runs/sb3_own_script.zip
     risk-env evaluate examples/sb3_own_script.py:Mine --against random --players 2 --games 100
 
 It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
@@ -30,7 +30,7 @@ GAME: dict[str, Any] = {"preset": "classic", "num_players": 2}
 
 
 class StopAfter(BaseCallback):
-    """Ends the training when the time is over."""
+    """Stops the training after a number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class StopAfter(BaseCallback):
 
 
 def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
-    """A model that has learnt for so long against `opponent`, from win or loss alone."""
+    """A model trained for `minutes` against `opponent`, with rewards for win and loss only."""
     env = VecMonitor(RiskVecEnv(64, seed, opponents=opponent, **GAME))
     model = MaskablePPO(
         "MlpPolicy",
@@ -50,7 +50,7 @@ def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
         batch_size=1024,
         n_epochs=3,
         learning_rate=5e-4,
-        gamma=0.999,  # the reward comes hundreds of decisions later: 0.99 would make next to nothing of it
+        gamma=0.999,  # the reward comes hundreds of decisions later: 0.99 would discount it to almost nothing
         ent_coef=0.005,
         policy_kwargs={"net_arch": [256, 256]},
         seed=seed,
@@ -61,16 +61,16 @@ def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
 
 
 def evaluate(model: MaskablePPO, opponent: str, lanes: int = 100, games_each: int = 4, seed: int = 1) -> WinRate:
-    """The first `games_each` games of every lane: to take those that end first would favour short games.
+    """The win rate over `games_each` games in every lane: to count those that end first would favour short games.
 
-    A multiple of the number of players puts the model in every seat as often.
+    With a multiple of the number of players the model plays every seat equally often.
     """
     env = RiskVecEnv(lanes, seed, opponents=opponent, **GAME)
-    seen, games, rounds = env.reset(), np.zeros(lanes, np.int64), 0
+    observations, games, rounds = env.reset(), np.zeros(lanes, np.int64), 0
     wins = truncated = 0
     while (games < games_each).any():
-        actions, _ = model.predict(seen, action_masks=env.action_masks(), deterministic=False)
-        seen, _, ended, infos = env.step(actions)
+        actions, _ = model.predict(observations, action_masks=env.action_masks(), deterministic=False)
+        observations, _, ended, infos = env.step(actions)
         for lane in np.flatnonzero(ended & (games < games_each)):
             info = infos[lane]
             games[lane] += 1
@@ -83,33 +83,33 @@ def evaluate(model: MaskablePPO, opponent: str, lanes: int = 100, games_each: in
 
 @cache
 def policy_of(path: Path) -> Any:
-    """The policy of a model's file, loaded once a process."""
+    """The policy in a model file, loaded once in a process."""
     torch.set_num_threads(1)
     return MaskablePPO.load(path, device="cpu").policy
 
 
 class Mine(Agent):
-    """The trained model as a bot; its actions are drawn by its own chance, so the same deal is the same game."""
+    """The trained model as a bot; it samples with `view.rng`, so that the same deal gives the same game."""
 
     name = "mine"
     version = "1"
 
     def act(self, view: View) -> int:
-        """One of `view.legal_actions`, drawn as the policy would have it."""
+        """One of `view.legal_actions`, sampled from the policy."""
         policy = policy_of(MODEL)
-        seen, _ = policy.obs_to_tensor(view.observation)
+        observation, _ = policy.obs_to_tensor(view.observation)
         with torch.no_grad():
-            drawn = policy.get_distribution(seen, action_masks=view.action_mask.astype(np.bool_)).distribution
-        chances = drawn.probs[0].numpy()[view.legal_actions].astype(np.float64)
+            chosen = policy.get_distribution(observation, action_masks=view.action_mask.astype(np.bool_)).distribution
+        chances = chosen.probs[0].numpy()[view.legal_actions].astype(np.float64)
         return int(view.rng.choice(view.legal_actions, p=chances / chances.sum()))
 
 
 def main() -> None:
     """Train, save and evaluate."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=2.0, help="of training (default: 2)")
-    parser.add_argument("--opponent", default="random", help="whom to learn against (default: random)")
-    parser.add_argument("--against", nargs="+", default=["random", "grower"], help="whom to evaluate against")
+    parser.add_argument("--minutes", type=float, default=2.0, help="length of the training (default: 2)")
+    parser.add_argument("--opponent", default="random", help="opponent in training (default: random)")
+    parser.add_argument("--against", nargs="+", default=["random", "grower"], help="opponents in evaluation")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     model = train(arguments.minutes, arguments.opponent)

@@ -1,10 +1,10 @@
-"""Self-play in PyTorch on a `GameBatch`: one policy, a masked PPO, learns in every seat.
+"""Self-play in PyTorch on a `GameBatch`: one policy plays every seat and learns by PPO with action masks.
 
     pip install -e . torch  # in a clone; or with the extra [train]
     python examples/selfplay_torch.py
 
-A stream is what one seat of one lane decides, one decision after another, however many others decide in between.
-Returns and advantages run along streams; what a seat is paid when it ends goes to its last decision.
+A stream is the sequence of decisions of one seat in one lane, however many other seats decide in between. Returns and
+advantages run along streams; the reward of a seat at its end goes to its last decision.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 204
 
 
 class Policy(nn.Module):
-    """Logits of the legal actions and the value of what the seat to decide sees."""
+    """Logits of the legal actions, and the value of a position for the deciding seat."""
 
     def __init__(self, inputs: int, actions: int) -> None:
         super().__init__()
@@ -34,19 +34,19 @@ class Policy(nn.Module):
         self.logits, self.values = nn.Linear(128, actions), nn.Linear(128, 1)
 
     def value(self, codes: Tensor) -> Tensor:
-        """(k,) of codes int8 (k, D)."""
+        """Values (k,) for codes int8 (k, D)."""
         return self.values(self.body(codes.float() / 127)).squeeze(1)
 
     def forward(self, codes: Tensor, masks: Tensor) -> tuple[Categorical, Tensor]:
-        """The legal actions' distribution (masks int8 (k, n)) and values (k,)."""
-        seen = self.body(codes.float() / 127)
-        logits = self.logits(seen).masked_fill(masks == 0, -1e9)
-        return Categorical(logits=logits, validate_args=False), self.values(seen).squeeze(1)
+        """The distribution over legal actions (masks int8 (k, n)) and values (k,)."""
+        features = self.body(codes.float() / 127)
+        logits = self.logits(features).masked_fill(masks == 0, -1e9)
+        return Categorical(logits=logits, validate_args=False), self.values(features).squeeze(1)
 
 
 @torch.no_grad()
 def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
-    """Play STEPS steps of every lane; the decisions whose advantages are known, in tensors (k, ...)."""
+    """Play STEPS steps in every lane; returns the k decisions with known advantages, as tensors (k, ...)."""
     lanes, shape = np.arange(LANES), (STEPS, LANES)
     last_step = np.full((LANES, batch.num_players), -1)  # of each stream in this rollout
     seats, ends = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
@@ -61,7 +61,7 @@ def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
         seats[step] = batch.seat
         last_step[lanes, batch.seat] = step
         _, _, _, reward, terminated, truncated = batch.step(actions.numpy())
-        lane, seat = np.nonzero((terminated | truncated) & (last_step >= 0))  # streams that end here ...
+        lane, seat = np.nonzero((terminated | truncated) & (last_step >= 0))  # streams that end in this step ...
         at = last_step[lane, seat], lane  # ... and the last decision of each
         ends[at], rewards[at] = True, reward[lane, seat]
         views = torch.tensor(batch.final_observation[lane, seat])
@@ -77,34 +77,35 @@ def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
 def along_streams(
     seats: Any, rewards: Any, ends: Any, values: Any, last_values: Any, next_seats: Any, next_values: Any
 ) -> tuple[Any, Any]:
-    """Generalised advantages (T, N) along each stream, and which are known: those of decisions that something follows.
+    """Generalised advantages (T, N) along each stream, and which are known.
 
-    After a stream's last decision of a rollout that is its end or, in one stream of each lane, the next question.
+    An advantage is known if another decision or the end of the stream follows in the rollout; in each lane also for the
+    stream that decides next.
     """
     lanes, shape = np.arange(seats.shape[1]), (seats.shape[1], RULES.num_players)
     value, beyond, follows = np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.bool_)
     value[lanes, next_seats], follows[lanes, next_seats] = next_values, True
     found, known = np.zeros_like(values), np.zeros_like(ends)
     for step in reversed(range(len(seats))):
-        here = lanes, seats[step]  # of each lane the stream that decides in this step
+        here = lanes, seats[step]  # the stream of each lane that decides in this step
         known[step] = ends[step] | follows[here]
-        surprise = rewards[step] + GAMMA * np.where(ends[step], last_values[step], value[here]) - values[step]
-        found[step] = np.where(known[step], surprise + GAMMA * LAMBDA * np.where(ends[step], 0, beyond[here]), 0)
+        td_error = rewards[step] + GAMMA * np.where(ends[step], last_values[step], value[here]) - values[step]
+        found[step] = np.where(known[step], td_error + GAMMA * LAMBDA * np.where(ends[step], 0, beyond[here]), 0)
         value[here], beyond[here], follows[here] = values[step], found[step], True
     return found, known
 
 
 def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:
-    """Some epochs of PPO."""
-    gains, returns = data["advantages"], data["advantages"] + data["values"]
-    gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+    """EPOCHS epochs of PPO."""
+    advantages, returns = data["advantages"], data["advantages"] + data["values"]
+    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(gains)).split(MINIBATCH):
+        for rows in torch.randperm(len(advantages)).split(MINIBATCH):
             chances, values = policy(data["codes"][rows], data["masks"][rows])
             ratio = (chances.log_prob(data["actions"][rows]) - data["logs"][rows]).exp()
             clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
-            gain = torch.minimum(ratio * gains[rows], clipped * gains[rows]).mean()
-            loss = (values - returns[rows]).square().mean() / 2 - gain - ENTROPY * chances.entropy().mean()
+            objective = torch.minimum(ratio * advantages[rows], clipped * advantages[rows]).mean()
+            loss = (values - returns[rows]).square().mean() / 2 - objective - ENTROPY * chances.entropy().mean()
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
@@ -113,11 +114,11 @@ def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tens
 
 @torch.no_grad()
 def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
-    """Shares of games won and truncated, one seat the policy's, the others' moves random; the seat rotates."""
+    """Shares of games won and truncated by the policy in one seat against random moves; the seat changes by lane."""
     batch = GameBatch(RULES, BOARD, games, seed=10**6, autoreset=False)
     codes, masks, seat = batch.reset()
     own, rng = np.arange(games) % batch.num_players, np.random.default_rng(0)
-    while not batch.game_over.all():  # of a game that is over the mask is empty and the action ignored
+    while not batch.game_over.all():  # when a game is over, its mask is empty and its action is ignored
         ours = policy(torch.tensor(codes), torch.tensor(masks))[0].sample().numpy()
         theirs = (rng.random(masks.shape) * masks).argmax(axis=1)
         codes, masks, seat, *_ = batch.step(np.where(seat == own, ours, theirs))
@@ -125,7 +126,7 @@ def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
 
 
 def main(updates: int = 80) -> None:
-    """Train, and print how it plays against random moves."""
+    """Train, and print the win rate against random moves."""
     torch.manual_seed(0)
     torch.set_num_threads(1)  # enough for a network of this size, and much faster where the cores are shared
     batch = GameBatch(RULES, BOARD, LANES, seed=0)

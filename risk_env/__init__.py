@@ -12,20 +12,26 @@ from risk_env.doors.registration import register_if_loaded
 
 if TYPE_CHECKING:
     from risk_env.batch import GameBatch
+    from risk_env.board.action_space import ActionSpace
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
+    from risk_env.events import Event
     from risk_env.game import Game, SaveError
+    from risk_env.public import PublicState
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
 
 # What is public, and where it lives: a module is imported when its first name is asked for.
 _HOMES = {
+    "ActionSpace": "board.action_space",
     "Board": "board.maps",
+    "Event": "events",
     "Game": "game",
     "GameBatch": "batch",
     "IllegalAction": "text.notation",
     "MapError": "board.maps",
     "PositionError": "text.positions",
+    "PublicState": "public",
     "Rules": "board.rules",
     "SaveError": "game",
     "load_map": "board.maps",
@@ -33,12 +39,15 @@ _HOMES = {
     "presets": "board.rules",
 }
 __all__ = [
+    "ActionSpace",
     "Board",
+    "Event",
     "Game",
     "GameBatch",
     "IllegalAction",
     "MapError",
     "PositionError",
+    "PublicState",
     "Rules",
     "SaveError",
     "load_map",

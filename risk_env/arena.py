@@ -349,7 +349,7 @@ class Arena:
         seats = Seats(self.numbers, addresses, self.randoms, self.memory)
         stops = Stops(self.stop_at_death, self.stop_at_turn)
         flow = Flow(self.actions, self.states, self._stopped, self._left)
-        return BoundKernel(play_on, batch._records, batch._rewards, seats, stops, self.tally.arrays(), flow)
+        return BoundKernel(play_on, batch._records, batch._results, seats, stops, self.tally.arrays(), flow)
 
     def _address(self, player: CompiledBot | Player) -> int:
         """The address of a bot's entry point, NO_ADDRESS where it is to be asked from Python."""

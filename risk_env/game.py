@@ -1,4 +1,4 @@
-"""One game of Risk, for people and scripts: what is legal, what happened, what a seat may see; copy, save, print."""
+"""One game of Risk, for people and scripts: legal actions, events, observations; copy, save, print."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import operator
 import secrets
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,8 +22,9 @@ from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
+from risk_env.events import Battle, Event, GameLog, last_battle
+from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
-from risk_env.story import Battle, Story, members, play_chance, play_one
 from risk_env.text import notation, positions
 from risk_env.text.check import check
 
@@ -48,9 +49,9 @@ def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 class Game:
     """A game in progress.
 
-    `rules` are `Rules` or the name of a preset, `board` a `Board` or what `load_map` takes, `seed` any whole number
-    (None: one of the system's). Chance depends on `seed`, `lane` and `episode` alone. A decision with a single
-    legal action is played at once, unless `ask_forced`.
+    `rules` are `Rules` or the name of a preset, `board` a `Board` or an argument of `load_map`, `seed` any whole number
+    (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is
+    played at once, unless `ask_forced` is set.
     """
 
     def __init__(
@@ -73,13 +74,13 @@ class Game:
         self._chance = game_seed(seed, lane, episode)
         self.seed = int(seed)
         self._actions: list[int] = []
-        self._told: Story | None = None
+        self._game_log: GameLog | None = None
         if ask_forced:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         else:
             entry.start_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
 
-    # ------------------------------------------------------------------------------------------ what is the case
+    # ------------------------------------------------------------------------------------------ the state
 
     @property
     def record(self) -> Any:
@@ -92,7 +93,7 @@ class Game:
 
     @property
     def records(self) -> Any:
-        """The record as an array of one, as the kernels and compiled bots take it; to be read, not written."""
+        """The record as an array of one, the form that kernels and compiled bots take; to be read, not written."""
         return self._games
 
     @property
@@ -132,7 +133,7 @@ class Game:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is asked any more."""
+        """Whether the game has ended."""
         return self._number_in("phase") == Phase.OVER
 
     @property
@@ -147,7 +148,7 @@ class Game:
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """bool (P,): who still lives."""
+        """bool (P,): which seats are still in the game."""
         return self._games["death"][0, : self.num_players] == 0
 
     @property
@@ -179,7 +180,7 @@ class Game:
         entry.placements(self._games, 0, self._tables.board, self._tables.rules, places)
         return places
 
-    # ------------------------------------------------------------------------------------------ what the referee knows
+    # ------------------------------------------------------------------------------------------ the hidden facts
 
     def hand(self, seat: int) -> tuple[str, ...]:
         """The cards of a seat by name, in map order; `wild` for a wild card."""
@@ -225,10 +226,16 @@ class Game:
         if self._ask_forced:
             self._check_legal(number, action)
             self.record.decisions += 1
-            play_one(self._games, self._tables, number)
+            entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, number)
+            self._play_chance()
         elif not _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, number):
             raise self._illegal(action)
         self._actions.append(number)
+
+    def _play_chance(self) -> None:
+        """Chance, until a seat must decide."""
+        while entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules):
+            pass
 
     def new_step_buffer(self) -> npt.NDArray[Any]:
         """A step buffer with this game (`engine.step_buffer`). The record moves into it, and leaves any earlier one."""
@@ -276,28 +283,44 @@ class Game:
         return notation.parse_action(text, self.record, self._tables, self.board)
 
     @property
-    def last_battle(self) -> Battle | None:
-        """The last roll of this history, None before the first."""
-        return self._story().battle
-
-    @property
-    def log(self) -> list[str]:
-        """Every action and chance result so far as text (docs/decisions.md); of a loaded game, since it was loaded."""
-        return list(self._story().lines)
-
-    @property
     def actions(self) -> tuple[int, ...]:
         """The asked actions so far; of a loaded game, since it was loaded."""
         return tuple(self._actions)
 
-    def _story(self) -> Story:
-        """The history told up to now. It is told only when asked for: playing costs no words."""
-        if self._told is None:
-            self._told = Story(self.rules, self.board, self._start, self._chance, self._ask_forced)
-        self._told.catch_up(self._actions)
-        return self._told
+    # ------------------------------------------------------------------------------------------ what happened
 
-    # ------------------------------------------------------------------------------------------ what a seat may see
+    def events(self, since: int = 0, seat: int | None = None) -> list[Event]:
+        """What happened so far: what everybody saw and, with `seat`, what this seat alone saw.
+
+        `since` is the number of events to leave out. The history of a loaded game begins where it was loaded.
+        """
+        if seat is not None:
+            self._check_seat(seat)
+        viewers = (NOBODY,) if seat is None else (NOBODY, seat)
+        return [event for event in self._history().events if event.only in viewers][since:]
+
+    @property
+    def last_battle(self) -> Battle | None:
+        """The last roll of this history, None before the first."""
+        return last_battle(self._history().events, self.board)
+
+    @property
+    def log(self) -> list[str]:
+        """Every action and chance result so far as text (docs/decisions.md); of a loaded game, since it was loaded."""
+        return self._history().lines()
+
+    def _history(self) -> GameLog:
+        """The history up to now. It is found only when it is asked for: playing costs nothing."""
+        if self._game_log is None:
+            self._game_log = GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced)
+        self._game_log.catch_up(self._actions)
+        return self._game_log
+
+    # ------------------------------------------------------------------------------------------ what may be seen
+
+    def public(self) -> PublicState:
+        """What all at the table may see."""
+        return public_state(self._games, self._tables)
 
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
@@ -322,7 +345,7 @@ class Game:
         return view
 
     def determinize(self, seat: int, seed: int) -> Game:
-        """A copy in which all that `seat` does not know, future chance included, is drawn anew from `seed`."""
+        """A copy in which all that `seat` does not know, future chance included, is drawn again from `seed`."""
         self._check_seat(seat)
         other = self._fork()
         other.seed = int(seed)
@@ -334,7 +357,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ copy, save, load
 
     def copy(self) -> Game:
-        """An equal game that goes on by itself, its history included."""
+        """An independent copy, history included."""
         other = self._fork()
         other._start, other._chance = self._start, self._chance
         other._actions = self._actions.copy()
@@ -362,13 +385,13 @@ class Game:
         other.rules, other.board, other.seed = self.rules, self.board, self.seed
         other._tables, other._ask_forced = self._tables, self._ask_forced
         other._games = self._games.copy()
-        other._told = None
+        other._game_log = None
         return other
 
     def _begin_history(self) -> None:
         self._start = self._games.tobytes()
         self._actions = []
-        self._told = None
+        self._game_log = None
 
     @classmethod
     def from_record(
@@ -424,7 +447,7 @@ class Game:
             game = cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
             game._play_on()
             return game
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
 
     def to_record(self) -> bytes:
@@ -450,7 +473,7 @@ class Game:
     def _play_on(self) -> None:
         """Chance and, unless `ask_forced`, forced decisions up to the next question."""
         if self._ask_forced:
-            play_chance(self._games, self._tables)
+            self._play_chance()
         else:
             entry.resume_game(self._games, 0, self._tables.board, self._tables.rules)
 
@@ -479,11 +502,11 @@ class Game:
 
     # ------------------------------------------------------------------------------------------ for people
 
-    def scene(self) -> Any:
-        """The public facts as the renderers take them."""
+    def scene(self, names: Sequence[str] = ()) -> Any:
+        """The public state as the renderers take it, with the names of the seats."""
         from risk_env.render.scene import scene_of
 
-        return scene_of(self)
+        return scene_of(self.public(), self.rules, names)
 
     def __str__(self) -> str:
         """The board for people, public facts only."""
@@ -523,7 +546,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SaveError("a damaged saved game: the checksum does not match")
     try:
         facts = json.loads(body[_HEADER.size : _HEADER.size + length])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SaveError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
         raise SaveError("not a saved game: its header is no table")

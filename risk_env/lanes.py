@@ -15,7 +15,7 @@ from risk_env.board.tables import tables
 from risk_env.compiler import BoundKernel
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.engine import batch_loop
-from risk_env.engine.groups import Ends, Episodes, Questions, Records, Rewards
+from risk_env.engine.groups import Ends, Episodes, Questions, Records, Results
 from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
@@ -115,7 +115,7 @@ class Lanes:
         """The buffers as kernels take them."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
-        self._rewards = Rewards(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
+        self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
         self._ends = Ends(self.final_placement, self.final_rounds, final_words)
         self._questions = Questions(self._mask_kind, self._mask, self._view_caches, words, self.seat)
 
@@ -209,7 +209,7 @@ class Lanes:
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
         """What `batch_loop.step_lanes` takes before lanes."""
         episodes = Episodes(self.autoreset, self.seed_word, self.episodes, self.seeds)
-        return self._records, self._rewards, self._ends, episodes, self._questions, is_full_step
+        return self._records, self._results, self._ends, episodes, self._questions, is_full_step
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
         """Call `work(lanes, *arguments)`; if there are many lanes, threads share them."""

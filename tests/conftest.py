@@ -1,7 +1,8 @@
-"""What all tests share: no screen, the three modes, and the settings of hypothesis.
+"""What all tests share: no screen, the four modes, and the settings of hypothesis.
 
-The suite runs compiled; the tests marked `modes` run twice more, with NUMBA_DISABLE_JIT=1 and with NUMBA_BOUNDSCHECK=1
-(`make test`). With the JIT off the kernels are plain Python, so hypothesis tries fewer examples there.
+The suite runs compiled. The tests marked `modes` also run with NUMBA_DISABLE_JIT=1 and with NUMBA_BOUNDSCHECK=1, and a
+part of them with RISK_ENV_PLAIN_NUMBA=1 (`make test`). With the JIT off the kernels are Python code, so hypothesis
+tries fewer examples there.
 """
 
 import os
@@ -9,25 +10,30 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from risk_env.compiler import PLAIN
+
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def switched_on(variable: str) -> bool:
-    """Whether one of Numba's switches is on in the environment."""
+    """Whether a switch is on in the environment."""
     return os.environ.get(variable, "0") not in ("", "0")
 
 
 def mode() -> str:
-    """How the kernels run: "interpreted", "bounds-checked" or "compiled"."""
+    """How the kernels run: "interpreted", "bounds-checked", "plain" or "compiled"."""
     if switched_on("NUMBA_DISABLE_JIT"):
         return "interpreted"
-    return "bounds-checked" if switched_on("NUMBA_BOUNDSCHECK") else "compiled"
+    if switched_on("NUMBA_BOUNDSCHECK"):
+        return "bounds-checked"
+    return "plain" if PLAIN else "compiled"
 
 
 QUIET = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("compiled", **QUIET, max_examples=100)
+settings.register_profile("plain", **QUIET, max_examples=50)
 settings.register_profile("bounds-checked", **QUIET, max_examples=50)
 settings.register_profile("interpreted", **QUIET, max_examples=10)
 settings.load_profile(mode())
@@ -40,5 +46,5 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def kernel_mode() -> str:
-    """The mode of this run: "interpreted", "bounds-checked" or "compiled"."""
+    """The mode of this run, as `mode` names it."""
     return mode()

@@ -13,8 +13,9 @@ from risk_env.board.rules import PRESETS, Rules, check_rules
 from risk_env.board.tables import Tables, tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
+from risk_env.events import Event, chance_events, log_lines, setup_events
+from risk_env.public import members
 from risk_env.seeds import game_seed
-from risk_env.story import chance_lines, members, setup_lines
 
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "setup": ("claim", "deal", "random", "capitals"),
@@ -95,7 +96,7 @@ def play(
     entry.set_up_game(games, 0, records.board, records.rules, game_seed(seed))
     record = games[0]
     player = Player(random.Random(seed), temper)
-    lines = [line.removeprefix("chance: ") for line in setup_lines(record, rules, board)]
+    lines = list(_chance_lines(setup_events(record, rules, board), board))
     for _ in range(most):
         legal = members(record.legal)
         action = player.choose(record, records, legal) if legal else -1
@@ -116,8 +117,11 @@ def apply(games: Any, records: Tables, board: Board, action: int) -> Iterator[st
         before = record.copy()
         if not entry.play_chance_once(games, 0, records.board, records.rules):
             return
-        for line in chance_lines(before, record, board):
-            yield line.removeprefix("chance: ")
+        yield from _chance_lines(chance_events(before, record, board), board)
+
+
+def _chance_lines(events: list[Event], board: Board) -> Iterator[str]:
+    return (line.removeprefix("chance: ") for line in log_lines(events, board))
 
 
 def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[str, Any]:

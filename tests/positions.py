@@ -17,7 +17,7 @@ import pytest
 from risk_env import Game, IllegalAction, load_map
 from risk_env.board.maps import Board
 from risk_env.core.types import Phase, Reward
-from risk_env.story import Battle
+from risk_env.events import Battle
 
 CLASSIC = load_map("classic")
 MINOR = ("airfield", "additional maneuver", "guaranteed card", "starting maneuver")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from risk_env import GameBatch, Rules
+from risk_env import GameBatch, PublicState, Rules, load_map
+from risk_env.board.action_space import BLOCK_OF, ActionSpace
 from risk_env.doors.gymnasium_env import make_lanes
+from risk_env.doors.seat_lanes import training_rules
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,9 +19,13 @@ def page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def rows(name: str) -> dict[str, list[str]]:
-    """The cells of the rows of a page's tables, by the words in code of their first cell; earlier tables win."""
-    cells = [line.strip("| ").split(" | ") for line in page(name).splitlines() if line.startswith("| `")]
+def rows(name: str, section: str = "") -> dict[str, list[str]]:
+    """The cells of the rows of a page's tables, by the words in code of their first cell; earlier tables win.
+
+    `section`: only those between the heading of this name and the next one.
+    """
+    text = page(name).split(f"\n## {section}\n")[1].split("\n## ")[0] if section else page(name)
+    cells = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
     return {word: row for row in reversed(cells) for word in re.findall("`(.*?)`", row[0])}
 
 
@@ -33,13 +39,28 @@ def test_every_option_and_its_default_is_in_the_rules() -> None:
         assert told[option.name][2].strip("`") == default_of(option.default), option.name
 
 
-@pytest.mark.parametrize(("name", "function"), [("batch", GameBatch.__init__), ("gymnasium", make_lanes)])
+@pytest.mark.parametrize(
+    ("name", "function"), [("batch", GameBatch.__init__), ("gymnasium", make_lanes), ("gymnasium", training_rules)]
+)
 def test_every_argument_is_on_its_page(name: str, function: object) -> None:
     told = rows(name)
     for argument in inspect.signature(function).parameters.values():
-        if argument.name not in ("self", "num_envs", "options"):
+        if argument.name not in ("self", "num_envs") and argument.kind is not argument.VAR_KEYWORD:
             assert argument.name in told, argument.name
             assert told[argument.name][1].strip("`") == default_of(argument.default), argument.name
+
+
+def test_the_page_of_public_facts_has_every_field() -> None:
+    assert set(rows("public", "`PublicState`")) == {field.name for field in fields(PublicState)}
+
+
+def test_the_page_of_public_facts_has_every_word_of_the_actions() -> None:
+    told = rows("public", "`ActionSpace`")
+    space = ActionSpace(Rules.preset("command_room", commander=True), load_map("classic"))
+    assert set(told) == {space.decode(action).kind for action in range(space.n)}
+    words = {word: kind for kind, cells in told.items() for word in re.findall("`(.*?)`", "".join(cells[2:]))}
+    assert {*words, *told} == set(BLOCK_OF)
+    assert all(BLOCK_OF[word] == BLOCK_OF[kind] for word, kind in words.items())
 
 
 def test_every_section_that_is_cited_is_there() -> None:
@@ -50,3 +71,12 @@ def test_every_section_that_is_cited_is_there() -> None:
     cited = {number for text in texts for number in re.findall(r"RULES ([0-9]+(?:\.[0-9]+)*)", text)}
     assert len(cited) > 60
     assert cited <= there, cited - there
+
+
+@pytest.mark.parametrize("name", ["docs/public.md", "README.md"])
+def test_the_code_about_public_facts_runs(name: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
+    codes = [code for code in blocks if "game.public()" in code]
+    assert codes
+    for code in codes:
+        exec(code, {})

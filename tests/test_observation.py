@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from risk_env import Game, Rules
-from risk_env.core import entry
-from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS
+from risk_env.compiler import entry_point
+from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS, encode_count
 from risk_env.core.types import MAX_SEATS
 from risk_env.game import count_codes
 from tests.positions import position
@@ -17,10 +17,16 @@ PAGE = Path(__file__).parents[1] / "docs" / "observation.md"
 GENERATOR = PAGE.with_name("generate.py")
 
 
+@entry_point
+def code_of_count(count: int) -> int:
+    """`encode_count`, callable from Python."""
+    return encode_count(count)
+
+
 def test_counts_are_exact_to_32_monotone_and_saturate() -> None:
-    assert [entry.code_of_count(count) for count in range(33)] == list(range(33))
+    assert [code_of_count(count) for count in range(33)] == list(range(33))
     counts = sorted({*range(5000), *(2**k + d for k in range(5, 31) for d in (-1, 0, 1)), 2**31 - 1})
-    codes = [entry.code_of_count(count) for count in counts]
+    codes = [code_of_count(count) for count in counts]
     assert codes == sorted(codes)
     assert codes[-1] == 127
 
@@ -29,7 +35,7 @@ def test_every_code_has_a_least_count() -> None:
     least = [count for _, count in count_codes()]
     assert least == sorted(least)
     assert least[127] == 7 * 2**26  # 2 ** 28 and three quarters of the way to the next power
-    assert all(entry.code_of_count(count) >= code for code, count in count_codes())
+    assert all(code_of_count(count) >= code for code, count in count_codes())
 
 
 def test_page_is_as_generated() -> None:
@@ -60,7 +66,7 @@ def test_a_view_says_what_is_the_case(seat: int) -> None:
         assert troops[territory, (owner - seat) % 3] == count
     assert block(view, "turn").tolist().index(1) == (game.turn - seat) % 3
     assert block(view, "territories")[:3].sum() == 42
-    assert block(view, "troops")[0] == entry.code_of_count(int(game.troops[game.owner == seat].sum()))
+    assert block(view, "troops")[0] == code_of_count(int(game.troops[game.owner == seat].sum()))
     assert block(view, "phase")[game.phase] == 1
 
 

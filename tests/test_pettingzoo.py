@@ -573,11 +573,11 @@ def test_secret_headquarters_are_not_drawn() -> None:
     choose, marks = Fighter(0), set()
     while env.unwrapped.game.round < 1:
         scene = env.unwrapped.game.scene()
-        assert scene.headquarters == ()
+        assert (scene.headquarters == -1).all()
         marks.add("#" in env.render())
         env.step(choose(env))
     assert marks == {False}
-    assert len(env.unwrapped.game.scene().headquarters) == 3
+    assert (env.unwrapped.game.scene().headquarters >= 0).all()
     assert "# headquarters" in env.render()
 
 
@@ -588,13 +588,13 @@ def test_scenes_show_a_battle_only_while_it_lasts() -> None:
     for _ in env.agent_iter(600):
         game = env.unwrapped.game
         scene, record = game.scene(), game.record
-        seen.add(scene.phase)
-        battle = scene.phase in ("ATTACK_DICE", "DEFEND", "REROLL", "COMMANDER", "OCCUPY")
+        seen.add(scene.phase.name)
+        battle = scene.phase.name in ("ATTACK_DICE", "DEFEND", "REROLL", "COMMANDER", "OCCUPY")
         assert scene.attack == ((record.source, record.target) if battle else None)
-        if scene.dice is not None:
+        if any(scene.dice):
             assert [len(dice) for dice in scene.dice] == record.chosen_dice.tolist()
-        assert (scene.dice is not None) == (scene.phase in ("REROLL", "COMMANDER", "OCCUPY"))
-        assert scene.hand_sizes == tuple(game.hand_size(seat) for seat in range(3))
+        assert any(scene.dice) == (scene.phase.name in ("REROLL", "COMMANDER", "OCCUPY"))
+        assert scene.hand_sizes.tolist() == [game.hand_size(seat) for seat in range(3)]
         env.step(choose(env))
     assert {"ATTACK_DICE", "DEFEND", "OCCUPY", "COMMANDER", "DRAFT", "FORTIFY_FROM"} <= seen
 

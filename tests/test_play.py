@@ -8,14 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from risk_agents import base, registry
 from risk_agents.human.answers import understand
 from risk_agents.human.human import Desk, Human
-from risk_agents.human.questions import own_lines, set_worth
-from risk_agents.human.telling import Chronicle, Words, tell
+from risk_agents.human.narration import Words, narrate
+from risk_agents.human.questions import own_lines
 from risk_agents.human.terminal import Terminal
 from risk_agents.play import cli
 from risk_agents.play.saved import SavedGameError, load_game, save_game
@@ -208,61 +207,27 @@ def test_numbers_keep_their_meaning_while_a_list_is_on_the_screen() -> None:
     table = Table(Game(Rules.preset("classic", 3), "classic", SEED), ["human"] * 3, Terminal(typist, screen), "")
     with pytest.raises(EOFError):
         table.play()
-    told = [note.target for note in table._chronicle.notes if note.kind == "claim"]
-    assert [table.game.board.territories[t] for t in told] == ["Alaska", "Alberta", "Northwest Territory"]
+    claimed = [event.territory for event in table.game.events() if event.kind == "claim"]
+    assert [table.game.board.territories[t] for t in claimed] == ["Alaska", "Alberta", "Northwest Territory"]
     assert "2 was 'claim Northwest Territory', which is not legal any more" in screen.getvalue()
 
 
 # ------------------------------------------------------------------------------------------------ what is hidden
 
 HIDING = ["capital", "secret_mission", "command_room", "classic"]
-DICELESS = ("DRAFT_AMOUNT", "FORTIFY_AMOUNT", "FORTIFY_FROM", "ATTACK", "CLAIM", "DEPLOY", "OBJECTIVE")
 
 
 @pytest.mark.parametrize("preset", HIDING)
-def test_games_that_differ_in_hidden_facts_are_told_alike(preset: str) -> None:
-    """Every action is told again in copies where the hands, missions and the deck are others."""
+def test_a_drawn_card_and_a_secret_choice_are_told_without_what_they_are(preset: str) -> None:
     rules = Rules.preset(preset, 3, attack="blitz", defender_dice="max", max_rounds=5)
     table, _, _ = table_of(rules, ["human", "attacker", "attacker"], as_attacker())
-    drawn = 0
-    original = table._chronicle._step
-
-    def step_twice(action: int, asked: bool) -> None:
-        nonlocal drawn
-        chronicle = table._chronicle
-        real, count = chronicle._game, len(chronicle.notes)
-        if real.phase.name in DICELESS and not real.action_text(action).startswith("attack"):
-            for seed in range(2):
-                chronicle._game = real.determinize(0, seed)
-                original(action, asked)
-            other = chronicle.notes[count:]
-            del chronicle.notes[count:]
-            chronicle._game = real
-            original(action, asked)
-            assert other == chronicle.notes[count:] * 2
-            drawn += sum(note.kind == "draw" for note in chronicle.notes[count:])
-        else:
-            original(action, asked)
-
-    table._chronicle._step = step_twice  # type: ignore[method-assign]
     table.play()
-    assert drawn >= 5
-    told = tell(table._chronicle.notes, table._words(0), 100)
-    assert all(line.endswith("drew a card") for line in told if "drew" in line)
-
-
-def test_where_a_headquarters_is_picked_is_not_told() -> None:
-    rules = Rules.preset("capital", 3, initial_troops=14)
-    notes = []
-    for pick in (0, -1):
-        chronicle, game = Chronicle(rules, load_map("classic"), SEED), Game(rules, "classic", SEED)
-        while game.phase.name != "HEADQUARTERS":
-            chronicle.add(int(game.legal_actions()[0]))
-            game.step(int(game.legal_actions()[0]))
-        chronicle.add(int(game.legal_actions()[pick]))
-        notes.append(chronicle.notes)
-    assert notes[0] == notes[1]
-    assert notes[0][-1].kind == "headquarters"
+    lines = narrate(table.game.events(), table._words(0), 100)
+    drew = [line for line in lines if "drew" in line]
+    assert len(drew) >= 5 and all(line.endswith("drew a card") for line in drew)
+    picked = [line for line in lines if "picked the headquarters" in line]
+    assert len(picked) == (2 if preset == "capital" else 0)
+    assert all(line.endswith("picked the headquarters in secret") for line in picked)
 
 
 def test_only_the_own_mission_is_shown_until_the_end() -> None:
@@ -379,7 +344,7 @@ def test_a_resumed_game_is_the_same_game(lines: int, tmp_path: Path) -> None:
     rest.play()
     assert rest.game == whole.game
     assert rest.game.actions == whole.game.actions
-    assert rest._chronicle.notes == whole._chronicle.notes
+    assert rest.game.events() == whole.game.events()
 
 
 def kept(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
@@ -520,42 +485,16 @@ def test_people_who_are_out_may_watch_or_leave(typed: str) -> None:
 # ------------------------------------------------------------------------------------------------ words
 
 
-def test_the_worth_of_the_next_set_is_that_of_the_rules() -> None:
-    for values in ("escalating", "by_one"):
-        table, _, _ = table_of(
-            Rules.preset("classic", 2, setup="random", set_values=values, max_rounds=60),
-            ["human", "human"],
-            as_attacker(),
-        )
-        worths = []
-        real = table._answer
-
-        def answer(seat: int, real: Any = real, worths: list[int] = worths, table: Table = table) -> int:
-            traded = int(table.game.record.sets_traded)
-            worths[traded:] = [set_worth(base.View(table.game))]
-            return real(seat)
-
-        table._answer = answer  # type: ignore[method-assign]
-        table.play()
-        troops = [note.number for note in table._chronicle.notes if note.kind == "trade"]
-        assert len(troops) >= 3
-        assert worths[: len(troops)] == troops
-
-
-def test_the_chronicle_tells_the_game_that_is_played() -> None:
+def test_the_game_is_told_as_it_is_played() -> None:
     rules = Rules.preset("command_room", 3, max_rounds=6)
     table, _, _ = table_of(rules, ["human", "attacker", "attacker"], as_attacker())
     table.play()
-    mirror, game = table._chronicle._game, table.game
-    assert np.array_equal(mirror.owner, game.owner) and np.array_equal(mirror.troops, game.troops)
-    assert int(mirror.record.random) == int(game.record.random)
-    notes = table._chronicle.notes
-    killed = sum(note.battle.killed + note.battle.lost for note in notes if note.battle)
-    placed = sum(note.number for note in notes if note.kind in ("capital", "claim", "deploy", "draft", "bonus"))
-    assert placed - killed == game.troops.sum()
-    lines = tell(notes, Words(table.names, game.board), 100)
-    assert any("took the Objective" in line for line in lines) == any(note.kind == "objective" for note in notes)
+    events = table.game.events()
+    lines = narrate(events, Words(table.names, table.game.board), 100)
+    assert any("took the Objective" in line for line in lines) == any(event.kind == "objective" for event in events)
     assert any("drew a card" in line for line in lines)
+    rounds = [line for line in lines if line.startswith("-- Round")]
+    assert rounds == [f"-- Round {number} --" for number in range(1, table.game.round + 1)]
 
 
 # ------------------------------------------------------------------------------------------------ command line

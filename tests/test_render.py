@@ -12,6 +12,7 @@ import pytest
 
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules
+from risk_env.core.types import Phase, Reward
 from risk_env.game import Game
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
 from risk_env.render.geometry import geometry_of
@@ -28,6 +29,8 @@ from risk_env.render.picture import (
 )
 from risk_env.render.window import Window
 
+OBJECTIVES = (-1, -2, -2, 1, *[-2] * 8)  # the first of a map face up, the fourth held by seat 1
+
 
 def scene_of(board, players=6, **facts) -> Scene:
     """Seats, the neutral army and nobody in turn over the board's territories."""
@@ -40,7 +43,7 @@ def full_scene(board) -> Scene:
     facts = {
         "turn": 1,
         "seat": 0,
-        "phase": "DEFEND",
+        "phase": Phase.DEFEND,
         "round": 7,
         "hand_sizes": (0, 1, 2, 3, 4, 5),
         "alive": (True, True, True, True, True, False),
@@ -49,9 +52,11 @@ def full_scene(board) -> Scene:
         "capitals": (0, 1, 2, 3, 4, 5),
         "headquarters": (5, 4, 3, -1, 1, 0),
         "airfields": (2, -1),
-        "objectives": (("Europe", -1, "Airfield"), ("8 cities", 1, "")),
-        "rewards": (("Defense Die", 1),),
-        "attack": board.borders[0],
+        "objectives": OBJECTIVES,
+        "objective_rewards": (Reward.AIRFIELD, *[-1] * 11),
+        "rewards": (*[-1] * 6, 1, -1),
+        "source": board.borders[0][0],
+        "target": board.borders[0][1],
         "dice": ((6, 5, 1), (7, 2)),
     }
     return scene_of(board, **facts)
@@ -98,14 +103,14 @@ def test_another_position_is_another_picture(board):
         {"troops": (77, *scene.troops[1:])},
         {"turn": 2},
         {"round": 8},
-        {"phase": "ATTACK"},
+        {"phase": Phase.ATTACK},
         {"hand_sizes": (9, 1, 2, 3, 4, 5)},
         {"cities": (0, 1)},
         {"headquarters": (5, 4, 3, -1, 1, -1)},
         {"airfields": (2, 3)},
-        {"objectives": (("Europe", 0, ""), ("8 cities", 1, ""))},
-        {"rewards": (("Defense Die", 2),)},
-        {"attack": board.borders[1]},
+        {"objectives": (0, *OBJECTIVES[1:])},
+        {"rewards": (*[-1] * 6, 2, -1)},
+        {"target": board.borders[1][1]},
         {"dice": ((6, 5, 2), (7, 2))},
         {"winner": 3},
     ]
@@ -186,6 +191,19 @@ def test_automatic_layout(size):
     assert all(MARGIN <= y <= drawing.height - MARGIN for _, y in drawing.centres)
 
 
+def test_lines_of_automatic_drawings_pass_no_other_disc():
+    """On the classic board's borders; on larger maps some are unavoidable."""
+    board = load_map("classic")
+    drawing = automatic_drawing(board.num_territories, board.borders)
+    centres = np.array(drawing.centres)
+    radius = drawing.outlines[0][0][0][0] - centres[0, 0]
+    for source, target in board.borders:
+        along = centres[target] - centres[source]
+        for other in set(range(len(centres))) - {source, target}:
+            part = np.clip((centres[other] - centres[source]) @ along / (along @ along), 0, 1)
+            assert np.hypot(*(centres[other] - centres[source] - part * along)) > radius
+
+
 def test_colours_are_told_apart():
     board = load_map("classic")
     assert len({*SEATS, NEUTRAL}) == 7
@@ -239,7 +257,7 @@ def test_ansi_of_tiny():
         2,
         turn=0,
         seat=0,
-        phase="DRAFT",
+        phase=Phase.DRAFT,
         round=1,
         hand_sizes=(1, 3),
         cities=(0,),
@@ -327,14 +345,16 @@ def test_window(monkeypatch):
 def test_everybody_sees_objectives_and_rewards():
     """Those face up with what lies with them, those taken, and whose Rewards are (RULES 9.5, 9.8)."""
     scene = full_scene(load_map("classic"))
-    assert scene.goals() == [
+    assert scene.goals(load_map("classic")) == [
         ("Objectives face up", "Europe [Airfield]"),
         ("<Bob> & co", "8 cities, [Defense Die]"),
     ]
     assert "Objectives face up: Europe [Airfield]\n" in draw_ansi(load_map("classic"), scene)
     game = Game(Rules.preset("command_room", 3), seed=1)
-    laid = [goal for goal in game.scene().objectives if goal[1] == -1 and goal[2]]
-    assert len(laid) == len(game.scene().objectives) == 8
+    scene = game.scene()
+    laid = [number for number, state in enumerate(scene.objectives) if state == -1]
+    assert len(laid) == sum(scene.objectives != -2) == 8
+    assert all(scene.objective_rewards[number] >= 0 for number in laid)
 
 
 @pytest.mark.parametrize("preset", ["command_room", "capital"])
@@ -344,7 +364,7 @@ def test_all_pictures_of_a_game_are_of_one_size(preset):
     while not game.is_over:
         if rng.random() < 0.05:
             heights.add(compose(game.board, game.scene()).height)
-            goals.add(tuple(game.scene().goals()))
+            goals.add(tuple(game.scene().goals(game.board)))
         game.step(rng.choice(game.legal_actions().tolist()))
     assert len(heights) == 1
     assert len(goals) > 1 or preset == "capital"

@@ -18,7 +18,6 @@ from risk_env.board.rules import (
     OPTIONS,
     Rules,
     check_rules,
-    expert_options,
     preset_players,
     presets,
 )
@@ -129,7 +128,6 @@ def test_explicit_options_win_over_a_preset():
 
 @pytest.mark.parametrize("name", [n for n in TABLE if "deck" not in TABLE[n]])
 def test_expert_turns_all_five_on(name):
-    assert expert_options() == EXPERT
     assert Rules.preset(name, expert=True).to_dict() == CLASSIC | TABLE[name] | EXPERT
     assert Rules.preset(name, expert=False) == Rules.preset(name)
 
@@ -143,11 +141,6 @@ def test_explicit_options_win_over_expert():
 def test_expert_is_not_for_the_star_deck(name):
     with refused("expert=True", "deck='star'", name):
         Rules.preset(name, expert=True)
-
-
-def test_expert_options_are_a_copy():
-    expert_options()["fortify"] = "adjacent"
-    assert expert_options() == EXPERT
 
 
 @pytest.mark.parametrize("expert", [1, None, "yes"])

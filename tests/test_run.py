@@ -134,12 +134,19 @@ def test_every_metric_is_explained(name: str, tmp_path: Path) -> None:
 def test_data_comes_back_as_it_was(tmp_path: Path) -> None:
     records = np.zeros(3, np.dtype([("a", np.int8), ("b", [("c", np.uint64, (2, 2))], (2,))], align=True))
     records["b"]["c"] = np.arange(24, dtype=np.uint64).reshape(3, 2, 2, 2)
-    state = {"records": records, "none": None, "pair": (1, [np.ones((0, 2), bool)]), "big": 2**127, "word": "x"}
+    state = {
+        "records": records,
+        "none": None,
+        "pair": (1, [np.ones((0, 2), bool)]),
+        "big": 2**127,
+        "word": "x",
+        "one": np.bool_(1),
+    }
     torch.save(to_data(state), tmp_path / "state.pt")
     found = from_data(torch.load(tmp_path / "state.pt", weights_only=True))
     assert found["records"].dtype == records.dtype and (found["records"] == records).all()
     assert found["pair"][1][0].shape == (0, 2) and isinstance(found["pair"], tuple)
-    assert {name: found[name] for name in ("none", "big", "word")} == {"none": None, "big": 2**127, "word": "x"}
+    assert (found["none"], found["big"], found["word"], found["one"]) == (None, 2**127, "x", True)
 
 
 def test_nothing_unpickles() -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from risk_env.compiler import entry_point
+from risk_env.compiler import JIT_DISABLED, PLAIN, entry_point
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import (
     ALONE,
@@ -191,7 +191,8 @@ def test_where_one_element_is_refused_nothing_is_done(threads: int) -> None:
     assert (noted.counts == 2).all()
 
 
-def test_helpers_do_their_part(kernel_mode: str) -> None:
+@pytest.mark.skipif(JIT_DISABLED or PLAIN, reason="the caller repeats the work alone")
+def test_helpers_do_their_part() -> None:
     pool, noted = ThreadPool(2), Noted.of(200_000)
     work = partial(note, *noted)
     seen: set[int] = set()
@@ -201,6 +202,7 @@ def test_helpers_do_their_part(kernel_mode: str) -> None:
     assert seen == {0, 1}
 
 
+@pytest.mark.skipif(JIT_DISABLED or PLAIN, reason="the caller repeats the work alone")
 def test_what_a_helper_raises_is_raised_and_the_next_repetition_is_whole() -> None:
     pool, noted = ThreadPool(2), Noted.of(200_000)
     work = partial(note, *noted)

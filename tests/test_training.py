@@ -24,7 +24,7 @@ from sb3_contrib import MaskablePPO
 import risk_agents
 from risk_agents.learned.sb3_policy import Sb3Policy
 from risk_agents.registry import play_game
-from risk_env import Game, GameBatch, cli, load_map
+from risk_env import Game, GameBatch, arena, cli, load_map
 from risk_env.core.observe import MOST_CODE
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_training.cli import config_path
@@ -274,7 +274,7 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
-    """Killed by the system while the line of step 512 was told, before its checkpoint: that of 384 is gone on from."""
+    """Killed by the system at the line of step 512, before its checkpoint: the run resumes from that of step 384."""
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
     path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))
@@ -330,10 +330,35 @@ def test_the_best_policy_is_an_agent(finished: Trainer) -> None:
         other.step(int(other.legal_actions()[0]))
     agent.reset(0, finished.rules, board, 0)
     answers = [agent.act(view) for view in views]
-    torch_policy = Sb3Policy(MaskablePPO.load(path).policy)
-    observations, masks = (np.stack([getattr(view, name) for view in views]) for name in ("codes", "action_mask"))
-    assert answers == torch_policy.logits(observations, masks).argmax(1).tolist()
+    assert answers == answers_of(MaskablePPO.load(path).policy, views)
     assert all(action in view.legal_actions for action, view in zip(answers, views, strict=True))
+
+
+def test_the_best_policy_plays_as_weights_alone(finished: Trainer) -> None:
+    """float16 in `best.npz`, float32 in `best.zip`: hardly any action differs."""
+    bots = [risk_agents.load(str(finished.folder / name)) for name in ("best.npz", "best.zip")]
+    found = [arena.play(finished.rules, finished.board, [bot, "grower"], 40, seed=2)["decisions"] for bot in bots]
+    assert (found[0] == found[1]).mean() > 0.7
+
+
+def test_a_policy_with_sb3s_own_network_is_read_as_data(tmp_path: Path) -> None:
+    own = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8, 8]}, "n_timesteps": 128}
+    run = Trainer(Config.from_dict(TINY | own), tmp_path)
+    run.train()
+    path, seen = str(tmp_path / "best.zip"), []
+    game, agent = Game(run.rules, run.board, seed=3), risk_agents.make(str(tmp_path / "best.zip"))
+    agent.reset(0, run.rules, run.board, 0)
+    while not game.is_over and len(seen) < 20:
+        seen.append(risk_agents.View(game))
+        game.step(int(game.legal_actions()[0]))
+    assert [agent.act(view) for view in seen] == answers_of(MaskablePPO.load(path).policy, seen)
+    assert not (tmp_path / "best.npz").exists()
+
+
+def answers_of(policy: Any, seen: list[risk_agents.View]) -> list[int]:
+    """The likeliest actions of a policy of SB3 itself."""
+    observations, masks = (np.stack([getattr(view, name) for view in seen]) for name in ("codes", "action_mask"))
+    return Sb3Policy(policy).logits(observations, masks).argmax(1).tolist()
 
 
 def test_games_it_was_not_trained_for_are_refused(finished: Trainer) -> None:

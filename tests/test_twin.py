@@ -15,7 +15,7 @@ from tests.naive import Naive
 
 BLOCKS = 4  # of games for each preset
 GAMES_A_BLOCK = 6
-MODE_GAMES = 3  # for each preset, in each of the three modes
+MODE_GAMES = 3  # for each preset, in each mode
 MODE_SEED = 1000
 MODE_ACTIONS = 150
 TEMPERS = (0.0, 0.5, 0.9, 0.97)

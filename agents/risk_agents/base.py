@@ -1,6 +1,6 @@
-"""Agents: whoever plays a seat, and what it may see.
+"""Agents: the interface of a player, and what it sees.
 
-An agent is an instance of `Agent`, one a seat a game; `registry` finds it by name. A compiled bot plays through
+An agent is an instance of `Agent`, one per seat and game; `registry` finds it by name. A compiled bot plays through
 `CompiledAgent` with the same chance, and so the same game, as in a batch.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,45 +16,17 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.core.types import MAX_SEATS, NOWHERE, Phase
+from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game import Game
+from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
 from risk_env.text import notation
 
-_BLIND_SEED = 0  # what is not to be seen is drawn anew from it: any number does
-
-
-class Position:
-    """The public facts of a position, as read-only copies (RULES 2.4 says what is public)."""
-
-    def __init__(self, game: Game) -> None:
-        record = game.record
-        players = game.num_players
-        self.phase, self.seat, self.turn, self.round = game.phase, game.seat, game.turn, game.round
-        self.starter = int(record.starter)
-        self.owner = game.owner  # int64 (T,): seat, -1 free, num_players the neutral army
-        self.troops = game.troops  # int64 (T,)
-        self.alive = _read_only(game.alive)  # bool (P,)
-        self.hand_sizes = _read_only([game.hand_size(seat) for seat in range(players)])  # int64 (P,)
-        self.sets_traded = int(record.sets_traded)
-        self.draft_left = int(record.draft_left)
-        self.source, self.target = int(record.source), int(record.target)  # territories, or -1
-        self.captured = bool(record.captured)  # whether a territory fell this turn
-        self.capitals = _read_only(record.capital[:players])  # int64 (P,): territory, or -1
-        opened = record.headquarters[:players] if record.headquarters_open else np.full(players, NOWHERE)
-        self.headquarters = _read_only(opened)  # int64 (P,): territory, or -1 where it is not public
-        self.objectives = _read_only(record.objective)  # int64 (12,): seat that holds it, -1 face up, -2 not in play
-
-
-def _read_only(values: Any) -> npt.NDArray[Any]:
-    array = np.array(values)
-    array = array.astype(np.int64) if array.dtype.kind == "i" else array
-    array.flags.writeable = False
-    return array
+_BLIND_SEED = 0  # hidden facts are drawn again from it: any number will do
 
 
 class View:
-    """What a seat sees when it is asked. All of it is made from a copy in which what it may not see is drawn anew.
+    """What a seat sees when it is asked. It is made from a copy of the game in which all hidden facts are drawn again.
 
     `chance` is the seed of the agent's own chance, from which `rng` is made.
     """
@@ -106,23 +77,23 @@ class View:
         return notation.legal_texts(self._game.record, self._game.tables, self._game.board)
 
     @cached_property
-    def position(self) -> Position:
-        """The public facts."""
-        return Position(self._game)
+    def position(self) -> PublicState:
+        """What all at the table may see."""
+        return self._game.public()
 
     @property
     def hand(self) -> tuple[str, ...]:
-        """The own cards by name; `wild` for a wild card."""
+        """The seat's own cards by name; `wild` for a wild card."""
         return self._game.hand(self.seat)
 
     @property
     def mission(self) -> Mission | None:
-        """The own secret mission, None where the game has none (RULES 8)."""
+        """The seat's own mission, None where the game has none (RULES 8)."""
         return self._game.mission(self.seat)
 
     @property
     def headquarters(self) -> str | None:
-        """The own headquarters, None where there are none (RULES 7)."""
+        """The seat's own headquarters, None where there are none (RULES 7)."""
         return self._game.headquarters(self.seat)
 
     @cached_property
@@ -132,12 +103,12 @@ class View:
         return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """A game that could be the one played: what the seat does not know is drawn anew, future chance included."""
+        """A game that could be the real one: what the seat does not know is drawn again, future chance included."""
         return self._game.determinize(self.seat, seed)
 
 
 class Agent:
-    """Whoever plays a seat. Subclasses say `name` and `version`, and answer in `act`.
+    """A player of one seat. Subclasses set `name` and `version`, and answer in `act`.
 
     A policy may answer many views at once in a method `act_batch(views)`, which then returns a list of actions.
     """

@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md has the protocol).
 
-`make("cmd:./my_bot --fast")` starts the program. Whatever it does, no decision takes longer than the time limit:
-a program that is late, ends or talks nonsense is ended and raises `ProgramFault`.
+`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit: a program that is late,
+exits or sends something else than an answer is killed and raises `ProgramFault`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from risk_agents.base import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.core.types import NO_REWARD, NOBODY, NOWHERE, Held, Phase
-from risk_env.game import Game
-from risk_env.story import members
+from risk_env.core.types import NO_REWARD, Held, Phase
 
 PROTOCOL = 1
 PREFIX = "cmd:"
@@ -52,7 +50,7 @@ class ProgramFault(RuntimeError):
 
 
 class ExternalAgent(Agent):
-    """A program that plays. It stays from game to game; `close` ends it."""
+    """A program that plays, one game after another; `close` ends it."""
 
     def __init__(self, spec: str, time_limit: float = TIME_LIMIT, start_limit: float = START_LIMIT) -> None:
         self.time_limit = time_limit
@@ -238,19 +236,8 @@ class Program:
 
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
-    """Rules, map and numbering of actions, as a program is told them when a game begins."""
-    numbers = tables(rules, board).rules[0]
-    blocks = {
-        "territory": 0,
-        "border": int(numbers.border_0),
-        "dice": int(numbers.dice_0),
-        "amount": int(numbers.amount_0),
-        "card": int(numbers.card_0),
-        "done": int(numbers.done),
-        "die": int(numbers.die_0),
-        "objective": int(numbers.objective_0),
-        "end": int(numbers.num_actions),
-    }
+    """Rules, map and numbering of actions: what a program gets when a game begins."""
+    space = tables(rules, board).space
     return {
         "num_players": rules.num_players,
         "rules": rules.to_dict(),
@@ -266,7 +253,7 @@ def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
             "stars": board.stars,
             "objectives": [objective.name for objective in board.objectives],
         },
-        "actions": blocks,
+        "actions": {block: numbers.start for block, numbers in space.blocks.items()} | {"end": space.n},
     }
 
 
@@ -277,79 +264,43 @@ def question_facts(view: View) -> dict[str, Any]:
         "phase": view.phase.name,
         "legal": [int(action) for action in view.legal_actions],
         "texts": list(view.texts),
-        **position_facts(view._game, view.seat),
+        **_public_facts(view),
+        "hand": list(view.hand),
+        "mission": None if view.mission is None else vars(view.mission),
     }
 
 
-def position_facts(game: Game, seat: int) -> dict[str, Any]:
-    """The public facts of a position, and the own hand and mission of `seat`."""
-    record, players = game.record, range(game.num_players)
-    mission = game.mission(seat)
+def _public_facts(view: View) -> dict[str, Any]:
+    """The public state in the words and the order of the protocol, with the own headquarters."""
+    state, rules = view.position.to_json(), view.rules
+    dice = state["dice"] if view.phase in (Phase.REROLL, Phase.COMMANDER) else ([], [])
     return {
-        "round": game.round,
-        "turn": game.turn,
-        "starter": int(record.starter),
-        "owner": game.owner.tolist(),
-        "troops": game.troops.tolist(),
-        "alive": game.alive.tolist(),
-        "hand_sizes": [game.hand_size(other) for other in players],
-        "sets_traded": int(record.sets_traded),
-        "to_place": record.to_place[: game.num_players + game.rules.neutral].tolist(),
-        "draft_left": int(record.draft_left),
-        "source": int(record.source),
-        "target": int(record.target),
-        "dice": {"attacker": _dice(record, 0), "defender": _dice(record, 1), "chosen": int(record.chosen_dice[0])},
-        "captured": bool(record.captured),
-        "battles": int(record.battles),
-        "moves_left": int(record.moves_left),
-        "cities": members(record.city),
-        "capitals": record.capital[: game.num_players].tolist() if game.rules.capitals else [],
-        "headquarters": _headquarters(game, seat),
-        "objectives": _objectives(game),
-        "rewards": record.reward_owner.tolist() if game.rules.rewards else [],
-        "airfields": [int(place) for place in record.airfield if place != NOWHERE] if game.rules.rewards else [],
-        "deck": len(members(record.deck)) + int(record.deck_wilds),
-        "discard": members(record.discard),
-        "discard_wilds": int(record.discard_wilds),
-        "shown": members(record.shown),
-        "shown_hands": [_holder(record, card) for card in members(record.shown)],
-        "picked": members(record.picked),
-        "picked_wilds": int(record.picked_wilds),
-        "hand": list(game.hand(seat)),
-        "mission": None if mission is None else vars(mission),
+        **{name: state[name] for name in ("round", "turn", "starter", "owner", "troops", "alive", "hand_sizes")},
+        **{name: state[name] for name in ("sets_traded", "to_place", "draft_left", "source", "target")},
+        "dice": {"attacker": dice[0], "defender": dice[1], "chosen": state["chosen_dice"]},
+        **{name: state[name] for name in ("captured", "battles", "moves_left", "cities")},
+        "capitals": state["capitals"] if rules.capitals else [],
+        "headquarters": _headquarters(view) if rules.victory == "headquarters" else [],
+        "objectives": _objectives(view),
+        "rewards": state["rewards"] if rules.rewards else [],
+        **{name: state[name] for name in ("airfields", "deck", "discard", "discard_wilds", "shown", "shown_hands")},
+        **{name: state[name] for name in ("picked", "picked_wilds")},
     }
 
 
-def _dice(record: Any, side: int) -> list[int]:
-    """The dice on the table while a question about them is asked, highest first: no dropped one, a new one in."""
-    shown = record.phase in (Phase.REROLL, Phase.COMMANDER)
-    return [int(face) for face in record.settled[side] if face] if shown else []
-
-
-def _holder(record: Any, card: int) -> int:
-    """The seat that holds a territory's card, -1 where it lies on the discard pile."""
-    return next((seat for seat, hand in enumerate(record.hand) if card in members(hand)), NOBODY)
-
-
-def _headquarters(game: Game, seat: int) -> list[int]:
+def _headquarters(view: View) -> list[int]:
     """Territory of each seat's headquarters, -1 where it is not public or not picked (RULES 7.1)."""
-    if game.rules.victory != "headquarters":
-        return []
-    places = game.record.headquarters[: game.num_players].tolist()
-    return [place if game.record.headquarters_open or other == seat else NOWHERE for other, place in enumerate(places)]
+    places = view.position.headquarters.tolist()
+    if view.headquarters is not None:
+        places[view.seat] = view.board.territory(view.headquarters)
+    return places
 
 
-def _objectives(game: Game) -> list[dict[str, Any]]:
+def _objectives(view: View) -> list[dict[str, Any]]:
     """The Objectives in play: name, holder (-1 face up) and Reward (RULES 9.5)."""
-    if game.rules.objectives is None:
-        return []
-    record = game.record
+    holders, rewards = view.position.objectives.tolist(), view.position.objective_rewards
     return [
-        {
-            "name": objective.name,
-            "holder": int(record.objective[number]),
-            "reward": None if record.objective_reward[number] == NO_REWARD else int(record.objective_reward[number]),
-        }
-        for number, objective in enumerate(game.board.objectives)
-        if record.objective[number] != Held.NOT_IN_PLAY
+        {"name": goal.name, "holder": holder, "reward": None if reward == NO_REWARD else reward}
+        for goal, holder, reward in zip(view.board.objectives, holders, rewards, strict=False)
+        if holder != Held.NOT_IN_PLAY
     ]

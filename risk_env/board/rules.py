@@ -157,11 +157,6 @@ def preset_players(name: str) -> tuple[int, ...]:
     return _preset(name).players
 
 
-def expert_options() -> dict[str, Any]:
-    """The options that `expert=True` turns on (RULES 10.1-10.5, 10.7)."""
-    return dict(EXPERT)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Rules:
     """The rules of one game: every option of RULES 13. The defaults are `classic` for three players.

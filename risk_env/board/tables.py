@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.board.action_space import ActionSpace
 from risk_env.board.charts import Chart
 from risk_env.board.maps import OBJECTIVE_KINDS, SYMBOLS, Board
 from risk_env.board.rules import Rules, check_rules
@@ -38,11 +39,12 @@ class Tables(NamedTuple):
     board: Records
     rules: Records
     sizes: types.SizeClass
+    space: ActionSpace  # the same action numbers for Python
 
     @property
     def num_actions(self) -> int:
         """How many action numbers there are."""
-        return int(self.rules["num_actions"][0])
+        return self.space.n
 
     def new_games(self, count: int) -> Records:
         """An array of empty game records."""
@@ -54,7 +56,9 @@ def tables(rules: Rules, board: Board) -> Tables:
     """The records of rules and map; ValueError if these rules cannot be played on this map."""
     check_rules(rules, board)
     sizes = size_class_of(board)
-    return Tables(_read_only(_board_table(board, sizes)), _read_only(_rules_table(rules, board, sizes)), sizes)
+    space = ActionSpace(rules, board)
+    rules_table = _rules_table(rules, board, sizes, space)
+    return Tables(_read_only(_board_table(board, sizes)), _read_only(rules_table), sizes, space)
 
 
 def size_class_of(board: Board) -> types.SizeClass:
@@ -137,7 +141,7 @@ def _write_objectives(record: Any, board: Board) -> None:
         record.goal_fixed[number] = objective.basic_training
 
 
-def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
+def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: ActionSpace) -> Records:
     table = np.zeros(1, types.rules_dtype(sizes))
     record = table[0]
     record.num_players = rules.num_players
@@ -154,7 +158,7 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
     record.max_rounds = rules.max_rounds or types.UNLIMITED
     record.max_battles = rules.max_battles_per_turn or types.UNLIMITED
     record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()
-    _write_actions(record, rules, board)
+    _write_actions(record, space)
     _write_amounts(record)
     chart = board.chart(rules.num_players)
     if rules.setup == "chart" and chart is not None:
@@ -162,18 +166,12 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass) -> Records:
     return table
 
 
-def _write_actions(record: Any, rules: Rules, board: Board) -> None:
-    """Number the actions block by block (docs/decisions.md); a block that the rules never use takes no numbers."""
-    dice = types.NUM_FACES if rules.card_reroll or rules.commander else 0
-    objectives = types.NUM_OBJECTIVES if rules.objectives is not None else 0
-    record.border_0 = board.num_territories
-    record.dice_0 = record.border_0 + len(board.borders)
-    record.amount_0 = record.dice_0 + types.NUM_DICE_ACTIONS
-    record.card_0 = record.amount_0 + types.NUM_AMOUNTS
-    record.done = record.card_0 + board.num_territories + 1
-    record.die_0 = record.done + 1
-    record.objective_0 = record.die_0 + dice
-    record.num_actions = record.objective_0 + objectives
+def _write_actions(record: Any, space: ActionSpace) -> None:
+    """The first action of each block, as `ActionSpace` numbers them."""
+    for block in ("border", "dice", "amount", "card", "die", "objective"):
+        record[f"{block}_0"] = space.blocks[block].start
+    record.done = space.done
+    record.num_actions = space.n
 
 
 def _write_amounts(record: Any) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from risk_env.compiler.mode import BOUNDS_CHECKED, PLAIN
+from risk_env.compiler.mode import MODE
 
 _PACKAGE = Path(__file__).parent.parent
 _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
@@ -52,7 +52,7 @@ def _cache_roots() -> list[Path]:
 @cache
 def cache_key(folder: Path) -> str:
     """Hash of the sources that a kernel in `folder` may use, the mode, and the versions of Numba and NumPy."""
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {BOUNDS_CHECKED} {PLAIN}".encode())
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {MODE}".encode())
     for place in sorted({*_CORE_FOLDERS, *_folders_beside(folder)}):
         for source in sorted(place.glob("*.py")):
             digest.update(f"{place.name}/{source.name}".encode())

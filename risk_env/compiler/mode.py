@@ -29,6 +29,8 @@ def plain_reason(version: str, setting: str) -> str:
 _REASON = plain_reason(numba.__version__, os.environ.get("RISK_ENV_PLAIN_NUMBA", ""))
 PLAIN = bool(_REASON)  # whether kernels are compiled by Numba's public interface alone: the same results, slower
 
+MODE = (BOUNDS_CHECKED, PLAIN, str(numba.config.OPT))  # type: ignore[attr-defined]  # all that changes compiled code
+
 if PLAIN and not JIT_DISABLED:
     warnings.warn(
         f"{_REASON}: kernels are compiled by plain numba.njit, with the same results, but slower",

@@ -1,1 +1,1 @@
-"""The compiled rules: kernels on one game record, and the tables they read. Imports NumPy and Numba only."""
+"""The rules: kernels on one game record and the tables that they read. Imports NumPy and `risk_env.compiler` only."""

@@ -42,7 +42,7 @@ from risk_env.core.types import (
     Phase,
 )
 
-BLITZ_DICE = 2  # dice allowed from which on a blitz is a choice: three troops (RULES 3.2.4)
+BLITZ_DICE = 2  # a blitz needs three troops, which allow two dice (RULES 3.2.4)
 
 
 @kernel
@@ -74,12 +74,12 @@ def write_legal(game, board, rules):
     elif phase == Phase.TRADE:
         legal_cards(game, board, rules)
     else:
-        write_rare_legal(game, board, rules)
+        write_setup_or_variant_legal(game, board, rules)
 
 
 @kernel
-def write_rare_legal(game, board, rules):
-    """The phases of set-up, of bonuses and of variants."""
+def write_setup_or_variant_legal(game, board, rules):
+    """The same for the phases of set-up, bonuses and variants."""
     phase = game.phase
     if phase == Phase.CLAIM or phase == Phase.CAPITAL:
         legal_free(game, board)
@@ -164,7 +164,7 @@ def legal_amounts(game, rules, most):
 
 @inlined
 def amount_of(rules, answer, most):
-    """Troops meant by an answer of the AMOUNT block, of `most` that there are."""
+    """Number of troops that an answer of the AMOUNT block means, if there are `most`."""
     if answer == ALL_OF_THEM:
         return most
     if answer == HALF:
@@ -182,7 +182,7 @@ def legal_sources(game, board, rules):
 
 @kernel
 def legal_cards(game, board, rules):
-    """CARD: what may join the picked ones; DONE where it may be left at that (RULES 5.1, 5.3, 9.4)."""
+    """CARD: what may join the picked ones; DONE where trading may stop (RULES 5.1, 5.3, 9.4)."""
     if rules.deck == Deck.STAR:
         for w in range(len(game.strong)):
             put_block(game.legal, int64(rules.card_0) + (w << 6), pickable_stars(game, board, w))

@@ -1,7 +1,7 @@
 """Sets of territories, borders, cards and actions as bit words.
 
-A set is an array of uint64, element e in bit `e % 64` of word `e // 64`. Words meet words only: uint64 with int64 would
-give a signed number in compiled code and a float in NumPy.
+A set is an array of uint64, element e in bit `e % 64` of word `e // 64`. Words are combined with words
+only: uint64 with int64 would give a signed number in compiled code and a float in NumPy.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def _plus(a, b):
     return np.uint64(a) + np.uint64(b)
 
 
-# uint64 arithmetic modulo 2**64, the same compiled and interpreted (NumPy's scalars would warn of the overflow)
+# uint64 arithmetic modulo 2**64; interpreted, NumPy's scalars would warn of the overflow
 times = _wrapping_times if JIT_DISABLED else inlined(_times)
 plus = _wrapping_plus if JIT_DISABLED else inlined(_plus)
 
@@ -129,7 +129,7 @@ def is_empty(words):
 
 @inlined
 def count_at_most(numbers, most):
-    """How many of the eight bytes of a word (each below 128) are at most so much."""
+    """How many of the eight bytes of a word (each below 128) are at most `most`."""
     not_above = ((times(np.uint64(most), _SUM) | _TOPS) - numbers) & _TOPS
     return int64(running_sums(not_above >> np.uint64(7)) >> np.uint64(56))
 

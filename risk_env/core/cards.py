@@ -86,7 +86,7 @@ def counts_picked(game, board):
 
 @kernel
 def counts_left(game, board, seat):
-    """How many of each the hand holds beside the picked ones."""
+    """How many of each the hand holds apart from the picked ones."""
     hand = game.hand[seat]
     picked = counts_picked(game, board)
     return (
@@ -126,7 +126,7 @@ def stars_in(cards, board):
 
 @kernel
 def star_troops(stars):
-    """Troops for so many stars, 2 to 10 (RULES 9.4): 2, 4, 7, 10, 13, 17, 21, 25, 30."""
+    """Troops for 2 to 10 stars (RULES 9.4): 2, 4, 7, 10, 13, 17, 21, 25, 30."""
     if stars <= 3:
         return 2 * stars - 2
     if stars <= 6:
@@ -171,7 +171,7 @@ def pick_card(game, board, rules, card):
 
 @kernel
 def trade_set(game, board, rules):
-    """Turn the picked set in: its troops to the draft, its bonus to be placed (RULES 5.2, 5.4)."""
+    """Trade the picked set in: add its troops to the draft, ask for the place of its bonus (RULES 5.2, 5.4)."""
     game.sets_traded += 1
     game.draft_left += set_troops_due(rules, int64(game.sets_traded))
     game.set_traded = True
@@ -209,7 +209,7 @@ def discard_picked(game):
 
 @kernel
 def place_bonus(game, board, rules, territory):
-    """Two extra troops on a territory of the set, or as many as find room (RULES 5.4, 10.3)."""
+    """Two extra troops on a territory of the set, or as many as there is room for (RULES 5.4, 10.3)."""
     add_troops(game, territory, min(BONUS_TROOPS, room(game, rules, territory)))
     game.bonus_paid = True
     clear(game.bonus)
@@ -230,7 +230,7 @@ def after_trade(game, board, rules):
 
 @kernel
 def stop_trading(game, board):
-    """Turn the picked stars in, if any are, and trade no more (RULES 5.3, 9.4)."""
+    """Trade the picked stars in, if there are any, and stop trading (RULES 5.3, 9.4)."""
     if size(game.picked) > 0:
         game.draft_left += star_troops(stars_in(game.picked, board))
         discard_picked(game)

@@ -1,6 +1,6 @@
 """Chance: the generator inside the record, the seed of a game, dice, draws.
 
-The generator is splitmix64 (Steele, Lea, Flood 2014): one word of state, so that a game carries its own future.
+The generator is splitmix64 (Steele, Lea, Flood 2014); its state, one word, is part of the game.
 Whole numbers below n are exact by rejection (Lemire 2019), never by a remainder.
 """
 
@@ -17,7 +17,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 NO_CARD = -1
-OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])  # of so many dice
+OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])  # of 0, 1, ... dice
 
 
 @inlined
@@ -30,7 +30,7 @@ def scramble(word):
 
 @kernel
 def mix(seed, lane, episode):
-    """Seed of one game: of `episode` in `lane` of what was seeded with `seed` (DESIGN, Seeds). All uint64."""
+    """Seed of game number `episode` in `lane` of a batch or environment with `seed`. All uint64."""
     word = scramble(plus(seed, _GOLDEN))
     word = scramble(plus(word ^ lane, _GOLDEN))
     return scramble(plus(word ^ episode, _GOLDEN))
@@ -71,7 +71,7 @@ def roll(game, attack_dice, defence_dice):
 
 @inlined
 def write_dice(rolled, dice, outcome):
-    """Write the lowest base-6 digits of an outcome as faces of so many dice, 0 beyond; what is left of it."""
+    """Write the lowest base-6 digits of an outcome as the faces of `dice` dice, 0 beyond; the rest of the outcome."""
     rest = outcome
     for d in range(len(rolled)):
         higher = outcome // NUM_FACES
@@ -103,7 +103,7 @@ def draw_card(game, board, seat):
 
 @inlined
 def shuffle_discards(game):
-    """The discard pile becomes the deck; what re-rolls had shown of it is a secret again (RULES 2.4)."""
+    """The discard pile becomes the deck; cards of it that re-rolls had shown are secret again (RULES 2.4)."""
     for w in range(len(game.deck)):
         game.deck[w] = game.discard[w]
         game.shown[w] &= ~game.discard[w]

@@ -147,7 +147,7 @@ def keep_highest(game, side, dice):
 
 @inlined
 def sort_downwards(dice):
-    """Sort a few small numbers in place, highest first: exchanges without a branch, for dice cannot be foreseen."""
+    """Sort a few small numbers in place, highest first: no branches, since dice are unpredictable."""
     for last in range(len(dice) - 1, 0, -1):
         for d in range(last):
             higher, lower = max(dice[d], dice[d + 1]), min(dice[d], dice[d + 1])
@@ -240,7 +240,7 @@ def airfield_helps(game, board, seat, territory):
 
 @kernel
 def add_airfields(game, board):
-    """One more on the highest die of each side that has an airfield near (RULES 9.8)."""
+    """Add one to the highest die of each side that has an airfield near (RULES 9.8)."""
     target = int64(game.target)
     if airfield_helps(game, board, int64(game.turn), target):
         game.settled[ATTACKER, 0] += 1
@@ -250,7 +250,7 @@ def add_airfields(game, board):
 
 @kernel
 def decide_battle(game, board, rules):
-    """Compare the dice, remove the losses; the territory is captured, or the attack goes on or ends (RULES 3.2.3)."""
+    """Compare the dice, remove the losses; the territory is captured, or the attack continues or ends (RULES 3.2.3)."""
     if rules.rewards:
         add_airfields(game, board)
     compare_dice(game)
@@ -282,7 +282,7 @@ def compare_dice(game):
 
 @inlined
 def end_battle(game):
-    """Back to the question where to attack."""
+    """Ask where to attack next."""
     game.blitz = False
     game.source = NOWHERE
     game.target = NOWHERE
@@ -291,7 +291,7 @@ def end_battle(game):
 
 @kernel
 def capture(game, rules):
-    """Move the dice chosen for the roll into the fallen territory; who has none left is out (RULES 3.2.5, 3.3.1)."""
+    """Move a troop for each die into the captured territory; the loser may be out (RULES 3.2.5, 3.3.1)."""
     source, target = int64(game.source), int64(game.target)
     moving = int64(game.chosen_dice[ATTACKER])
     loser = owner_of(game, target)
@@ -309,7 +309,7 @@ def capture(game, rules):
 
 @inlined
 def destroy_airfields(game, territory):
-    """An airfield goes with its territory; the Objective it came with stays (RULES 9.8)."""
+    """An airfield is lost with its territory; the Objective that it came with is kept (RULES 9.8)."""
     for which in range(NUM_AIRFIELDS):
         if game.airfield[which] == territory:
             lose_reward(game, airfield_reward(which))
@@ -317,7 +317,7 @@ def destroy_airfields(game, territory):
 
 @kernel
 def eliminate(game, loser):
-    """The loser is out; cards and Objectives go to the eliminator, Rewards vanish (RULES 3.3)."""
+    """The loser is out; its cards and Objectives go to the eliminator, its Rewards are lost (RULES 3.3)."""
     last = 0
     for seat in range(len(game.death)):
         last = max(last, int64(game.death[seat]))

@@ -55,7 +55,7 @@ def troops_due(game, board, rules, seat):
 
 @kernel
 def begin_draft(game, board, rules):
-    """Add up the troops due; ask for cards if the hand holds a set or stars enough (RULES 3.1, 5.3)."""
+    """Add up the troops due; ask for cards if the hand holds a set or enough stars (RULES 3.1, 5.3)."""
     seat = int64(game.turn)
     game.draft_left = troops_due(game, board, rules, seat)
     if can_trade(game, board, rules, seat):

@@ -1,7 +1,7 @@
-"""What Python calls: one game of an array of games at a time, or all of them.
+"""The kernels that Python calls for one game of an array.
 
-`games` is an array of `game_dtype`, `boards` and `rules` arrays with one record each: a record of its own would cost
-more to hand over than an array and an index.
+`games` is an array of `game_dtype`, `boards` and `rules` are arrays with one record each: passing an array and an index
+is faster than passing a record.
 """
 
 from risk_env.compiler import entry_point
@@ -23,7 +23,7 @@ def seed_of(seed, lane, episode):
 
 @entry_point
 def set_up_game(games, i, boards, rules, seed):
-    """Set game `i` up with chance `seed` (uint64) and write its first question; nothing is played."""
+    """Set game `i` up with the generator's state `seed` (uint64) and write its first question; nothing is played."""
     set_up(games[i], boards[0], rules[0], seed)
     write_legal(games[i], boards[0], rules[0])
 
@@ -42,14 +42,14 @@ def step_game(games, i, boards, rules, action):
 
 @entry_point
 def apply_action(games, i, boards, rules, action):
-    """Play one legal action in game `i` and nothing after it; the legal actions are written unless chance is next."""
+    """Play one legal action in game `i` and nothing after it; write the legal actions, none if chance is next."""
     apply(games[i], boards[0], rules[0], action)
     write_legal(games[i], boards[0], rules[0])
 
 
 @entry_point
 def play_chance_once(games, i, boards, rules):
-    """Let chance speak once in game `i`, if it is its turn; whether it was."""
+    """Play one chance event in game `i`, if one is due; whether it was."""
     if not is_chance(games[i]):
         return False
     play_one_chance(games[i], boards[0], rules[0])
@@ -65,14 +65,14 @@ def placements(games, i, boards, rules, places):
 
 
 @entry_point
-def observe_game(games, i, boards, rules, seat, words, view):
-    """Write what `seat` of game `i` may see into `view` (int8, D) and `words` (the same memory, uint64, D / 8)."""
-    observe(games[i], boards[0], rules[0], seat, words, view)
+def observe_game(games, i, boards, rules, seat, words, observation):
+    """Write what `seat` of game `i` may see: `observation` int8 (D,), `words` the same memory as uint64 (D / 8,)."""
+    observe(games[i], boards[0], rules[0], seat, words, observation)
 
 
 @entry_point
 def determinize_game(games, i, boards, rules, seat, seed):
-    """Draw all that `seat` of game `i` does not know anew, and the generator with it (seed uint64)."""
+    """Draw again all that `seat` of game `i` does not know; the generator continues from `seed` (uint64)."""
     hidden.determinize(games[i], boards[0], rules[0], seat, seed)
 
 
@@ -86,12 +86,6 @@ def resume_game(games, i, boards, rules):
 def write_legal_actions(games, i, boards, rules):
     """Write the legal actions of game `i`, as after loading a position."""
     write_legal(games[i], boards[0], rules[0])
-
-
-@entry_point
-def code_of_count(count):
-    """`encode_count` for Python."""
-    return encode_count(count)
 
 
 @entry_point

@@ -1,4 +1,4 @@
-"""What is played for: domination, headquarters, missions, objectives; standings (RULES 6.3, 7.3, 8.2, 9.5-9.7, 11)."""
+"""How games are won: domination, headquarters, missions, objectives; places (RULES 6.3, 7.3, 8.2, 9.5-9.7, 11)."""
 
 from numpy import int64
 
@@ -31,7 +31,7 @@ OBJECTIVES_TO_WIN = 3
 
 @kernel
 def end_game(game, winner):
-    """The game is over; nobody is asked any more."""
+    """The game is over, and nobody is asked."""
     game.winner = winner
     game.seat = NOBODY
     game.phase = Phase.OVER
@@ -58,7 +58,7 @@ def judge_capture(game, board, rules):
 
 @kernel
 def headquarters_won(game, rules, seat):
-    """Whether the seat holds its own headquarters and as many others as the game asks for (RULES 7.3)."""
+    """Whether the seat holds its own headquarters and as many others as the rules require (RULES 7.3)."""
     if not controls(game, seat, int64(game.headquarters[seat])):
         return False
     others = 0
@@ -116,7 +116,7 @@ def continents_mission(game, board, seat, mission):
 
 @kernel
 def territories_with(game, board, seat, least):
-    """Territories held with at least so many troops."""
+    """Number of territories held with at least `least` troops."""
     if least <= 1:
         return num_territories(game, seat)
     total = 0
@@ -215,7 +215,7 @@ def objectives_won(game, rules, seat):
 
 @kernel
 def is_better(game, board, seat, other):
-    """Whether a seat stands before another (RULES 11.2): winner, living by territories and troops, last to fall."""
+    """Whether a seat ranks above another (RULES 11.2): winner, living by territories and troops, last to fall."""
     if seat == game.winner or other == game.winner:
         return seat == game.winner and other != game.winner
     if not is_alive(game, seat):

@@ -1,4 +1,4 @@
-"""What a seat does not know, drawn anew: hands, deck, missions, headquarters, the generator (DESIGN, Seeds)."""
+"""Determinization: drawing again what a seat does not know: hands, deck, missions, headquarters, the generator."""
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
@@ -10,15 +10,15 @@ from risk_env.core.position import is_alive
 from risk_env.core.setup import choose_headquarters, mission_pile
 from risk_env.core.types import NOWHERE, Phase, Victory
 
-MISSION_TRIES = 64  # draws before a mission that is fulfilled already is let pass
-COUNT_BITS = 9  # of a number of cards, in a word that holds one for each seat
+MISSION_TRIES = 64  # draws before a mission that is already fulfilled is accepted
+COUNT_BITS = 9  # of each seat's number of cards, in a word that holds all of them
 
 
 @kernel
 def determinize(game, board, rules, seat, seed):
-    """Draw all that `seat` does not know anew, as likely as it is to that seat; the generator runs on from `seed`.
+    """Draw again all that `seat` does not know, from the distribution given what it knows; the generator gets `seed`.
 
-    Decisions are counted from here: how many there were tells who was asked whether to trade, and so had a set.
+    Decisions are counted from 0 again: their number would reveal who was asked whether to trade, and so had a set.
     """
     game.random = seed
     game.decisions = 0
@@ -34,7 +34,7 @@ def determinize(game, board, rules, seat, seed):
 
 @kernel
 def redraw_hands(game, board, rules, seat):
-    """Shuffle the unknown cards of the other hands and the deck together, and deal them out again."""
+    """Shuffle the unknown cards of the other hands into the deck, and deal them out again."""
     counts = 0
     for other in range(rules.num_players):
         if other != seat:
@@ -46,23 +46,23 @@ def redraw_hands(game, board, rules, seat):
 
 @kernel
 def take_back_unknown(game, other):
-    """Put the unknown cards of a hand into the deck, and count them; those shown or laid out for a set stay."""
+    """Put the unknown cards of a hand into the deck, and count them; those shown or picked for a set stay."""
     taken = 0
     for w in range(len(game.deck)):
         unknown = game.hand[other, w] & ~game.shown[w] & ~game.picked[w]
         taken += popcount(unknown)
         game.hand[other, w] &= ~unknown
         game.deck[w] |= unknown
-    laid_out = int(game.picked_wilds) if other == game.turn else 0
-    wilds = int(game.wilds[other]) - laid_out
-    game.wilds[other] = laid_out
+    picked = int(game.picked_wilds) if other == game.turn else 0
+    wilds = int(game.wilds[other]) - picked
+    game.wilds[other] = picked
     game.deck_wilds += wilds
     return taken + wilds
 
 
 @kernel
 def hand_explains_question(game, board, rules, seat):
-    """Whether the hand drawn for the player in turn allows the question that all see it being asked."""
+    """Whether the hand drawn for the player in turn is consistent with the question that it is visibly asked."""
     turn = int(game.turn)
     if turn == seat:
         return True
@@ -76,7 +76,7 @@ def hand_explains_question(game, board, rules, seat):
 
 @kernel
 def redraw_missions(game, board, rules, seat):
-    """Deal the other seats new missions, such as nobody has fulfilled yet (RULES 8.1, 8.2)."""
+    """Deal the other seats new missions that nobody has fulfilled yet (RULES 8.1, 8.2)."""
     for _ in range(MISSION_TRIES):
         pile = mission_pile(board, rules) & ~bit(int(game.mission[seat]))
         fulfilled = False
@@ -92,7 +92,7 @@ def redraw_missions(game, board, rules, seat):
 
 @kernel
 def redraw_headquarters(game, rules, seat):
-    """Let the others who have picked their headquarters pick again (RULES 7.1)."""
+    """Pick new headquarters for the other seats that have picked theirs (RULES 7.1)."""
     for other in range(rules.num_players):
         place = int(game.headquarters[other])
         if other != seat and place != NOWHERE:

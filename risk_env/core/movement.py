@@ -10,7 +10,7 @@ from risk_env.core.types import NOWHERE, UNLIMITED, Fortify, Phase, Reward
 
 @inlined
 def movable(game, rules):
-    """Troops that can go from source to target: all but one, as far as there is room (RULES 3.4, 10.3)."""
+    """Troops that can go from source to target: all but one, limited by the target's room (RULES 3.4, 10.3)."""
     return min(troops_on(game, int64(game.source)) - 1, room(game, rules, int64(game.target)))
 
 
@@ -114,7 +114,7 @@ def choose_target(game, territory):
 
 @kernel
 def fortify(game, rules, amount):
-    """Move troops; whether the move is over because no more can go."""
+    """Move troops; whether the move is over because no more troops can go."""
     move_troops(game, amount)
     game.move_begun = True
     return movable(game, rules) == 0

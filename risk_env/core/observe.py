@@ -1,11 +1,11 @@
-"""What one seat may see, written into a caller's buffer of int8 (DESIGN, Observation).
+"""The observation of a seat: what it may see, written into a caller's buffer of int8.
 
  0            16             32                    16 T            16 T + G
  | territory 0 | territory 1 | ... | territory T-1 | globals, continents |
 
-Seats are counted from the one who looks: player 0 is oneself, player 1 the next clockwise. Counts are coded by
-`encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` are the columns' one description: the
-offsets below, the tables of docs/observation.md and the tests all come from them.
+Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise. Counts are coded
+by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` describe the columns: the offsets below,
+the tables of docs/observation.md and the tests follow from them.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ from risk_env.core.types import (
 EXACT_TO = 32  # counts up to this are their own code
 MOST_CODE = 127
 STEPS_AN_OCTAVE = 4  # codes for each doubling beyond
-_BELOW_QUARTERS = 50  # of the 52 bits of a float's fraction, those that do not tell the quarter of the octave
+_BELOW_QUARTERS = 50  # bits of a float's fraction (of 52) below those that give the quarter of the octave
 _EXPONENTS_BELOW = STEPS_AN_OCTAVE * (1023 + 5) - EXACT_TO  # so that 2**5 has the code 32
 _BYTE = np.uint64(0xFF)
 
@@ -125,7 +125,7 @@ OWN_CARD_COLUMN = _column("own_card")
 KNOWN_CARD_COLUMN = _column("known_card")
 DISCARDED_COLUMN = _column("discarded")
 CITY_COLUMN = _column("city")
-SEAT_OF_COLUMN = _column("headquarters_of")
+HEADQUARTERS_COLUMN = _column("headquarters_of")
 AIRFIELD_COLUMN = _column("airfield")
 TAKEN_COLUMN = _column("taken")
 PHASE, TURN, ALIVE = _block("phase"), _block("turn"), _block("alive")
@@ -146,9 +146,9 @@ MISSION_MIN_TROOPS, MISSION_THIRD = _block("mission_min_troops"), _block("missio
 
 @inlined
 def encode_count(count):
-    """A count as a code 0 ... 127: itself to 32, then four codes a doubling, saturating at 2**28.75; monotone.
+    """A count as a code 0 ... 127: itself up to 32, then four codes per doubling, saturating at 2**28.75; monotone.
 
-    Beyond 32 it is read off the count as a float: the exponent, and the two highest bits of the fraction.
+    Beyond 32 the code is read from the count as a float: the exponent, and the two highest bits of the fraction.
     """
     beyond = (np.float64(count).view(np.int64) >> _BELOW_QUARTERS) - _EXPONENTS_BELOW
     return min(MOST_CODE, beyond if count > EXACT_TO else count)
@@ -162,40 +162,40 @@ def encode_limit(left):
 
 @inlined
 def seen_from(rules, seat, other):
-    """Number of another seat as `seat` counts: itself 0, then clockwise."""
+    """Number of another player, counted clockwise from `seat`, which is 0."""
     number = other - seat
     return number if number >= 0 else number + int(rules.num_players)
 
 
 @kernel
-def observe(game, board, rules, seat, words, view):
-    """Write what `seat` may see: `view` int8 (D,) of zeros or of an earlier view, `words` the same memory as uint64."""
-    observe_all_but_armies(game, board, rules, seat, words, view)
+def observe(game, board, rules, seat, words, observation):
+    """Write what `seat` may see: `observation` int8 (D,), `words` the same memory as uint64 (D / 8,)."""
+    observe_all_but_armies(game, board, rules, seat, words, observation)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for army in range(rules.num_armies):
-        observe_army(game, rules, seat, army, total_troops(game, army), view[first:])
+        observe_army(game, rules, seat, army, total_troops(game, army), observation[first:])
 
 
 @kernel
-def observe_all_but_armies(game, board, rules, seat, words, view):
-    """All of a view but the troops of each army on the whole board, which are left zero."""
+def observe_all_but_armies(game, board, rules, seat, words, observation):
+    """All of an observation except the troops of each army on the whole board, which are set to zero."""
     observe_territories(game, board, rules, seat, words)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for w in range(first // 8, len(words)):
         words[w] = ZERO
-    observe_marks(game, board, rules, seat, view)
-    observe_seats(game, rules, seat, view[first:])
-    observe_holdings(game, board, rules, seat, view[first:])
-    observe_turn(game, board, rules, seat, view[first:])
+    observe_marks(game, board, rules, seat, observation)
+    observe_seats(game, rules, seat, observation[first:])
+    observe_holdings(game, board, rules, seat, observation[first:])
+    observe_turn(game, board, rules, seat, observation[first:])
     if rules.deck == Deck.STAR:
-        observe_objectives(game, rules, seat, view[first:])
+        observe_objectives(game, rules, seat, observation[first:])
     if rules.victory == Victory.MISSION and seat < rules.num_players:
-        observe_mission(game, board, rules, seat, view[first:])
+        observe_mission(game, board, rules, seat, observation[first:])
 
 
 @kernel
 def observe_territories(game, board, rules, seat, words):
-    """Troops in their holder's column; the other columns zero. Nobody's territories have no troops to write."""
+    """Troops in their holder's column; the other columns zero. Free territories have no troops."""
     shifts = column_shifts(rules, seat)
     for territory in range(int(board.num_territories)):
         code = np.uint64(encode_count(troops_on(game, territory)))
@@ -206,7 +206,7 @@ def observe_territories(game, board, rules, seat, words):
 
 @inlined
 def column_shifts(rules, seat):
-    """For each owner, nobody first, a byte: how far a code is shifted into the owner's column of a word."""
+    """A byte for each owner, FREE first: how far a code is shifted into the owner's column of a word."""
     shifts = ZERO
     for owner in range(rules.num_players):
         shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))
@@ -217,119 +217,119 @@ def column_shifts(rules, seat):
 
 @inlined
 def column_of(rules, seat, owner):
-    """The column in which an owner's troops stand; any for nobody, who has none."""
+    """The column of an owner's troops; any column for FREE, which has none."""
     return NEUTRAL_COLUMN if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
 
 
 @inlined
-def mark(view, territory, column, value):
-    view[TERRITORY_WIDTH * territory + column] = value
+def mark(observation, territory, column, value):
+    observation[TERRITORY_WIDTH * territory + column] = value
 
 
 @inlined
-def mark_all(view, first, word, column, value):
+def mark_all(observation, first, word, column, value):
     """Mark all territories of one word of a set that begins with territory `first`."""
     while word != ZERO:
-        mark(view, first + lowest(word), column, value)
+        mark(observation, first + lowest(word), column, value)
         word &= word - ONE
 
 
 @kernel
-def observe_marks(game, board, rules, seat, view):
-    """The columns of few territories: the move under way, cards, and what variants add."""
+def observe_marks(game, board, rules, seat, observation):
+    """The columns that are zero for most territories: the current move, cards, and what variants add."""
     if game.source != NOWHERE:
-        mark(view, int(game.source), SOURCE_COLUMN, 1)
+        mark(observation, int(game.source), SOURCE_COLUMN, 1)
     if game.target != NOWHERE:
-        mark(view, int(game.target), TARGET_COLUMN, 1)
+        mark(observation, int(game.target), TARGET_COLUMN, 1)
     for w in range(len(game.hand[seat])):
-        mark_all(view, w << 6, game.discard[w], DISCARDED_COLUMN, 1)
-        mark_all(view, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
-        mark_known_cards(game, rules, seat, w, view)
-        mark_all(view, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
-    observe_places(game, rules, seat, view)
+        mark_all(observation, w << 6, game.discard[w], DISCARDED_COLUMN, 1)
+        mark_all(observation, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
+        mark_known_cards(game, rules, seat, w, observation)
+        mark_all(observation, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
+    observe_places(game, rules, seat, observation)
 
 
 @kernel
-def observe_places(game, rules, seat, view):
+def observe_places(game, rules, seat, observation):
     """The columns from CITY_COLUMN on: what variants add to places."""
     if rules.deck == Deck.STAR:
-        observe_star_marks(game, rules, seat, view)
+        observe_star_marks(game, rules, seat, observation)
     elif rules.victory == Victory.HEADQUARTERS:
         for other in range(rules.num_players):
             known = game.headquarters_open or other == seat
             if known and game.headquarters[other] != NOWHERE:
-                mark(view, int(game.headquarters[other]), SEAT_OF_COLUMN, 1 + seen_from(rules, seat, other))
+                mark(observation, int(game.headquarters[other]), HEADQUARTERS_COLUMN, 1 + seen_from(rules, seat, other))
 
 
 @kernel
-def mark_known_cards(game, rules, seat, w, view):
-    """Of word w of the cards those of which all know in whose hand they are (RULES 2.4, 10.4)."""
+def mark_known_cards(game, rules, seat, w, observation):
+    """The cards of word w whose holder all players know (RULES 2.4, 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & (game.shown[w] if holder == seat else game.shown[w] | game.picked[w])
-        mark_all(view, w << 6, known, KNOWN_CARD_COLUMN, 1 + seen_from(rules, seat, holder))
+        mark_all(observation, w << 6, known, KNOWN_CARD_COLUMN, 1 + seen_from(rules, seat, holder))
 
 
 @kernel
-def observe_star_marks(game, rules, seat, view):
+def observe_star_marks(game, rules, seat, observation):
     """Cities, capitals, airfields and what was taken this turn (2008 games)."""
     for w in range(len(game.city)):
-        mark_all(view, w << 6, game.city[w], CITY_COLUMN, 1)
+        mark_all(observation, w << 6, game.city[w], CITY_COLUMN, 1)
         if game.round_number > 0:
-            mark_all(view, w << 6, taken_this_turn(game, int(game.turn), w), TAKEN_COLUMN, 1)
+            mark_all(observation, w << 6, taken_this_turn(game, int(game.turn), w), TAKEN_COLUMN, 1)
     for other in range(rules.num_players):
         if game.capital[other] != NOWHERE:
-            mark(view, int(game.capital[other]), SEAT_OF_COLUMN, 1 + seen_from(rules, seat, other))
+            mark(observation, int(game.capital[other]), HEADQUARTERS_COLUMN, 1 + seen_from(rules, seat, other))
     for which in range(NUM_AIRFIELDS):
         place = int(game.airfield[which])
         if place != NOWHERE:
-            mark(view, place, AIRFIELD_COLUMN, 1 + seen_from(rules, seat, owner_of(game, place)))
+            mark(observation, place, AIRFIELD_COLUMN, 1 + seen_from(rules, seat, owner_of(game, place)))
 
 
 @kernel
-def observe_seats(game, rules, seat, view):
-    """Who lives, with how many cards, and what set-up troops are left."""
+def observe_seats(game, rules, seat, observation):
+    """Which players are alive, their numbers of cards, and the set-up troops that are left."""
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
         if is_alive(game, other):
-            view[ALIVE + k] = 1
-            view[CARDS + k] = encode_count(hand_size(game, other))
-            view[TO_PLACE + k] = encode_count(int(game.to_place[other]))
+            observation[ALIVE + k] = 1
+            observation[CARDS + k] = encode_count(hand_size(game, other))
+            observation[TO_PLACE + k] = encode_count(int(game.to_place[other]))
     if rules.neutral:
-        view[NEUTRAL + 2] = encode_count(int(game.to_place[rules.num_players]))
+        observation[NEUTRAL + 2] = encode_count(int(game.to_place[rules.num_players]))
 
 
 @kernel
-def observe_holdings(game, board, rules, seat, view):
-    """What follows from who holds which territory: what each army has, what it brings, and the continents."""
+def observe_holdings(game, board, rules, seat, observation):
+    """What follows from the owners of territories: each army's territories and income, and the continents."""
     for army in range(rules.num_armies):
-        observe_lands(game, board, rules, seat, army, view)
+        observe_lands(game, board, rules, seat, army, observation)
     for continent in range(board.num_continents):
-        observe_continent(game, board, rules, seat, view, continent)
+        observe_continent(game, board, rules, seat, observation, continent)
 
 
 @kernel
-def observe_lands(game, board, rules, seat, army, view):
-    """How many territories an army has, and what they bring."""
+def observe_lands(game, board, rules, seat, army, observation):
+    """Number of territories of an army, and the income from them."""
     if army == rules.num_players:
-        view[NEUTRAL] = encode_count(num_territories(game, army))
+        observation[NEUTRAL] = encode_count(num_territories(game, army))
     elif is_alive(game, army):
         k = seen_from(rules, seat, army)
-        view[TERRITORIES + k] = encode_count(num_territories(game, army))
-        view[INCOME + k] = encode_count(troops_due(game, board, rules, army))
+        observation[TERRITORIES + k] = encode_count(num_territories(game, army))
+        observation[INCOME + k] = encode_count(troops_due(game, board, rules, army))
 
 
 @inlined
-def observe_army(game, rules, seat, army, troops, view):
+def observe_army(game, rules, seat, army, troops, observation):
     """The troops of one army on the whole board."""
     if army == rules.num_players:
-        view[NEUTRAL + 1] = encode_count(troops)
+        observation[NEUTRAL + 1] = encode_count(troops)
     elif is_alive(game, army):
-        view[TROOPS + seen_from(rules, seat, army)] = encode_count(troops)
+        observation[TROOPS + seen_from(rules, seat, army)] = encode_count(troops)
 
 
 @kernel
-def observe_continent(game, board, rules, seat, view, continent):
-    """Who holds a continent, and how much of it is one's own."""
+def observe_continent(game, board, rules, seat, observation, continent):
+    """The holder of a continent, and how many of its territories the seat holds."""
     own = 0
     for w in range(len(game.strong)):
         own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
@@ -338,109 +338,109 @@ def observe_continent(game, board, rules, seat, view, continent):
         if holds_continent(game, board, owner, continent):
             holder = 1 + (MAX_SEATS if owner == rules.num_players else seen_from(rules, seat, owner))
     first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
-    view[first] = holder
-    view[first + 1] = encode_count(own)
+    observation[first] = holder
+    observation[first + 1] = encode_count(own)
 
 
 @kernel
-def observe_turn(game, board, rules, seat, view):
-    """Whose turn it is, the question at hand, and what is pending."""
-    view[TURN + seen_from(rules, seat, int(game.turn))] = 1
-    observe_question(game, rules, view)
-    observe_course(game, rules, view)
-    observe_rounds(game, rules, view)
-    observe_own_cards(game, board, seat, view)
-    observe_piles(game, rules, view)
+def observe_turn(game, board, rules, seat, observation):
+    """Whose turn it is, the current question, and what is pending."""
+    observation[TURN + seen_from(rules, seat, int(game.turn))] = 1
+    observe_question(game, rules, observation)
+    observe_course(game, rules, observation)
+    observe_rounds(game, rules, observation)
+    observe_own_cards(game, board, seat, observation)
+    observe_piles(game, rules, observation)
 
 
 @inlined
-def observe_question(game, rules, view):
-    """What is asked, and the numbers that only such a question has."""
+def observe_question(game, rules, observation):
+    """What is asked, and the numbers that only this question has."""
     if game.phase < Phase.OVER:
-        view[PHASE + int(game.phase)] = 1
+        observation[PHASE + int(game.phase)] = 1
     if game.phase == Phase.DRAFT_AMOUNT:
-        view[MOVABLE] = encode_count(draftable(game, rules, int(game.target)))
+        observation[MOVABLE] = encode_count(draftable(game, rules, int(game.target)))
     elif game.phase == Phase.OCCUPY or game.phase == Phase.FORTIFY_AMOUNT:
-        view[MOVABLE] = encode_count(movable(game, rules))
+        observation[MOVABLE] = encode_count(movable(game, rules))
     elif game.phase == Phase.DEFEND:
-        view[ATTACK_DICE] = int(game.chosen_dice[ATTACKER])
+        observation[ATTACK_DICE] = int(game.chosen_dice[ATTACKER])
     elif game.phase == Phase.REROLL or game.phase == Phase.COMMANDER:
         for d in range(3):
-            view[OWN_FACES + d] = int(game.settled[ATTACKER, d])
+            observation[OWN_FACES + d] = int(game.settled[ATTACKER, d])
         for d in range(2):
-            view[OTHER_FACES + d] = int(game.settled[DEFENDER, d])
+            observation[OTHER_FACES + d] = int(game.settled[DEFENDER, d])
 
 
 @inlined
-def observe_course(game, rules, view):
-    """How far the turn has come."""
-    view[DRAFT_LEFT] = encode_count(int(game.draft_left))
-    view[MOVES_LEFT] = encode_count(int(game.moves_left))
-    view[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
-    view[CAPTURED] = int(game.captured)
-    view[BONUS_PAID] = int(game.bonus_paid)
-    view[COMMANDER_USED] = int(game.commander_used)
-    view[OBJECTIVE_TAKEN] = int(game.objective_taken)
-    view[ATTACKS_OVER] = int(game.attacks_over)
-    view[MOVE_BEGUN] = int(game.move_begun)
-    view[MUST_TRADE] = int(game.trade != 0)
+def observe_course(game, rules, observation):
+    """The state of the turn."""
+    observation[DRAFT_LEFT] = encode_count(int(game.draft_left))
+    observation[MOVES_LEFT] = encode_count(int(game.moves_left))
+    observation[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
+    observation[CAPTURED] = int(game.captured)
+    observation[BONUS_PAID] = int(game.bonus_paid)
+    observation[COMMANDER_USED] = int(game.commander_used)
+    observation[OBJECTIVE_TAKEN] = int(game.objective_taken)
+    observation[ATTACKS_OVER] = int(game.attacks_over)
+    observation[MOVE_BEGUN] = int(game.move_begun)
+    observation[MUST_TRADE] = int(game.trade != 0)
 
 
 @inlined
-def observe_rounds(game, rules, view):
+def observe_rounds(game, rules, observation):
     """The round, and how many are left."""
-    view[ROUND] = encode_count(int(game.round_number))
-    view[ROUNDS_LEFT] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
+    observation[ROUND] = encode_count(int(game.round_number))
+    observation[ROUNDS_LEFT] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
 
 
 @inlined
-def observe_own_cards(game, board, seat, view):
+def observe_own_cards(game, board, seat, observation):
     """The own hand."""
     for symbol in range(3):
-        view[OWN_SYMBOLS + symbol] = count_symbol(game.hand[seat], board, symbol)
-    view[OWN_WILDS] = int(game.wilds[seat])
+        observation[OWN_SYMBOLS + symbol] = count_symbol(game.hand[seat], board, symbol)
+    observation[OWN_WILDS] = int(game.wilds[seat])
 
 
 @inlined
-def observe_piles(game, rules, view):
-    """What all know of the cards."""
-    view[PICKED] = num_picked(game)
-    view[NEXT_SET] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
-    view[DECK] = encode_count(size(game.deck) + int(game.deck_wilds))
+def observe_piles(game, rules, observation):
+    """What all players know about the cards."""
+    observation[PICKED] = num_picked(game)
+    observation[NEXT_SET] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
+    observation[DECK] = encode_count(size(game.deck) + int(game.deck_wilds))
 
 
 @kernel
-def observe_objectives(game, rules, seat, view):
+def observe_objectives(game, rules, seat, observation):
     """Objectives and Rewards: all public (RULES 9.5, 9.8)."""
     for objective in range(NUM_OBJECTIVES):
         state = int(game.objective[objective])
         if state >= 0:
             k = seen_from(rules, seat, state)
-            view[OBJECTIVE + objective] = 2 + k
-            view[OBJECTIVES_HELD + k] += 1
+            observation[OBJECTIVE + objective] = 2 + k
+            observation[OBJECTIVES_HELD + k] += 1
         elif state == Held.FACE_UP:
-            view[OBJECTIVE + objective] = 1
-            view[OBJECTIVE_REWARD + objective] = 1 + int(game.objective_reward[objective])
+            observation[OBJECTIVE + objective] = 1
+            observation[OBJECTIVE_REWARD + objective] = 1 + int(game.objective_reward[objective])
     for reward in range(NUM_REWARDS):
         owner = int(game.reward_owner[reward])
-        view[REWARD + reward] = 0 if owner == NOBODY else 1 + seen_from(rules, seat, owner)
+        observation[REWARD + reward] = 0 if owner == NOBODY else 1 + seen_from(rules, seat, owner)
 
 
 @kernel
-def observe_mission(game, board, rules, seat, view):
-    """The own mission, its target counted from oneself (RULES 8)."""
+def observe_mission(game, board, rules, seat, observation):
+    """The own mission, its target counted from the seat (RULES 8)."""
     mission = int(game.mission[seat])
     kind = board.mission_kind[mission]
     target = int(board.mission_target[mission])
     if kind == Mission.CONTINENTS:
-        view[MISSION_THIRD] = int(board.mission_any_third[mission])
+        observation[MISSION_THIRD] = int(board.mission_any_third[mission])
         for continent in range(board.num_continents):
             wanted = (board.mission_continents[mission] >> np.uint64(continent)) & ONE
-            view[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = int(wanted)
+            observation[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = int(wanted)
     elif kind == Mission.DESTROY and target != seat:
-        view[MISSION_TARGET + seen_from(rules, seat, target)] = 1
+        observation[MISSION_TARGET + seen_from(rules, seat, target)] = 1
     else:
         own_colour = kind == Mission.DESTROY
         needed = board.mission_fallback[mission] if own_colour else board.mission_territories[mission]
-        view[MISSION_TERRITORIES] = encode_count(int(needed))
-        view[MISSION_MIN_TROOPS] = 1 if own_colour else int(board.mission_min_troops[mission])
+        observation[MISSION_TERRITORIES] = encode_count(int(needed))
+        observation[MISSION_MIN_TROOPS] = 1 if own_colour else int(board.mission_min_troops[mission])

@@ -1,4 +1,4 @@
-"""Who holds what: the few ways in which owners and troops of territories change."""
+"""Who holds what: the operations that change owners and troops of territories."""
 
 from numpy import int64
 
@@ -20,7 +20,7 @@ def troops_on(game, territory):
 
 @inlined
 def set_troops(game, territory, troops):
-    """Set the troops of a territory, and whether two or more stand there."""
+    """Set the troops of a territory, and whether there are two or more."""
     game.troops[territory] = troops
     put(game.strong, territory, troops > 1)
 
@@ -39,7 +39,7 @@ def hold(game, territory, owner):
 
 @inlined
 def change_owner(game, territory, owner):
-    """Take a held territory over for another owner."""
+    """Give a held territory to another owner."""
     remove(game.owned[owner_of(game, territory)], territory)
     hold(game, territory, owner)
 

@@ -12,7 +12,7 @@ from risk_env.core.position import (
     set_troops,
     with_room,
 )
-from risk_env.core.turn import begin_turn, forget_turn
+from risk_env.core.turn import begin_turn, clear_turn
 from risk_env.core.types import (
     FREE,
     MAX_OWNERS,
@@ -39,7 +39,7 @@ MAJOR_REWARD_0 = 4
 
 @kernel
 def set_up(game, board, rules, seed):
-    """Begin a game with the generator's state `seed`, up to the first question; chance in the order of RULES 11.4."""
+    """Set a game up to its first question, from the generator's state `seed`; chance in the order of RULES 11.4."""
     empty_board(game)
     empty_cards(game, board, rules)
     empty_goals(game)
@@ -55,7 +55,7 @@ def set_up(game, board, rules, seed):
     game.turn = game.starter
     first = int64(game.starter)
     pass_on(game, first if game.to_place[first] > 0 else next_with_troops(game, rules))
-    go_on_setting_up(game, board, rules)
+    continue_setup(game, board, rules)
 
 
 @kernel
@@ -110,7 +110,7 @@ def empty_goals(game):
 
 @kernel
 def empty_turn(game):
-    forget_turn(game)
+    clear_turn(game)
     game.winner = NOBODY
     game.truncated = False
     game.blitz = False
@@ -206,7 +206,7 @@ def draw_objectives(game, board, rules, major, first_reward):
 
 @kernel
 def share_territories(game, board, rules):
-    """Give every army its troops to place, and the territories that chance or the chart gives (RULES 4.2, 4.3)."""
+    """Give every army its troops to place; deal or place territories where the set-up does (RULES 4.2, 4.3)."""
     for army in range(rules.num_armies):
         game.to_place[army] = rules.initial_troops
     if rules.setup == Setup.CHART:
@@ -282,7 +282,7 @@ def choose_at_random(game, board, rules):
 
 @kernel
 def choose_headquarters(game, territory, seat):
-    """Its territory card is laid out of the deck (RULES 7.1)."""
+    """Its territory card is removed from the deck (RULES 7.1)."""
     game.headquarters[seat] = territory
     remove(game.deck, territory)
 
@@ -300,7 +300,7 @@ def deal_starting_cards(game, board, rules):
 
 
 @kernel
-def go_on_setting_up(game, board, rules):
+def continue_setup(game, board, rules):
     """Ask the next question of the set-up for `game.turn`, or begin the first turn (docs/decisions.md)."""
     if any_free(game, board):
         capital_due = rules.setup == Setup.CAPITALS and game.capital[game.turn] == NOWHERE
@@ -318,7 +318,7 @@ def go_on_setting_up(game, board, rules):
 
 @kernel
 def troops_to_place(game, rules):
-    """Troops that the seats have still to place."""
+    """Troops that the seats still have to place."""
     total = 0
     for seat in range(rules.num_players):
         total += int64(game.to_place[seat])
@@ -327,7 +327,7 @@ def troops_to_place(game, rules):
 
 @kernel
 def pass_on(game, seat):
-    """It is a seat's turn to set up."""
+    """Ask this seat next in the set-up."""
     game.turn = seat
     game.seat = seat
     game.in_a_row = 0
@@ -352,7 +352,7 @@ def claim(game, board, rules, territory):
     if game.phase == Phase.CAPITAL:
         game.capital[seat] = territory
     pass_on(game, next_with_troops(game, rules))
-    go_on_setting_up(game, board, rules)
+    continue_setup(game, board, rules)
 
 
 @kernel
@@ -365,7 +365,7 @@ def deploy(game, board, rules, territory):
     in_a_row = NEUTRAL_IN_A_ROW if rules.neutral else 1
     if game.in_a_row >= in_a_row or game.to_place[seat] == 0:
         pass_on(game, next_with_troops(game, rules))
-    go_on_setting_up(game, board, rules)
+    continue_setup(game, board, rules)
 
 
 @kernel
@@ -374,15 +374,15 @@ def deploy_neutral(game, board, rules, territory):
     add_troops(game, territory, 1)
     game.to_place[rules.num_players] -= 1
     pass_on(game, 1 - int64(game.turn))
-    go_on_setting_up(game, board, rules)
+    continue_setup(game, board, rules)
 
 
 @kernel
 def place_headquarters(game, board, rules, territory):
-    """A secret choice; all are public when the last has picked (RULES 7.1)."""
+    """A secret choice; all become public when the last seat has picked (RULES 7.1)."""
     seat = int64(game.turn)
     choose_headquarters(game, territory, seat)
     following = (seat + 1) % int64(rules.num_players)
     game.headquarters_open = following == game.starter
     pass_on(game, following)
-    go_on_setting_up(game, board, rules)
+    continue_setup(game, board, rules)

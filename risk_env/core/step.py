@@ -23,11 +23,11 @@ from risk_env.core.turn import (
     after_battle,
     after_move,
     after_occupation,
+    continue_draft,
+    continue_occupation,
     draw_due_card,
     end_attacks,
     end_fortify,
-    go_on_drafting,
-    go_on_occupying,
     place_airfield,
     take_objective,
 )
@@ -36,14 +36,14 @@ from risk_env.core.types import Phase
 
 @kernel
 def start(game, board, rules, seed):
-    """Set a game up and play on to its first asked decision."""
+    """Set a game up and play to its first asked decision."""
     set_up(game, board, rules, seed)
     resume(game, board, rules)
 
 
 @kernel
 def resume(game, board, rules):
-    """Play on from any position to an asked decision."""
+    """Play from any position to the next asked decision."""
     play_chance(game, board, rules)
     write_legal(game, board, rules)
     if is_forced(game):
@@ -64,7 +64,7 @@ def act(game, board, rules, action):
 
 @inlined
 def answer(game, board, rules, action):
-    """`act` on an action that may be any number; False, and nothing done, if it is not legal."""
+    """`act` for an action that may be any number; returns False, and does nothing, if it is not legal."""
     if action < 0 or action >= rules.num_actions or not has(game.legal, action):
         return False
     game.decisions += 1
@@ -90,7 +90,7 @@ def is_chance(game):
 
 @inlined
 def play_chance(game, board, rules):
-    """Let chance speak until a seat must."""
+    """Play chance events until a seat has to decide."""
     while is_chance(game):
         play_one_chance(game, board, rules)
 
@@ -107,7 +107,7 @@ def play_one_chance(game, board, rules):
 
 @kernel
 def apply(game, board, rules, action):
-    """What one action does: a call for each phase, in the words of the rules."""
+    """What one action does, by phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         if action == rules.done:
@@ -123,7 +123,7 @@ def apply(game, board, rules, action):
         game.phase = Phase.DRAFT_AMOUNT
     elif phase == Phase.DRAFT_AMOUNT:
         place_troops(game, rules, chosen_amount(rules, action, draftable(game, rules, int64(game.target))))
-        go_on_drafting(game, board, rules)
+        continue_draft(game, board, rules)
     elif phase == Phase.OCCUPY:
         apply_occupy(game, board, rules, action)
     elif phase == Phase.TRADE:
@@ -133,7 +133,7 @@ def apply(game, board, rules, action):
     elif phase >= Phase.FORTIFY_FROM:
         apply_fortify(game, board, rules, action)
     else:
-        apply_rare(game, board, rules, action)
+        apply_setup_or_variant(game, board, rules, action)
 
 
 @inlined
@@ -149,7 +149,7 @@ def apply_occupy(game, board, rules, action):
         after_occupation(game, board, rules)
     else:
         move_troops(game, chosen_amount(rules, action, movable(game, rules)))
-        go_on_occupying(game, board, rules)
+        continue_occupation(game, board, rules)
 
 
 @kernel
@@ -159,7 +159,7 @@ def apply_trade(game, board, rules, action):
         pick_card(game, board, rules, action - int64(rules.card_0))
     else:
         stop_trading(game, board)
-    go_on_drafting(game, board, rules)
+    continue_draft(game, board, rules)
 
 
 @kernel
@@ -193,8 +193,8 @@ def apply_fortify(game, board, rules, action):
 
 
 @kernel
-def apply_rare(game, board, rules, action):
-    """Set-up, a traded set's bonus, an objective."""
+def apply_setup_or_variant(game, board, rules, action):
+    """Set-up, the bonus of a traded set, an airfield, an objective."""
     phase = game.phase
     if phase == Phase.CLAIM or phase == Phase.CAPITAL:
         claim(game, board, rules, action)
@@ -206,7 +206,7 @@ def apply_rare(game, board, rules, action):
         place_headquarters(game, board, rules, action)
     elif phase == Phase.BONUS:
         place_bonus(game, board, rules, action)
-        go_on_drafting(game, board, rules)
+        continue_draft(game, board, rules)
     elif phase == Phase.AIRFIELD:
         place_airfield(game, board, rules, action)
     elif action == rules.done:

@@ -1,4 +1,4 @@
-"""The course of a turn: what follows what (RULES 3, 3.2.7, 9.5, 11.2; docs/decisions.md)."""
+"""The course of a turn: its phases in their order (RULES 3, 3.2.7, 9.5, 11.2; docs/decisions.md)."""
 
 from numpy import int64
 
@@ -26,16 +26,16 @@ def begin_turn(game, board, rules, seat):
     """A seat's turn begins with its draft."""
     game.turn = seat
     game.seat = seat
-    forget_turn(game)
+    clear_turn(game)
     for w in range(len(game.held_at_start)):
         game.held_at_start[w] = game.owned[seat, w]
     begin_draft(game, board, rules)
-    go_on_drafting(game, board, rules)
+    continue_draft(game, board, rules)
 
 
 @kernel
-def forget_turn(game):
-    """Clear the marks of the turn before."""
+def clear_turn(game):
+    """Clear the marks of the last turn."""
     game.battles = 0
     game.trade = Trade.FREE
     game.source = NOWHERE
@@ -50,8 +50,8 @@ def forget_turn(game):
 
 
 @kernel
-def go_on_drafting(game, board, rules):
-    """Place more, while there are troops and room; else the draft is over (RULES 3.1.4, 10.3)."""
+def continue_draft(game, board, rules):
+    """Ask again while there are troops and room; else the draft is over (RULES 3.1.4, 10.3)."""
     if game.phase == Phase.DRAFT and (game.draft_left == 0 or not anywhere_to_draft(game, rules)):
         game.draft_left = 0
         after_draft(game, board, rules)
@@ -70,14 +70,14 @@ def after_draft(game, board, rules):
 
 @kernel
 def after_battle(game, board, rules):
-    """What a capture asks for, if the roll just decided made one (RULES 3.2.7)."""
+    """What follows a capture, if the last roll made one (RULES 3.2.7)."""
     if game.phase == Phase.OCCUPY and not judge_capture(game, board, rules):
-        go_on_occupying(game, board, rules)
+        continue_occupation(game, board, rules)
 
 
 @kernel
-def go_on_occupying(game, board, rules):
-    """Ask again while troops can follow."""
+def continue_occupation(game, board, rules):
+    """Ask again while more troops can move."""
     if movable(game, rules) == 0:
         after_occupation(game, board, rules)
 
@@ -161,7 +161,7 @@ def after_move(game, board, rules):
 
 @kernel
 def end_fortify(game, board, rules):
-    """No more moves: attacks after a Starting Maneuver, else the star deck's card and the turn's end (RULES 9.5)."""
+    """No more moves: attacks after a Starting Maneuver, else the star deck's card, then the turn ends (RULES 9.5)."""
     game.moves_left = 0
     if not game.attacks_over:
         game.phase = Phase.ATTACK

@@ -1,4 +1,4 @@
-"""The words of the rules as numbers, and the layouts of the records that kernels read and write.
+"""The terms of the rules as numbers, and the dtypes of the records that kernels read and write.
 
 `game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options. Each exists once per
 *size class*, so that all presets, options and player counts of a class run the same compiled code. No field has the
@@ -25,7 +25,7 @@ NO_REWARD = -1
 UNLIMITED = 2**31 - 1  # a limit that is never reached
 
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-NUM_AMOUNTS = len(AMOUNTS) + 2  # and half, all
+NUM_AMOUNTS = len(AMOUNTS) + 2  # and "half", "all"
 HALF = len(AMOUNTS)
 ALL_OF_THEM = len(AMOUNTS) + 1
 MANY = 2 * AMOUNTS[-1] + 2  # from this many troops on every amount is legal
@@ -35,7 +35,7 @@ NUM_FACES = 6
 
 
 class Phase(IntEnum):
-    """What is asked (docs/decisions.md), and the two phases in which chance speaks."""
+    """What is asked (docs/decisions.md), and the two phases of chance."""
 
     CAPITAL = 0
     CLAIM = 1
@@ -195,7 +195,7 @@ class SizeClass(NamedTuple):
 
     @property
     def action_words(self) -> int:
-        """Words of a set of actions, and one to spare for blocks that end at a word's edge."""
+        """Words of a set of actions, and a spare one for blocks that end at the edge of a word."""
         blocks = self.territories + self.borders + NUM_DICE_ACTIONS + NUM_AMOUNTS + self.territories + 1
         return -(-(blocks + 1 + NUM_FACES + NUM_OBJECTIVES) // 64) + 1
 
@@ -227,7 +227,7 @@ def _position_fields(T: int, TW: int) -> list[Any]:
     return [
         ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
         ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
-        ("reach", np.uint64, (TW,)),  # (TW,) working set: free territories in set-up, where troops can move to
+        ("reach", np.uint64, (TW,)),  # (TW,) working memory: free territories in set-up, where troops can move to
         ("held_at_start", np.uint64, (TW,)),  # (TW,) own territories when the turn began
         ("city", np.uint64, (TW,)),  # (TW,) territories with a city
         ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
@@ -262,7 +262,7 @@ def _card_fields(TW: int) -> list[Any]:
 
 
 def _goal_fields() -> list[Any]:
-    """What is played for, and who is out (RULES 3.3, 7-9, 11)."""
+    """Missions, Objectives and Rewards, and who is out (RULES 3.3, 7-9, 11)."""
     return [
         ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
         ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for the living, else 1 for the first to fall, 2, ...
@@ -298,7 +298,7 @@ def _course_fields(AW: int) -> list[Any]:
         ("trade", np.int8),  # a Trade
         ("in_a_row", np.int8),  # troops this seat has deployed since it was asked first (RULES 6.1)
         ("truncated", np.bool_),
-        ("blitz", np.bool_),  # this attack goes on by itself
+        ("blitz", np.bool_),  # this attack is rolled until it is decided
         ("captured", np.bool_),  # a territory fell this turn
         ("eliminated", np.bool_),  # the capture under way eliminated a seat
         ("set_traded", np.bool_),  # this turn
@@ -416,8 +416,8 @@ def _option_fields() -> list[Any]:
 
 
 def packed(fields: list[Any]) -> np.dtype[Any]:
-    """The record of these fields, widest first, without holes: equal games are equal bytes."""
+    """A record of these fields, widest first, without padding: equal games are equal bytes."""
     widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
     spare = -np.dtype(widest_first).itemsize % 8
     fields = widest_first + ([("spare", np.int8, (spare,))] if spare else [])
-    return np.dtype((np.record, np.dtype(fields, align=True)))  # fields read as attributes, compiled or not
+    return np.dtype((np.record, np.dtype(fields, align=True)))  # fields are attributes, compiled or not

@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space
 from risk_env.board.maps import Board
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.doors.registration import register_if_loaded
-from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
+from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_env.game import Game, observation_size
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
@@ -45,14 +45,13 @@ def make_lanes(
     board: Board | str = "classic",
     opponents: Any = "random",
     seat: int | None = None,
-    max_rounds: int | None = MAX_ROUNDS,
     reward: str = "win",
     observation: str = "flat",
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
     **options: Any,
 ) -> SeatLanes:
-    """The lanes of an environment with these arguments; `options` are those of the rules (RULES 13).
+    """The lanes of an environment with these arguments; `options` are those of `training_rules` (RULES 13).
 
     `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or a
     list of them. `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
@@ -60,7 +59,7 @@ def make_lanes(
     plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
-        training_rules(preset, num_players, max_rounds=max_rounds, **options),
+        training_rules(preset, num_players, **options),
         board,
         num_envs,
         opponents,

@@ -48,15 +48,17 @@ FINAL = np.dtype(
 )
 
 
-def training_rules(preset: str = "classic", num_players: int | None = None, **options: Any) -> Rules:
-    """The rules of a preset as the learners' doors play them unless told otherwise.
+def training_rules(
+    preset: str = "classic", num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
+) -> Rules:
+    """The rules of a preset with the defaults of the learners' environments; `options` are those of RULES 13.
 
     Attacks are blitzes (RULES 3.2.4), or single rolls with the most dice where re-roll or commander is played; the
-    defender rolls the most dice; 100 rounds truncate a game.
+    defender rolls the most dice.
     """
     single_rolls = any(options.get(option) for option in ("expert", "card_reroll", "commander"))
-    usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max", "max_rounds": MAX_ROUNDS}
-    return Rules.preset(preset, num_players, **{**usual, **options})
+    usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max"}
+    return Rules.preset(preset, num_players, max_rounds=max_rounds, **{**usual, **options})
 
 
 class SeatLanes:

@@ -1,1 +1,1 @@
-"""What makes the rules fast on this processor: batch loop, incremental views, vectors, prefetch, threads."""
+"""What makes the rules fast: batch loop, incremental observations, vectors, prefetching, threads."""

@@ -79,7 +79,7 @@ def start_lanes(games, boards, rules, lanes, seeds):
 
 
 @entry_point
-def step_lanes(records, rewards, ends, episodes, questions, is_full_step, lanes, actions, share):
+def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes, actions, share):
     """Play a legal action (int64, N) in each of the lanes; write what it brings each seat.
 
     A full step is one of all lanes, in their order. First all actions are checked: False, and nothing done, if one is
@@ -92,14 +92,14 @@ def step_lanes(records, rewards, ends, episodes, questions, is_full_step, lanes,
     if share.thread == ALONE:
         if is_full_step and illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) != NO_LANE:
             return False
-        step_some(0, len(lanes), records, rewards, ends, episodes, questions, is_full_step, lanes, actions, False)
+        step_some(0, len(lanes), records, results, ends, episodes, questions, is_full_step, lanes, actions, False)
         return True
     while is_caller(share) or is_called(share):
         legal = check_shared(records, lanes, actions, share)
         if legal:
             first, last = take(share, SECOND, PLAYED_AT_ONCE)
             while first < last:
-                step_some(first, last, records, rewards, ends, episodes, questions, is_full_step, lanes, actions, True)
+                step_some(first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, True)
                 first, last = take(share, SECOND, PLAYED_AT_ONCE)
         if is_caller(share):
             return legal
@@ -127,10 +127,10 @@ def check_shared(records, lanes, actions, share):
 
 
 @kernel
-def step_some(first, last, records, rewards, ends, episodes, questions, is_full_step, lanes, actions, is_shared):
+def step_some(first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, is_shared):
     """`step_lanes` from lane number `first` to before `last`; `is_shared` if other threads step the other lanes."""
     games, board, rules = records.games, records.boards[0], records.rules[0]
-    clear_rewards(first, last, lanes, is_full_step, rewards)
+    clear_rewards(first, last, lanes, is_full_step, results)
     for k in range(first, last):
         lane = lanes[k]
         if k + 1 < len(lanes):  # mostly the lane that this thread steps next
@@ -138,7 +138,7 @@ def step_some(first, last, records, rewards, ends, episodes, questions, is_full_
                 fetch_lane(lanes[k + 1], games, is_full_step, questions)
             elif is_shared:  # it may be in the cache of the thread that chose its action
                 fetch(games, lanes[k + 1])
-        is_over = step_game(games[lane], board, rules, actions[lane], lane, rewards)
+        is_over = step_game(games[lane], board, rules, actions[lane], lane, results)
         if is_full_step:
             if is_over:
                 write_end(games[lane], board, rules, lane, ends)
@@ -148,17 +148,17 @@ def step_some(first, last, records, rewards, ends, episodes, questions, is_full_
 
 
 @inlined
-def clear_rewards(first, last, lanes, are_all, rewards):
+def clear_rewards(first, last, lanes, are_all, results):
     """Nobody gets anything; if these are all lanes in their order, their rows are in one piece, which is faster."""
     if are_all:
-        rewards.rewards[first:last] = 0.0
-        rewards.terminated[first:last] = False
-        rewards.truncated[first:last] = False
+        results.rewards[first:last] = 0.0
+        results.terminated[first:last] = False
+        results.truncated[first:last] = False
     else:
         for k in range(first, last):
-            rewards.rewards[lanes[k]] = 0.0
-            rewards.terminated[lanes[k]] = False
-            rewards.truncated[lanes[k]] = False
+            results.rewards[lanes[k]] = 0.0
+            results.terminated[lanes[k]] = False
+            results.truncated[lanes[k]] = False
 
 
 @inlined
@@ -180,7 +180,7 @@ def fetch_lane(lane, games, is_full_step, questions):
 
 
 @inlined
-def step_game(game, board, rules, action, lane, rewards):
+def step_game(game, board, rules, action, lane, results):
     """Play a legal action, none in a game that is over; write what it brings the seats that end. Whether it is over."""
     was_over = game.phase == Phase.OVER
     dead = seats_marked(game.death)
@@ -189,15 +189,15 @@ def step_game(game, board, rules, action, lane, rewards):
         act(game, board, rules, action)
     over = game.phase == Phase.OVER
     if over != was_over or seats_marked(game.death) != dead:
-        gets = (rewards.rewards[lane], rewards.terminated[lane], rewards.truncated[lane])
-        write_rewards(game, board, rules, dead, rewards.kind, *gets)
-    rewards.over[lane] = over
+        gets = (results.rewards[lane], results.terminated[lane], results.truncated[lane])
+        write_rewards(game, board, rules, dead, results.kind, *gets)
+    results.over[lane] = over
     return over
 
 
 @kernel
 def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, truncated):
-    """Seats that died get their reward and end; at the end of the game so do all others (DESIGN, Rewards)."""
+    """Seats that died get their reward and end; at the end of the game so do all others (docs/batch.md)."""
     over = game.phase == Phase.OVER
     for seat in range(rules.num_players):
         dies = not is_alive(game, seat)

@@ -20,10 +20,10 @@ class Records(NamedTuple):
     rules: Array  # rules_dtype (1,)
 
 
-class Rewards(NamedTuple):
+class Results(NamedTuple):
     """What a step brings each seat."""
 
-    kind: int  # WIN_REWARD or PLACEMENT_REWARD
+    kind: int  # of reward: WIN_REWARD or PLACEMENT_REWARD
     rewards: npt.NDArray[np.float32]  # (N, P)
     terminated: npt.NDArray[np.bool_]  # (N, P)
     truncated: npt.NDArray[np.bool_]  # (N, P)

@@ -13,7 +13,7 @@ from risk_env.compiler.calls import NO_ADDRESS, call_at, cycle_counter
 from risk_env.core.bits import has
 from risk_env.core.position import is_alive
 from risk_env.core.types import NOBODY, Phase
-from risk_env.engine.batch_loop import step_game
+from risk_env.engine.batch_loop import clear_rewards, step_game
 
 CALLER = -1  # instead of a player's number: the caller decides for this seat
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
@@ -57,11 +57,11 @@ class Flow(NamedTuple):
 
 
 @entry_point
-def play_on(records, rewards, seats, stops, tally, flow, lanes, is_first, most):
+def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the answers in `flow.actions`, and on by compiled bots, until in each of the lanes somebody else is to
     decide, the lane stops, or `most` actions have been played in it.
 
-    `rewards` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
+    `results` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
     many wait for a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
     """
     begun = cycles_now(tally)
@@ -69,8 +69,8 @@ def play_on(records, rewards, seats, stops, tally, flow, lanes, is_first, most):
     for k in range(len(lanes)):
         lane = lanes[k]
         if is_first:
-            clear_rewards(rewards, lane)
-        play_lane(records, rewards, seats, stops, tally, flow, lanes[k : k + 1], most)
+            clear_rewards(k, k + 1, lanes, False, results)
+        play_lane(records, results, seats, stops, tally, flow, lanes[k : k + 1], most)
         if flow.states[lane] != GOES_ON:
             flow.stopped[num_stopped] = lane
             num_stopped += 1
@@ -86,16 +86,8 @@ def cycles_now(tally):
     return cycle_counter() if len(tally.cycles) > 0 else np.uint64(0)
 
 
-@inlined
-def clear_rewards(rewards, lane):
-    """Nobody has got anything yet."""
-    rewards.rewards[lane] = 0.0
-    rewards.terminated[lane] = False
-    rewards.truncated[lane] = False
-
-
 @kernel
-def play_lane(records, rewards, seats, stops, tally, flow, one, most):
+def play_lane(records, results, seats, stops, tally, flow, one, most):
     """Play on in the lane one[0]."""
     lane = one[0]
     game = records.games[lane]
@@ -105,7 +97,7 @@ def play_lane(records, rewards, seats, stops, tally, flow, one, most):
             return
         if flow.actions[lane] == NO_ACTION and not bot_answers(records, seats, tally, flow.actions, one):
             return
-        flow.states[lane] = play_answer(records, rewards, stops, tally, flow.actions, lane)
+        flow.states[lane] = play_answer(records, results, stops, tally, flow.actions, lane)
 
 
 @inlined
@@ -138,7 +130,7 @@ def bot_answers(records, seats, tally, actions, one):
 
 
 @kernel
-def play_answer(records, rewards, stops, tally, actions, lane):
+def play_answer(records, results, stops, tally, actions, lane):
     """Play the answer in a lane; the lane's state afterwards."""
     game, board, rules, action = records.games[lane], records.boards[0], records.rules[0], actions[lane]
     if not (0 <= action < int(rules.num_actions) and has(game.legal, action)):
@@ -147,7 +139,7 @@ def play_answer(records, rewards, stops, tally, actions, lane):
         tally.log[lane, game.decisions] = action
     turn = int(game.turn)
     actions[lane] = NO_ACTION
-    step_game(game, board, rules, action, lane, rewards)
+    step_game(game, board, rules, action, lane, results)
     state = state_of(game, stops, lane)
     turn_begins = game.turn != turn and game.turn == stops.turn[lane]
     return STOPPED if state == GOES_ON and turn_begins else state

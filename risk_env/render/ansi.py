@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import fill
 
 from risk_env.board.maps import Board
@@ -19,16 +20,17 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
     blocks = [_block(board, scene, c, colour) for c in range(len(board.continents))]
     columns = max(1, (width + GAP) // (_block_width(board) + GAP))
     lines = [_status(board, scene), "", *_in_columns(blocks, columns, _block_width(board))]
-    if any((scene.cities, scene.capitals, scene.headquarters, scene.airfields)):
+    if any(place >= 0 for _, places in _marked(scene) for place in places):
         lines += [MARKS, ""]
     lines += [_player(scene, seat, colour) for seat in scene.armies()]
-    lines += [fill(names, width, initial_indent=f"{whose}: ", subsequent_indent="  ") for whose, names in scene.goals()]
+    for whose, names in scene.goals(board):
+        lines.append(fill(names, width, initial_indent=f"{whose}: ", subsequent_indent="  "))
     return "\n".join(lines) + "\n"
 
 
 def _status(board: Board, scene: Scene) -> str:
     line = scene.status(board)
-    if scene.dice:
+    if any(scene.dice):
         line += ", dice " + " | ".join(" ".join(map(str, dice)) for dice in scene.dice)
     return line
 
@@ -64,9 +66,14 @@ def sign(scene: Scene, owner: int) -> str:
     return str(owner) if owner >= 0 else "."
 
 
+def _marked(scene: Scene) -> list[tuple[str, Sequence[int]]]:
+    """Marks, and the territories that have them."""
+    capitals, headquarters = scene.capitals.tolist(), scene.headquarters.tolist()
+    return [("*", scene.cities), ("^", capitals), ("#", headquarters), ("+", scene.airfields)]
+
+
 def _marks(scene: Scene, t: int) -> str:
-    kinds = (("*", scene.cities), ("^", scene.capitals), ("#", scene.headquarters), ("+", scene.airfields))
-    return "".join(mark for mark, places in kinds if t in places)
+    return "".join(mark for mark, places in _marked(scene) if t in places)
 
 
 def _code(scene: Scene, owner: int) -> int:
@@ -96,7 +103,7 @@ def _player(scene: Scene, seat: int, colour: bool) -> str:
     troops = sum(scene.troops[t] for t in held)
     line = f"{arrow} {sign(scene, seat)} {scene.name(seat):<16} {len(held):>3} territories {troops:>6} troops"
     if seat < len(scene.hand_sizes):
-        line += f" {scene.hand_sizes[seat]:>2} card{'s' * (scene.hand_sizes[seat] != 1)}"
+        line += f" {scene.hand_sizes[seat]:>2} card{'s' if scene.hand_sizes[seat] != 1 else ''}"
     if seat < scene.num_players and not scene.lives(seat):
         line += "  out"
     if seat == scene.winner:

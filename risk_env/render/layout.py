@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from risk_env.board.drawings import Drawing, Ring, label_below
 from risk_env.board.maps import Board
 
-WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of the drawing of a map with so many territories
-SMALLEST, LARGEST = 0.45, 2.5  # times that size
+WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of a drawing, for a map with that number of territories
+SMALLEST, LARGEST = 0.45, 2.5  # scale for maps with fewer or more
 MARGIN = 50
 STEPS = 200
 

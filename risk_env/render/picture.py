@@ -107,7 +107,7 @@ def compose(board: Board, scene: Scene) -> Picture:
         *_players(scene, unit, drawing.width),
         *_legend(board, scene, unit, drawing.width),
         *_signs(scene, unit),
-        *_goals(scene, unit),
+        *_goals(board, scene, unit),
     ]
     height = top + drawing.height + (ROW + LEGEND + LEGEND * bool(scene.signs) + GOAL * goal_rows(scene)) * unit
     shapes = [
@@ -284,13 +284,13 @@ def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
     if shown >= 0:
         yield Box(26 * unit, y, 24 * unit, 24 * unit, 12 * unit, seat_colour(scene, shown), PAPER, 2 * unit)
     yield Text(48 * unit, y, scene.status(board), 18 * unit, PAPER, "start")
-    if scene.dice:
+    if any(scene.dice):
         yield from _dice(scene, unit, width)
 
 
 def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
     """The last roll, on the right: the attacker's dice red, the defender's white."""
-    attacker, defender = scene.dice or ((), ())
+    attacker, defender = scene.dice
     x = width - (22 + 34 * (len(defender) - 1)) * unit
     for i, face in enumerate(defender):
         yield from _die(x + 34 * i * unit, HEADER / 2 * unit, face, unit, PAPER, INK)
@@ -398,12 +398,12 @@ def scaled(shape: Shape, factor: float) -> Shape:
 
 def goal_rows(scene: Scene) -> int:
     """Lines for Objectives and Rewards: constant during a game, so that all its pictures have one size."""
-    return FACE_UP_ROWS + scene.num_players if scene.objectives else 0
+    return FACE_UP_ROWS + scene.num_players if scene.has_objectives else 0
 
 
-def _goals(scene: Scene, unit: float) -> Iterator[Shape]:
+def _goals(board: Board, scene: Scene, unit: float) -> Iterator[Shape]:
     """Objectives and Rewards, below everything else."""
-    lines = [line for whose, names in scene.goals() for line in wrap(f"{whose}: {names}", LETTERS)]
+    lines = [line for whose, names in scene.goals(board) for line in wrap(f"{whose}: {names}", LETTERS)]
     first = ROW + LEGEND + LEGEND * bool(scene.signs)
     for i, line in enumerate(lines[: goal_rows(scene)]):
         yield Text(10 * unit, (first + GOAL * (i + 0.4)) * unit, line, 12 * unit, PAPER, "start")

@@ -14,7 +14,7 @@ A set of territories or cards is a whole number here (element t is bit t).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +30,7 @@ from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, R
 
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
+ALL_PHASES = tuple(Phase)
 PLAY_PHASES = tuple(phase for phase in Phase if phase not in SETUP_PHASES)
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
@@ -105,26 +106,23 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     if problems:
         return problems
     found, wanted = facts(record), facts(games[0])
-    position = Position(found, rules, board)
-    return [problem for field in DERIVED for problem in _differences(field, found, wanted, position)]
+    return [problem for field in DERIVED for problem in _differences(field, found, wanted, board)]
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     """Write the derived fields of a record (array of one) from its other fields; the reasons why that cannot be."""
-    position = Position(facts(games[0]), rules, board)
-    for level in ((_numbers,), _SENSE):
-        problems = [reason for find in level for reason in find(position)]
-        if problems:
-            return problems
-    _derive_facts(games[0], position)
-    problems = list(_ask_again(games, position, tables))
-    entry.write_legal_actions(games, 0, tables.board, tables.rules)
-    if not problems and not games["legal"].any() and position.phase not in SILENT_PHASES:
-        problems.append(f"phase {position.phase.name}: no action is legal")
+    game = facts(games[0])
+    problems = list(_out_of_range(game, rules, board))
+    if not problems:
+        position = Position(game, rules, board)
+        problems = [reason for find in _SENSE for reason in find(position)]
+    if not problems:
+        _derive_facts(games[0], position)
+        problems = [*_ask_again(games, position, tables), *_nothing_legal(games, position, tables)]
     return problems
 
 
-def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, p: Position) -> Reasons:
+def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, board: Board) -> Reasons:
     """What is wrong with a derived field."""
     values = zip(*(_flat(getattr(game, field)) for game in (found, wanted)), strict=True)
     for place, (value, right) in enumerate(values):
@@ -132,7 +130,7 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, p:
         if value != right and field == "legal":
             yield f"legal: wrong at actions {members(value ^ right)[:6]}"
         elif value != right and field in SETS:
-            yield f"{name}: wrong at {p.names(value ^ right)}"
+            yield f"{name}: wrong at {_names(value ^ right, board)}"
         elif value != right:
             yield f"{name} is {value}, must be {right}"
 
@@ -199,50 +197,35 @@ def _empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
     return facts(empty_games(tables_of(rules, board))[0])
 
 
+def _names(places: int, board: Board) -> str:
+    """The names of a set of territories; what lies beyond the map by its number."""
+    known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in members(places)]
+    return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
+
+
 class Position:
-    """A game's fields with its rules and map, and what several checks ask of them."""
+    """A game's fields, all in their ranges, with its rules and map, and what several checks ask of them."""
 
     def __init__(self, game: SimpleNamespace, rules: Rules, board: Board):
         self.game, self.rules, self.board = game, rules, board
+        self.phase = Phase(game.phase)
+        self.is_setup = self.phase in SETUP_PHASES
         self.seats = range(rules.num_players)
         self.armies = range(rules.num_players + rules.neutral)
         self.places = range(board.num_territories)
-        self.wilds = num_wilds(rules, board)
-        self.empty = _empty_facts(rules, board)
-
-    @property
-    def phase(self) -> Phase:
-        """What is asked."""
-        return Phase(self.game.phase)
-
-    @property
-    def is_setup(self) -> bool:
-        """Whether set-up is under way."""
-        return self.phase in SETUP_PHASES
-
-    @cached_property
-    def held(self) -> dict[int, int]:
-        """Territories of each army by `owner`, as sets; FREE: the free ones."""
-        return {army: set_of([t for t in self.places if self.game.owner[t] == army]) for army in (FREE, *self.armies)}
-
-    @property
-    def own(self) -> int:
-        """Territories of the seat whose turn it is."""
-        return self.held[self.game.turn]
-
-    @property
-    def living(self) -> list[int]:
-        """The seats that are not out."""
-        return [seat for seat in self.seats if self.game.death[seat] == 0]
+        self.living = [seat for seat in self.seats if game.death[seat] == 0]
+        self.held = {  # territories of each army by `owner`, as sets; FREE: the free ones
+            army: set_of([t for t in self.places if game.owner[t] == army]) for army in (FREE, *self.armies)
+        }
+        self.own = self.held[game.turn]  # of the seat whose turn it is
 
     def names(self, places: int) -> str:
-        """The names of a set of territories; what lies beyond the map by its number."""
-        known = [self.name(t) for t in members(places)]
-        return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
+        """The names of a set of territories."""
+        return _names(places, self.board)
 
     def name(self, territory: int) -> str:
         """The name of a territory."""
-        return self.board.territories[territory] if territory in self.places else f"number {territory}"
+        return self.board.territories[territory]
 
     def army(self, owner: int) -> str:
         """An owner in words."""
@@ -302,7 +285,8 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[int, int]]:
     """The least and the greatest value of the elements of every field that is not derived."""
     seats, last = rules.num_players, board.num_territories - 1
     seat, place, everywhere = (NOBODY, seats - 1), (NOWHERE, last), (0, (2 << last) - 1)
-    flags = [name for name, (kind, *_) in tables_of(rules, board).new_games(1).dtype.fields.items() if kind == np.bool_]
+    kinds = tables_of(rules, board).new_games(1).dtype
+    flags = [field for field in kinds.names or () if kinds[field] == np.bool_]
     return {
         **dict.fromkeys(flags, (0, 1)),
         **dict.fromkeys(("hand", *SETS[4:]), everywhere),
@@ -331,29 +315,28 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[int, int]]:
     }
 
 
-def _numbers(p: Position) -> Reasons:
-    """Every element within its range; those beyond the last seat, army, territory and objective are empty."""
+def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
+    """Elements beyond their ranges; those beyond the last seat, army, territory and objective must be empty."""
+    seats, places, empty = rules.num_players, board.num_territories, _empty_facts(rules, board)
     counts = {
-        **dict.fromkeys(("wilds", "death", "headquarters", "capital", "mission", "hand"), len(p.seats)),
-        **dict.fromkeys(("owner", "troops"), len(p.places)),
-        **dict.fromkeys(("objective", "objective_reward"), len(p.board.objectives)),
-        "to_place": len(p.armies),
+        **dict.fromkeys(("wilds", "death", "headquarters", "capital", "mission", "hand"), seats),
+        **dict.fromkeys(("owner", "troops"), places),
+        **dict.fromkeys(("objective", "objective_reward"), len(board.objectives)),
+        "to_place": seats + rules.neutral,
     }
-    for field, limits in ranges(p.rules, p.board).items():
-        values, empty = _flat(getattr(p.game, field, 0)), _flat(getattr(p.empty, field, 0))
+    for field, limits in ranges(rules, board).items():
+        values, none = _flat(getattr(game, field, 0)), _flat(getattr(empty, field, 0))
         for place, number in enumerate(values):
-            low, high = limits if place < counts.get(field, len(values)) else (empty[place], empty[place])
-            if not low <= number <= high:
-                yield _out_of_range(p, field, place if len(values) > 1 else None, number, low, high)
-
-
-def _out_of_range(p: Position, field: str, place: int | None, number: int, low: int, high: int) -> str:
-    name = field if place is None else f"{field}[{place}]"
-    if field in ("owner", "troops") and place in p.places:
-        name = f"{field} of {p.name(place)}"
-    if field == "hand" or field in SETS:
-        return f"{name} holds {p.names(number & ~high)}, must hold {'territories of the map' if high else 'nothing'}"
-    return f"{name} is {number}, must be {low} ... {high}"
+            low, high = limits if place < counts.get(field, len(values)) else (none[place], none[place])
+            if low <= number <= high:
+                continue
+            name = f"{field}[{place}]" if len(values) > 1 else field
+            if field in ("owner", "troops") and place < places:
+                name = f"{field} of {board.territories[place]}"
+            if field == "hand" or field in SETS:
+                yield f"{name} holds {_names(number & ~high, board)}: beyond {'the map' if high else 'the last seat'}"
+            else:
+                yield f"{name} is {number}, must be {low} ... {high}"
 
 
 # ------------------------------------------------------------------------------------------------ 2. sense
@@ -369,22 +352,18 @@ def _phase(p: Position) -> Reasons:
 
 def _empty_fields(p: Position) -> Reasons:
     """A field that the rules or the phase do not use is empty; `source` and `target` are not where they are used."""
+    empty = _empty_facts(p.rules, p.board)
     for field in {**FIELD_NEEDS, **FIELD_PHASES}:
-        value, phases = getattr(p.game, field), FIELD_PHASES.get(field, tuple(Phase))
-        missing = p.missing(FIELD_NEEDS.get(field, ""))
-        if value == getattr(p.empty, field):
-            if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
-                yield f"{field} {value}: phase {p.phase.name} needs one"
+        value = getattr(p.game, field)
+        shown = p.names(value) if field in SETS else value
+        is_used, missing = p.phase in FIELD_PHASES.get(field, ALL_PHASES), p.missing(FIELD_NEEDS.get(field, ""))
+        if value == getattr(empty, field):
+            if field in ("source", "target") and is_used and p.phase != Phase.OVER:
+                yield f"{field} {shown}: phase {p.phase.name} needs one"
         elif missing:
-            yield f"{field} {_field_value(p, field)} without {missing}"
-        elif p.phase not in phases:
-            yield f"{field} {_field_value(p, field)} in phase {p.phase.name}"
-
-
-def _field_value(p: Position, field: str) -> Any:
-    """The value of a field as a message gives it."""
-    value = getattr(p.game, field)
-    return p.names(value) if field in SETS else value
+            yield f"{field} {shown} without {missing}"
+        elif not is_used:
+            yield f"{field} {shown} in phase {p.phase.name}"
 
 
 def _territories(p: Position) -> Reasons:
@@ -473,8 +452,8 @@ def _cards(p: Position) -> Reasons:
             yield f"cards in two places, or of headquarters: {p.names(pile & seen)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
-    if wilds > p.wilds:
-        yield f"{wilds} wild cards in hands and on the discard pile, the game has {p.wilds}"
+    if wilds > num_wilds(p.rules, p.board):
+        yield f"{wilds} wild cards in hands and on the discard pile, the game has {num_wilds(p.rules, p.board)}"
     if p.game.shown & ~seen:
         yield f"shown cards that nobody has: {p.names(p.game.shown & ~seen)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
@@ -581,7 +560,7 @@ def _layout(p: Position) -> Reasons:
     counts["objective"] = (p.rules.objectives, fixed_goals, 2 * LAID_OUT_OBJECTIVES)
     for field, (choice, fixed, random) in counts.items():
         laid = sum(o != Held.NOT_IN_PLAY for o in p.game.objective) if field == "objective" else p.game.city.bit_count()
-        due = {"fixed": fixed, "random": random}.get(choice, 0)
+        due = {None: 0, "fixed": fixed, "random": random}[choice]
         if laid != due:
             yield f"{field}: {laid} in play, there must be {due}"
 
@@ -630,7 +609,7 @@ def _derive_facts(game: Any, p: Position) -> None:
     for hand in p.game.hand:
         held |= hand
     game.deck = words_of(ranges(p.rules, p.board)["city"][1] & ~held, len(game.deck))
-    game.deck_wilds = p.wilds - p.game.discard_wilds - sum(p.game.wilds)
+    game.deck_wilds = num_wilds(p.rules, p.board) - p.game.discard_wilds - sum(p.game.wilds)
     game.headquarters_open = len(places) == len(p.seats)
     game.trade = due_trade(p)
     game.seat = NOBODY if p.phase == Phase.OVER else p.game.turn
@@ -679,6 +658,16 @@ def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
     if scratch["phase"][0] != (Phase.ROLL if p.phase in DICE_PHASES else p.phase) or chosen != p.game.chosen_dice:
         yield _no_way(p, answers[-1][0])
     games["seat"], games["reach"] = scratch["seat"], scratch["reach"]
+
+
+def _nothing_legal(games: Any, p: Position, tables: Tables) -> Reasons:
+    """Write the legal actions of the question; there must be one, and in TRADE a card."""
+    entry.write_legal_actions(games, 0, tables.board, tables.rules)
+    legal, done = whole(games[0].legal), 1 << int(tables.rules[0].done)
+    if not legal and p.phase not in SILENT_PHASES:
+        yield f"phase {p.phase.name}: no action is legal"
+    if p.phase == Phase.TRADE and legal == done and not (p.game.picked or p.game.picked_wilds):
+        yield f"phase TRADE: seat {p.game.turn} holds no set"
 
 
 def _no_way(p: Position, asks: Phase) -> str:

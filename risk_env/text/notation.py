@@ -5,24 +5,17 @@ An action reads as its phase asks: `attack Alaska > Kamchatka`, `dice 3`, `occup
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DEFENCE_DICE, DONE, WILD, ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
-from risk_env.core import types
 from risk_env.core.types import NO_REWARD, Phase, Reward
-from risk_env.text.check import (
-    members,
-    whole,
-)
+from risk_env.text.check import members, whole
 
-AMOUNT_WORDS = (*map(str, types.AMOUNTS), "half", "all")
-WILD = "wild"
-DONE = "done"
+AMOUNT_WORDS = tuple(map(str, AMOUNTS))
 SHOWN_ACTIONS = 6  # legal actions that a message lists
 
 
@@ -41,46 +34,54 @@ class IllegalAction(ValueError):
 
 
 class Question(NamedTuple):
-    """What a phase asks: the word of its answers, the block of their numbers, and whether DONE may be one."""
+    """What a phase asks: the word of its answers, and whether DONE may be one."""
 
     word: str
-    block: str
     may_stop: bool = False
+
+    @property
+    def block(self) -> str:
+        """The block of the answers' numbers (`ActionSpace.blocks`)."""
+        return BLOCK_OF[self.word]
+
+    @property
+    def form(self) -> str:
+        """How an answer is written."""
+        answer = "1|2" if self.word == "defend" else _ARGUMENTS[self.block]
+        return f"{self.word} {answer}{' or done' if self.may_stop else ''}"
 
 
 QUESTIONS: dict[Phase, Question] = {
-    Phase.CAPITAL: Question("capital", "TERRITORY"),
-    Phase.CLAIM: Question("claim", "TERRITORY"),
-    Phase.DEPLOY: Question("deploy", "TERRITORY"),
-    Phase.DEPLOY_NEUTRAL: Question("deploy", "TERRITORY"),
-    Phase.HEADQUARTERS: Question("headquarters", "TERRITORY"),
-    Phase.TRADE: Question("card", "CARD", True),
-    Phase.BONUS: Question("bonus", "TERRITORY"),
-    Phase.DRAFT: Question("draft", "TERRITORY"),
-    Phase.DRAFT_AMOUNT: Question("troops", "AMOUNT"),
-    Phase.ATTACK: Question("attack", "BORDER", True),
-    Phase.ATTACK_DICE: Question("dice", "DICE"),
-    Phase.DEFEND: Question("defend", "DEFENCE"),
-    Phase.REROLL: Question("reroll", "DIE", True),
-    Phase.COMMANDER: Question("commander", "DIE", True),
-    Phase.OCCUPY: Question("occupy", "AMOUNT", True),
-    Phase.OBJECTIVE: Question("objective", "OBJECTIVE", True),
-    Phase.AIRFIELD: Question("airfield", "TERRITORY"),
-    Phase.FORTIFY_FROM: Question("from", "TERRITORY", True),
-    Phase.FORTIFY_TO: Question("to", "TERRITORY"),
-    Phase.FORTIFY_AMOUNT: Question("move", "AMOUNT", True),
+    Phase.CAPITAL: Question("capital"),
+    Phase.CLAIM: Question("claim"),
+    Phase.DEPLOY: Question("deploy"),
+    Phase.DEPLOY_NEUTRAL: Question("deploy"),
+    Phase.HEADQUARTERS: Question("headquarters"),
+    Phase.TRADE: Question("card", may_stop=True),
+    Phase.BONUS: Question("bonus"),
+    Phase.DRAFT: Question("draft"),
+    Phase.DRAFT_AMOUNT: Question("troops"),
+    Phase.ATTACK: Question("attack", may_stop=True),
+    Phase.ATTACK_DICE: Question("dice"),
+    Phase.DEFEND: Question("defend"),
+    Phase.REROLL: Question("reroll", may_stop=True),
+    Phase.COMMANDER: Question("commander", may_stop=True),
+    Phase.OCCUPY: Question("occupy", may_stop=True),
+    Phase.OBJECTIVE: Question("objective", may_stop=True),
+    Phase.AIRFIELD: Question("airfield"),
+    Phase.FORTIFY_FROM: Question("from", may_stop=True),
+    Phase.FORTIFY_TO: Question("to"),
+    Phase.FORTIFY_AMOUNT: Question("move", may_stop=True),
 }
-ARGUMENTS = {
-    "TERRITORY": "TERRITORY",
-    "BORDER": "TERRITORY > TERRITORY",
-    "DICE": "1|2|3 or blitz",
-    "DEFENCE": "1|2",
-    "AMOUNT": "|".join(AMOUNT_WORDS),
-    "CARD": "TERRITORY|wild",
-    "DIE": "1|2|3|4|5|6",
-    "OBJECTIVE": "OBJECTIVE",
+_ARGUMENTS = {
+    "territory": "TERRITORY",
+    "border": "TERRITORY > TERRITORY",
+    "dice": "1|2|3 or blitz",
+    "amount": "|".join(AMOUNT_WORDS),
+    "card": "TERRITORY|wild",
+    "die": "1|2|3|4|5|6",
+    "objective": "OBJECTIVE",
 }
-BLITZ_WORD = "blitz"
 
 
 def card_text(card: int, board: Board) -> str:
@@ -91,14 +92,22 @@ def card_text(card: int, board: Board) -> str:
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
     """The words of an action of the record's phase, legal or not; IllegalAction if it is no answer to that phase."""
     question = QUESTIONS.get(Phase(int(record.phase)))
-    if question is not None:
-        number = int(action)
-        if question.may_stop and number == int(tables.rules[0].done):
-            return DONE
-        first, size = _block(question.block, tables)
-        if 0 <= number - first < size:
-            return _answer_text(question, number - first, board)
-    raise illegal_action(record, tables, board, action)
+    if question is None or not 0 <= action < tables.num_actions:
+        raise illegal_action(record, tables, board, action)
+    kind, arguments = tables.space.decode(action)
+    if not _answers(question, kind, arguments, board):
+        raise illegal_action(record, tables, board, action)
+    return f"{question.word} {_argument_text(kind, arguments, board)}" if arguments else kind
+
+
+def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: Board) -> bool:
+    """Whether an action is one of the answers to a question, legal or not."""
+    if kind == DONE:
+        return question.may_stop
+    if question.word == "defend":
+        return kind == "dice" and arguments[0] in DEFENCE_DICE
+    exists = kind != "objective" or arguments[0] < len(board.objectives)
+    return BLOCK_OF[kind] == question.block and exists
 
 
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
@@ -108,7 +117,7 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
     if question is None or not words:
         raise illegal_action(record, tables, board, text)
     try:
-        action = _parse(words, question, tables, board)
+        action = _parse(words, question, tables.space)
     except ValueError as error:
         raise illegal_action(record, tables, board, text, str(error)) from None
     if not whole(record.legal) >> action & 1:
@@ -147,93 +156,24 @@ def shortened(value: Any) -> str:
     return words if len(words) <= 80 else words[:77] + "..."
 
 
-def _block(block: str, tables: Tables) -> tuple[int, int]:
-    """First action of a block and how many there are (docs/decisions.md)."""
-    rules, map_ = tables.rules[0], tables.board[0]
-    places = int(map_.num_territories)
-    first, size = {
-        "TERRITORY": (0, places),
-        "BORDER": (rules.border_0, map_.num_borders),
-        "DICE": (rules.dice_0, types.NUM_DICE_ACTIONS),
-        "DEFENCE": (rules.dice_0, 2),
-        "AMOUNT": (rules.amount_0, types.NUM_AMOUNTS),
-        "CARD": (rules.card_0, places + 1),
-        "DIE": (rules.die_0, types.NUM_FACES),
-        "OBJECTIVE": (rules.objective_0, map_.num_objectives),
-    }[block]
-    return int(first), int(size)
+def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:
+    """What follows the word of an action."""
+    if kind == "objective":
+        return board.objectives[arguments[0]].name
+    if kind in ("territory", "attack", "card"):
+        return " > ".join(place if place == WILD else board.territories[place] for place in arguments)
+    return str(*arguments)
 
 
-def _answer_text(question: Question, number: int, board: Board) -> str:
-    """The words of answer `number` of the question's block."""
-    if question.block == "DICE" and number == types.BLITZ:
-        return BLITZ_WORD
-    return f"{question.word} {_argument_text(question.block, number, board)}"
-
-
-def _argument_text(block: str, number: int, board: Board) -> str:
-    if block == "BORDER":
-        source, target = board.borders[number]
-        return f"{board.territories[source]} > {board.territories[target]}"
-    if block == "AMOUNT":
-        return AMOUNT_WORDS[number]
-    if block == "OBJECTIVE":
-        return board.objectives[number].name
-    if block in ("TERRITORY", "CARD"):
-        return card_text(number, board)
-    return str(number + 1)
-
-
-def _parse(words: str, question: Question, tables: Tables, board: Board) -> int:
+def _parse(words: str, question: Question, space: ActionSpace) -> int:
     """The number of an answer to the question; a ValueError says what is wrong."""
     word, _, argument = words.partition(" ")
     word = word.casefold()
-    if word == DONE and not argument and question.may_stop:
-        return int(tables.rules[0].done)
-    first, _ = _block(question.block, tables)
-    if word == BLITZ_WORD and not argument and question.block == "DICE":
-        return first + types.BLITZ
+    if not argument and ((word == DONE and question.may_stop) or (word == BLITZ and question.word == "dice")):
+        return space.encode(word)
     if word != question.word:
-        raise ValueError(f"it asks for {_asked(question)}")
-    return first + _argument(argument, question, board)
-
-
-def _asked(question: Question) -> str:
-    return f"{question.word} {ARGUMENTS[question.block]}{' or done' if question.may_stop else ''}"
-
-
-def _argument(argument: str, question: Question, board: Board) -> int:
-    """The number within the block of what follows the word."""
-    if question.block == "BORDER":
-        return _border(argument, board)
-    if question.block == "CARD" and argument.casefold() == WILD:
-        return board.num_territories
-    if question.block in ("TERRITORY", "CARD"):
-        return board.territory(argument)
-    choices = {
-        "AMOUNT": AMOUNT_WORDS,
-        "OBJECTIVE": tuple(objective.name.casefold() for objective in board.objectives),
-        "DIE": ("1", "2", "3", "4", "5", "6"),
-        "DEFENCE": ("1", "2"),
-    }.get(question.block, ("1", "2", "3"))
-    if argument.casefold() not in choices:
-        raise ValueError(f"{shortened(argument)} is not one of {' '.join(_choices_text(question, choices, board))}")
-    return choices.index(argument.casefold())
-
-
-def _choices_text(question: Question, choices: Sequence[str], board: Board) -> Sequence[str]:
-    if question.block == "OBJECTIVE":
-        return [repr(objective.name) for objective in board.objectives]
-    return choices
-
-
-def _border(argument: str, board: Board) -> int:
-    """The number of the directed border of `SOURCE > TARGET`."""
-    source, arrow, target = argument.partition(">")
-    if not arrow:
+        raise ValueError(f"it asks for {question.form}")
+    if question.block == "border" and ">" not in argument:
         raise ValueError("an attack is written as attack SOURCE > TARGET")
-    border = (board.territory(source.strip()), board.territory(target.strip()))
-    number = bisect_left(board.borders, border)
-    if board.borders[number : number + 1] != (border,):
-        raise ValueError(f"{board.territories[border[0]]} does not border {board.territories[border[1]]}")
-    return number
+    arguments = argument.split(">", 1) if question.block == "border" else (argument,)
+    return space.encode(word, *(text.strip() for text in arguments))

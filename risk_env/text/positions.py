@@ -108,9 +108,9 @@ def _refuse(problems: Sequence[str]) -> None:
 
 
 class Line(NamedTuple):
-    """Where a line stands and what it says after the colon."""
+    """A line of a text: its number and the value after the colon."""
 
-    number: int  # in the text, from 1
+    number: int  # from 1
     value: str
 
 
@@ -122,12 +122,12 @@ class Lines:
         self.territories: list[tuple[str, str, Line]] = []  # section, name, line
 
     def error(self, key: str, problem: str) -> PositionError:
-        """The error of a line of the game."""
+        """The error to raise for a line of the game."""
         place = f"line {self.game[key].number}, {key}" if key in self.game else key
         return PositionError(f"{place}: {problem}")
 
-    def take(self, key: str) -> str | None:
-        """The value of a line, once."""
+    def value(self, key: str) -> str | None:
+        """The value of a line of the game; None without such a line."""
         line = self.game.get(key)
         return None if line is None else line.value
 
@@ -142,7 +142,9 @@ def _read_lines(text: str) -> Lines:
         raise PositionError(f"text: {shortened(text)} is not a text")
     numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
     numbered = [(number, line) for number, line in numbered if line and not line.startswith("#")]
-    _check_header(numbered)
+    number, first = numbered[0] if numbered else (1, "")
+    if " ".join(first.split()).casefold() != f"{HEADER} {SCHEMA}":
+        raise _fault(number, f"{shortened(first)} must be '{HEADER} {SCHEMA}'")
     if numbered[-1][1].casefold().startswith("checksum:"):
         _check_checksum(numbered)
         numbered.pop()
@@ -155,17 +157,10 @@ def _read_lines(text: str) -> Lines:
     return lines
 
 
-def _check_header(numbered: Sequence[tuple[int, str]]) -> None:
-    wanted = f"{HEADER} {SCHEMA}"
-    number, first = numbered[0] if numbered else (1, "")
-    if " ".join(first.split()).casefold() != wanted:
-        raise _fault(number, f"{shortened(first)} must be {wanted!r}")
-
-
 def _checksum(lines: Iterable[str]) -> str:
-    """CRC-32 (8 hex digits) of the lines that say something."""
-    told = "\n".join(line for line in lines if line)
-    return f"{zlib.crc32(told.encode(errors='surrogatepass')):08x}"
+    """CRC-32 (8 hex digits) of the lines that are not empty."""
+    content = "\n".join(line for line in lines if line)
+    return f"{zlib.crc32(content.encode(errors='surrogatepass')):08x}"
 
 
 def _check_checksum(numbered: Sequence[tuple[int, str]]) -> None:
@@ -182,17 +177,17 @@ def _add_line(lines: Lines, section: str, number: int, line: str) -> None:
     key, colon, value = line.partition(":")
     if not colon:
         raise _fault(number, f"{shortened(line)} is not of the form 'key: value' nor '[section]'")
-    key, said = " ".join(key.split()), Line(number, " ".join(value.split()))
+    key, entry_line = " ".join(key.split()), Line(number, " ".join(value.split()))
     if section:
-        lines.territories.append((section, key, said))
+        lines.territories.append((section, key, entry_line))
     elif key.casefold() in lines.game:
         raise _fault(number, f"{key!r} a second time, after line {lines.game[key.casefold()].number}")
     else:
-        lines.game[key.casefold()] = said
+        lines.game[key.casefold()] = entry_line
 
 
 def _near(word: str, words: Iterable[str]) -> str:
-    """What to say of a wrong word: those near it, or all."""
+    """The hint for a wrong word: similar allowed words, or all of them."""
     known = list(words)
     near = difflib.get_close_matches(word, known, 3)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else f"allowed: {', '.join(known)}"
@@ -211,7 +206,7 @@ def _rules_text(rules: Rules) -> str:
 def _rules_of(lines: Lines) -> Rules:
     """The rules of the line `rules`; a text by hand may begin with `preset=NAME`."""
     options: dict[str, Any] = {}
-    for part in _parts(lines.take("rules") or ""):
+    for part in _parts(lines.value("rules") or ""):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals or name in options:
             problem = "is given twice" if equals else "is not of the form option=value"
@@ -236,7 +231,7 @@ def _parts(value: str) -> list[str]:
 
 def _board_of(lines: Lines, board: Board | None) -> Board:
     """The map of the line `map` (default classic), or the one given, of the digest that the line names."""
-    words = (lines.take("map") or "classic").split(" ")
+    words = (lines.value("map") or "classic").split(" ")
     has_digest = len(words) > 1 and re.fullmatch("[0-9a-f]{16}", words[-1]) is not None
     source = " ".join(words[:-1] if has_digest else words)
     if board is None and source not in map_names():
@@ -274,21 +269,16 @@ def _read_territories(record: Any, lines: Lines, rules: Rules, board: Board) -> 
     """Owners and troops; a territory without a line is free."""
     seen: dict[int, int] = {}
     for section, name, line in lines.territories:
-        territory = _place(name, board, line.number)
+        try:
+            territory = board.territory(name)
+        except MapError as error:
+            raise _fault(line.number, str(error)) from None
         if territory in seen:
             raise _fault(line.number, f"{board.territories[territory]} a second time, after line {seen[territory]}")
         seen[territory] = line.number
         _check_section(section, territory, board, line.number)
-        owner, troops = _garrison(line, rules)
-        record.owner[territory], record.troops[territory] = owner, troops
+        record.owner[territory], record.troops[territory] = _garrison(line, rules)
     derive_sets(record)
-
-
-def _place(name: str, board: Board, number: int) -> int:
-    try:
-        return board.territory(name)
-    except MapError as error:
-        raise _fault(number, str(error)) from None
 
 
 def _check_section(section: str, territory: int, board: Board, number: int) -> None:
@@ -329,9 +319,9 @@ class Form(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A line for one field, or two that belong together, or one place of them.
+    """A line for one field, for two that belong together, or for one element (`place`) of them.
 
-    `usual` is the value without such a line. It may depend on the territories and on the entries before it.
+    `usual` gives the value where a text has no such line. It may depend on the territories and on the entries before.
     """
 
     key: str
@@ -360,7 +350,7 @@ class Entry(NamedTuple):
 
 
 def _entry_lines(record: Any, table: Tables, rules: Rules, board: Board) -> Iterator[str]:
-    """The lines whose values are not the usual ones of what the lines before them say."""
+    """The lines of the entries whose values are not the usual ones."""
     scratch = empty_games(table)[0]
     for field in ("owner", "troops", "owned", "strong"):
         scratch[field] = record[field]
@@ -377,7 +367,7 @@ def _read_entries(record: Any, lines: Lines, rules: Rules, board: Board) -> None
         if key not in known:
             raise lines.error(key, f"unknown in this game; {_near(key, known.values())}")
     for line in _entries(rules, board):
-        text = lines.take(line.key.casefold())
+        text = lines.value(line.key.casefold())
         try:
             line.put(record, line.usual(record) if text is None else line.form.read(text))
         except ValueError as error:
@@ -386,7 +376,7 @@ def _read_entries(record: Any, lines: Lines, rules: Rules, board: Board) -> None
 
 @lru_cache(maxsize=64)
 def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
-    """The lines beside those of the territories, in an order in which usual values rest on earlier lines only."""
+    """All entries, in an order in which usual values depend on earlier ones only."""
     line = partial(_line, rules, board)
     return (*_turn_entries(rules, line), *_goal_entries(rules, board, line), *_other_entries(rules, board, line))
 
@@ -400,7 +390,7 @@ def _line(
     place: int | None = None,
     form: Form | None = None,
 ) -> Entry:
-    """The line `key`. Usually its field has the same name and is empty, and its form follows from the field."""
+    """The entry `key`. By default its field has the same name, is empty, and determines the form."""
     named = tuple(fields.split()) or (key.replace(" ", "_"),)
     sample = empty_games(tables(rules, board))[0]
     made = Entry(key, named, place, form or _form_of(sample, named[0], rules, board), lambda game: empty)
@@ -447,25 +437,21 @@ def _turn_entries(rules: Rules, line: LineMaker) -> list[Entry]:
 
 
 def _goal_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
-    seats, goals, chart = range(rules.num_players), board.objectives, rules.setup == "chart"
+    seats, chart = range(rules.num_players), rules.setup == "chart"
     capitals = tables(rules, board).rules[0].chart_capital.tolist() if chart else [NOWHERE] * len(seats)
     cities = set_of(board.basic_training_cities) if rules.cities == "fixed" else 0
-    laid = [Held.FACE_UP if rules.objectives == "fixed" and goal.basic_training else Held.NOT_IN_PLAY for goal in goals]
+
+    def objective(number: int, name: str) -> Entry:
+        is_fixed = rules.objectives == "fixed" and board.objectives[number].basic_training
+        usual = [Held.FACE_UP if is_fixed else Held.NOT_IN_PLAY, NO_REWARD]
+        return line(f"objective {name}", lambda g: usual, "objective objective_reward", number, _objective(rules))
+
     return [
         *(line(f"mission {s}", None, "mission", s) for s in seats),
         *(line(f"headquarters {s}", None, "headquarters", s) for s in seats),
         *(line(f"capital {s}", lambda g, s=s: capitals[s], "capital", s) for s in seats),
         line("cities", lambda g: cities, "city"),
-        *(
-            line(
-                f"objective {goal.name}",
-                lambda g, o=o: [laid[o], NO_REWARD],
-                "objective objective_reward",
-                o,
-                _objective(rules),
-            )
-            for o, goal in enumerate(goals)
-        ),
+        *(objective(number, goal.name) for number, goal in enumerate(board.objectives)),
         *(line(f"reward {_reward_text(r)}", None, "reward_owner", r) for r in Reward),
         *(line(_reward_text(r), None, "airfield", w) for w, r in enumerate(AIRFIELDS)),
         line("objective taken", lambda g: g.phase == Phase.AIRFIELD),

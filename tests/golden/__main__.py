@@ -1,5 +1,10 @@
-"""`python -m tests.golden`."""
+"""`python -m tests.golden` writes the golden games again; with the name of a preset it prints that whole game."""
 
-from tests.golden import write_all
+import sys
 
-write_all()
+from tests.golden import play_golden, write_all
+
+if len(sys.argv) > 1:
+    print("\n".join(play_golden(sys.argv[1])[0]))
+else:
+    write_all()

@@ -18,6 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -82,7 +83,7 @@ class Run(ABC):
         """Train to the end of the run; `progress` gets every line of metrics."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(self.config.to_dict(), sort_keys=False)
-        replace_file(self.folder / CONFIG, lambda path: path.write_text(text))
+        replace_file(self.folder / CONFIG, methodcaller("write_text", text))
         self.progress, self._last_steps, self._clock = progress, self.steps, _now()
         if self.steps < self.config.length:
             with SummaryWriter(str(self.folder / TENSORBOARD), purge_step=self.steps + 1) as self._board:
@@ -97,17 +98,17 @@ class Run(ABC):
             self.end_update(self.update())
 
     def end_update(self, metrics: Metrics) -> None:
-        """After an update: evaluation and checkpoint where they are due, and a line of the log."""
+        """After an update: a line of the log, and evaluation and checkpoint where they are due."""
         is_last = self.steps >= self.config.length
         self.updates += 1
         if is_last or self.passes(self.config.evaluation.interval):
             with timed(self.spent, "evaluation"):
                 metrics |= self.evaluate()
         self._log(metrics)
+        self.progress(self.rows[-1])
         if is_last or self.passes(self.config.checkpoint_interval):
             self.save()
         self._last_steps = self.steps
-        self.progress(self.rows[-1])
 
     def passes(self, interval: int) -> bool:
         """Whether this update has passed a multiple of `interval` steps."""
@@ -149,7 +150,7 @@ class Run(ABC):
         """Write policy and log as they are at the checkpoint."""
         self.write_policy()
         lines = "".join(json.dumps(row) + "\n" for row in self.rows)
-        replace_file(self.folder / METRICS, lambda path: path.write_text(lines))
+        replace_file(self.folder / METRICS, methodcaller("write_text", lines))
 
     @classmethod
     def resume(cls, folder: str | Path, length: float | None = None, threads: int = 1) -> Self:
@@ -201,12 +202,14 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
 
 
 def to_data(value: Any) -> Any:
-    """Arrays as tensors of bytes with their dtype and shape, all else as it is: what `torch.load` reads as data."""
+    """Arrays as tensors of bytes with their dtype and shape, NumPy's numbers as Python's: data for `torch.load`."""
     if isinstance(value, np.ndarray):
         values = torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
         return {_ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)), "shape": value.shape, "bytes": values}
     if isinstance(value, Mapping):
         return {name: to_data(inner) for name, inner in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
     return type(value)(map(to_data, value)) if isinstance(value, list | tuple) else value
 
 

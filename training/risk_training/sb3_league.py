@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from time import process_time
 from typing import Any
@@ -36,8 +35,7 @@ class SnapshotSlot:
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
         """Seat a snapshot: weights for a copy of the learner's policy."""
         if self.policy is None:
-            self.policy = copy.deepcopy(policy)
-            self.policy.set_training_mode(False)
+            self.policy = untrained_copy(policy)
         self.name = name
         self.policy.load_state_dict(weights)
 
@@ -48,6 +46,17 @@ class SnapshotSlot:
             actions = self.policy._predict(torch.as_tensor(observations), action_masks=masks)
         self.seconds += process_time() - start
         return np.asarray(actions.numpy(), np.int64)
+
+
+def untrained_copy(policy: Any) -> Any:
+    """A policy of the same shape, with weights of its own; no generator of the run is advanced.
+
+    `copy.deepcopy` would not do: a policy keeps its last distribution, whose tensors cannot be copied.
+    """
+    with torch.random.fork_rng(devices=[]):
+        made = type(policy)(**policy._get_constructor_parameters()).to(policy.device)
+    made.set_training_mode(False)
+    return made
 
 
 class CompiledSlot(SnapshotSlot):

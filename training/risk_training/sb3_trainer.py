@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -226,7 +227,7 @@ class Trainer(Run):
     def write_policy(self) -> None:
         """Write the last policy and the best one."""
         for name, content in ({LAST: self._zip()} | self.best_files).items():
-            replace_file(self.folder / name, lambda path, content=content: path.write_bytes(content))  # type: ignore
+            replace_file(self.folder / name, methodcaller("write_bytes", content))
 
     def state_dict(self) -> dict[str, Any]:
         """Model, environments, the best policy and all random states."""

@@ -187,20 +187,21 @@ class SelfPlay:
 
     def _credit(self, rollout: Rollout, network: Network, steps: Array, lanes: Array, seats: Array) -> None:
         rollout.rewards[steps, lanes] = self.batch.reward[lanes, seats] > 0
-        cut = self.batch.truncated[lanes, seats]
-        rollout.ends[steps, lanes] = np.where(cut, TRUNCATED, TERMINATED)
-        if cut.any():
-            observations = self.batch.final_observation[lanes[cut], seats[cut]]
+        truncated = self.batch.truncated[lanes, seats]
+        rollout.ends[steps, lanes] = np.where(truncated, TRUNCATED, TERMINATED)
+        if truncated.any():
+            observations = self.batch.final_observation[lanes[truncated], seats[truncated]]
             nothing = np.zeros((len(observations), self.batch.num_actions), np.bool_)
-            rollout.last_values[steps[cut], lanes[cut]] = self.observe_and_decide(network, observations, nothing)[2]
-            rollout.last_potentials[steps[cut], lanes[cut]] = potential(observations, self.board, self.config.shaping)
+            at = steps[truncated], lanes[truncated]
+            rollout.last_values[at] = self.observe_and_decide(network, observations, nothing)[2]
+            rollout.last_potentials[at] = potential(observations, self.board, self.config.shaping)
 
     def _note_games(self, over: Array) -> None:
-        """Who won, for the league and the log."""
+        """Record results, for the league and the log."""
         self.rounds += self.batch.final_rounds[over].tolist()
         for lane in over[self.opponent[over] != ""]:
             winner, label = int(self.batch.records["winner"][lane]), self.opponent[lane]
-            won = winner >= 0 and self.arena.numbers[lane, winner] == CALLER
+            won = bool(winner >= 0 and self.arena.numbers[lane, winner] == CALLER)
             self.league.record(label, float(won))
             self.won.append((label, won))
 

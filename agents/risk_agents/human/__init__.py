@@ -1,1 +1,1 @@
-"""A person at a terminal as an agent: questions in words, answers read, what the others did told."""
+"""A person at a terminal as an agent: questions and events in words, answers read."""

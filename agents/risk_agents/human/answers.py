@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from risk_agents.base import View
+from risk_env.board.action_space import DONE
 from risk_env.core.types import Phase
-from risk_env.text.notation import DONE, QUESTIONS, Question
+from risk_env.text.notation import QUESTIONS, Question
 
-NUMBERED = ("TERRITORY", "BORDER", "CARD", "OBJECTIVE")  # blocks whose answers are numbered; the others are numbers
+NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
 HALF = "half"
 _NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 
 
 class Understood(NamedTuple):
-    """The action of an answer, and the answers that are to follow it by themselves."""
+    """The action of an answer, and answers to be given after it without asking."""
 
     action: int
     then: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     if words.casefold() == DONE and DONE in view.texts:
         return Understood(_number(DONE, view))
     said = _argument(words, question)
-    if question.block == "AMOUNT" and (said.isdecimal() or said.casefold() == HALF):
+    if question.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
     found = _fitting(said, question, view)
     if len(found) == 1:
@@ -54,9 +55,9 @@ def _problem(said: str, question: Question, view: View) -> str:
     """What is wrong with words that fit no legal action."""
     if said.casefold() == DONE:
         return f"{DONE!r} is no answer here"
-    if question.block == "BORDER":
+    if question.block == "border":
         return _no_attack(said, view)
-    if question.block == "TERRITORY":
+    if question.block == "territory":
         return f"{view.board.territories[view.board.territory(said)]} is not legal here"
     return f"{said!r} is none of {', '.join(argument_of(text, question) for text in view.texts)}"
 
@@ -122,17 +123,16 @@ def _fit(part: str, name: str, view: View) -> int:
 
 
 def movable(view: View) -> int:
-    """How many troops an amount is about: those that can be placed or moved (docs/decisions.md)."""
-    record = view._game.record
-    source, target = int(record.source), int(record.target)
-    is_draft = view.phase == Phase.DRAFT_AMOUNT
-    count = int(record.draft_left) if is_draft else int(record.troops[source]) - 1
-    most = view.rules.max_troops
-    return count if most is None else min(count, most - int(record.troops[target]))
+    """How many troops can be placed or moved (docs/decisions.md)."""
+    position, most = view.position, view.rules.max_troops
+    count = position.draft_left
+    if view.phase != Phase.DRAFT_AMOUNT:
+        count = int(position.troops[position.source]) - 1
+    return count if most is None else min(count, most - int(position.troops[position.target]))
 
 
 def _amount(wanted: int, view: View) -> Understood:
-    """Any number of troops: by several answers where no single one says it."""
+    """Any number of troops, by several answers where no single one means it."""
     total = movable(view)
     word = question_of(view).word
     if not 1 <= wanted <= total:
@@ -147,5 +147,5 @@ def _amount(wanted: int, view: View) -> Understood:
     first = max(number for number in legal if number < wanted)
     again: tuple[str, ...] = (str(wanted - first),)
     if view.phase == Phase.DRAFT_AMOUNT:
-        again = (view.board.territories[int(view._game.record.target)], *again)
+        again = (view.board.territories[view.position.target], *again)
     return Understood(_number(f"{word} {first}", view), again)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from risk_agents.base import Agent, View
 from risk_agents.human.answers import question_of, understand
+from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, legal_lines, own_lines, question
-from risk_agents.human.telling import Words
 from risk_agents.human.terminal import Terminal
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -19,13 +19,19 @@ short (`al > kam`); or its number in the list. Amounts and dice are said as they
 Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
-SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that tell something hidden
-LONG = ("TERRITORY", "BORDER")  # blocks of many actions, which are not written again and again
-OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short ones that tell nothing
+SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that show hidden facts
+LONG = ("territory", "border")  # blocks of many actions, which are not written again and again
+OPEN = (
+    Phase.CAPITAL,
+    Phase.CLAIM,
+    Phase.DEPLOY,
+    Phase.DEPLOY_NEUTRAL,
+    Phase.DEFEND,
+)  # short questions that show no hidden facts
 
 
 class Desk:
-    """The terminal and who sits at it: several people share one, and must not see each other's cards."""
+    """The terminal and the people at it: several may share one, and must not see each other's cards."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = terminal or Terminal()
@@ -34,7 +40,7 @@ class Desk:
         self._holder = NOBODY
 
     def hand_to(self, seat: int, names: Sequence[str], phase: Phase) -> None:
-        """Let the person of a seat take the keyboard. What shows nothing hidden is asked of anybody who is near."""
+        """Let the person of a seat take the keyboard. Questions that show nothing hidden need no handing over."""
         if self.people == 1:
             return
         if self.secrets_of not in (NOBODY, seat):
@@ -58,8 +64,8 @@ class Human(Agent):
 
     def __init__(self, desk: Desk | None = None) -> None:
         self.desk = desk or Desk()
-        self.names: tuple[str, ...] = ()  # of all seats and of the neutral army, if somebody knows them
-        self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}  # further ones: help and what they do
+        self.names: tuple[str, ...] = ()  # of all seats and the neutral army, if they are known
+        self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}  # additional commands: help text and function
         self.news: list[str] = []  # lines to be shown before the next question
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
@@ -72,7 +78,7 @@ class Human(Agent):
         self._greeted: tuple[int, Phase | None] | None = None
 
     def act(self, view: View) -> int:
-        """Ask until there is a legal answer; EOFError when there is nobody to answer any more."""
+        """Ask until there is a legal answer; EOFError at the end of the input."""
         self.desk.hand_to(self.seat, self._words.names, view.phase)
         has_news = self._say_news()
         self._greet(view)
@@ -106,7 +112,7 @@ class Human(Agent):
         self.desk.terminal.say()
 
     def _say_news(self) -> bool:
-        """What happened since this person was asked last; whether that is anything."""
+        """Show what happened since this person was asked last; whether there was anything."""
         lines, self.news = self.news, []
         if lines:
             self._say_lines(["", *lines])
@@ -126,7 +132,7 @@ class Human(Agent):
             self._say_legal(view, new)
 
     def _list(self, view: View) -> None:
-        """All that is legal, numbered anew."""
+        """All that is legal, with new numbers."""
         self._lists[view.phase] = list(view.texts)
         self._say_legal(view, view.texts)
 
@@ -176,8 +182,8 @@ class Human(Agent):
     def _help(self, view: View) -> None:
         terminal = self.desk.terminal
         terminal.say_wrapped(" ".join(HELP.split()))
-        told = COMMANDS | {name: text for name, (text, _) in self.commands.items()}
-        terminal.say("\n".join(f"  {name:<12}{text}" for name, text in told.items()))
+        commands = COMMANDS | {name: text for name, (text, _) in self.commands.items()}
+        terminal.say("\n".join(f"  {name:<12}{text}" for name, text in commands.items()))
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:

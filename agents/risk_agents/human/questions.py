@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from risk_agents.base import View
 from risk_agents.human.answers import argument_of, movable, question_of
-from risk_agents.human.telling import Words
+from risk_agents.human.narration import Words
 from risk_agents.human.terminal import wrapped
+from risk_env.board.action_space import DONE, WILD
 from risk_env.board.maps import Board, Mission
-from risk_env.core.cards import MAX_STARS, MIN_STARS, set_troops_due, star_troops
-from risk_env.core.combat import ATTACKER, DEFENDER
+from risk_env.core.cards import MAX_STARS, MIN_STARS, star_troops
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
-from risk_env.story import members
-from risk_env.text.notation import DONE, WILD, reward_name
+from risk_env.render.scene import scene_of
+from risk_env.text.notation import reward_name
 
-# The rules' own functions, called as Python: a question is asked of a person
-_set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
-_star_troops = getattr(star_troops, "py_func", star_troops)
+_star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own function, called from Python
 
 # ------------------------------------------------------------------------------------------------ the question
 
@@ -31,29 +28,21 @@ def question(view: View, words: Words) -> str:
 
 
 def _deploy(view: View, words: Words) -> str:
-    left = int(view._game.record.to_place[view.seat])
-    return f"Where do you put a troop? {left} left in your hand."
+    return f"Where do you put a troop? {view.position.to_place[view.seat]} left in your hand."
 
 
 def _deploy_neutral(view: View, words: Words) -> str:
-    left = int(view._game.record.to_place[view._game.num_players])
-    return f"Where do you put a troop of the neutral army? {left} left."
+    return f"Where do you put a troop of the neutral army? {view.position.to_place[-1]} left."
 
 
 def _trade(view: View, words: Words) -> str:
-    record = view._game.record
-    picked = [*(words.board.territories[t] for t in members(record.picked)), *[WILD] * int(record.picked_wilds)]
+    picked = [*map(words.place, view.position.picked), *[WILD] * view.position.picked_wilds]
     if picked:
         return f"Which card goes with {', '.join(picked)}?" + " `done` trades them." * (DONE in view.texts)
     must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
     if view.rules.deck == "star":
         return f"Which cards do you turn in? Name one at a time. {_stars_worth()} {must}"
-    return f"Which cards do you trade? The set is worth {set_worth(view)} troops. Name one at a time. {must}"
-
-
-def set_worth(view: View) -> int:
-    """Troops for the next set (RULES 5.2)."""
-    return int(_set_troops_due(view._game.tables.rules[0], view.position.sets_traded + 1))
+    return f"Which cards do you trade? The set is worth {view.position.next_set} troops. Name one at a time. {must}"
 
 
 def _stars_worth() -> str:
@@ -75,7 +64,7 @@ def _attack_dice(view: View, words: Words) -> str:
 
 
 def _defend(view: View, words: Words) -> str:
-    dice = int(view._game.record.chosen_dice[ATTACKER])
+    dice = view.position.chosen_dice
     is_own = int(view.position.owner[view.position.target]) == view.seat
     return (
         f"{words.names[view.position.turn]} attacks {'your' if is_own else 'the neutral'} "
@@ -85,8 +74,7 @@ def _defend(view: View, words: Words) -> str:
 
 
 def _dice_on_table(view: View) -> str:
-    dice = view._game.record.settled
-    mine, theirs = (" ".join(str(int(face)) for face in dice[side] if face) for side in (ATTACKER, DEFENDER))
+    mine, theirs = (" ".join(map(str, side)) for side in view.position.dice)
     return f"Your dice are {mine} against {theirs}."
 
 
@@ -111,7 +99,7 @@ def _source(view: View) -> str:
 
 
 def _target(view: View) -> str:
-    return view.board.territories[int(view._game.record.target)]
+    return view.board.territories[view.position.target]
 
 
 def _army(view: View, territory: int, words: Words | None = None) -> str:
@@ -150,23 +138,23 @@ _ASKED: dict[Phase, str | Callable[[View, Words], str]] = {
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
     """Legal actions with the numbers by which they can be called, in few lines."""
     asked = question_of(view)
-    if asked.block == "BORDER":
+    if asked.block == "border":
         return _attacks(view, words, numbers, width)
-    if asked.block == "TERRITORY":
+    if asked.block == "territory":
         return _territories(view, numbers, width)
-    if asked.block in ("CARD", "OBJECTIVE"):
-        describe = card_in_words if asked.block == "CARD" else _objective
-        told = [f"{number} {describe(argument_of(text, asked), view)}" for text, number in _named(numbers)]
-        return [wrapped(", ".join(told), width, "  ", "  ")]
+    if asked.block in ("card", "objective"):
+        describe = card_in_words if asked.block == "card" else _objective
+        listed = [f"{number} {describe(argument_of(text, asked), view)}" for text, number in _named(numbers)]
+        return [wrapped(", ".join(listed), width, "  ", "  ")]
     counts = (
-        {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"} if asked.block == "AMOUNT" else {}
+        {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"} if asked.block == "amount" else {}
     )
-    told = [argument_of(text, asked) for text in numbers]
-    return [wrapped(" | ".join(counts.get(name, name) for name in told), width, "  ", "  ")]
+    names = [argument_of(text, asked) for text in numbers]
+    return [wrapped(" | ".join(counts.get(name, name) for name in names), width, "  ", "  ")]
 
 
 def _named(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
-    """All but DONE, of which the question tells."""
+    """All but DONE, which the question mentions."""
     return [(text, number) for text, number in numbers.items() if text != DONE]
 
 
@@ -212,7 +200,7 @@ def card_in_words(name: str, view: View) -> str:
 
 def _objective(name: str, view: View) -> str:
     number = [objective.name for objective in view.board.objectives].index(name)
-    reward = reward_name(int(view._game.record.objective_reward[number]))
+    reward = reward_name(view.position.objective_rewards[number])
     return f"{name} [{reward}]" if reward else name
 
 
@@ -220,13 +208,11 @@ def _objective(name: str, view: View) -> str:
 
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
-    """The board and whatever else lies open."""
-    names = tuple(words.names[: view._game.num_players])
-    _status, _blank, *drawn = draw_ansi(
-        view.board, replace(view._game.scene(), names=names), colour, width
-    ).splitlines()
-    is_played_for_sets = view.rules.deck == "symbol" and not view._game.is_over
-    sets = [f"The next set of cards is worth {set_worth(view)} troops."] if is_played_for_sets else []
+    """The board, and the worth of the next set of cards."""
+    scene = scene_of(view.position, view.rules, words.names[: view.rules.num_players])
+    _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
+    is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
+    sets = [f"The next set of cards is worth {view.position.next_set} troops."] if is_played_for_sets else []
     return [*drawn, *sets]
 
 

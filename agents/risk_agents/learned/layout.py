@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.observe import GLOBAL_BLOCKS, GLOBAL_WIDTH, TERRITORY_COLUMNS, num_globals
-from risk_env.core.types import NUM_AMOUNTS, NUM_DICE_ACTIONS
 
 Array = npt.NDArray[Any]
 
@@ -28,8 +28,8 @@ class Layout:
         self.territories, self.num_actions = board.num_territories, num_actions
         self.sources = np.array([source for source, _ in board.borders])
         self.targets = np.array([target for _, target in board.borders])
-        self.border_0 = board.num_territories
-        self.card_0 = self.border_0 + len(board.borders) + NUM_DICE_ACTIONS + NUM_AMOUNTS
+        blocks = ActionSpace(rules, board).blocks
+        self.border_0, self.card_0 = blocks["border"].start, blocks["card"].start
         self.count_columns, self.mark_columns = used_columns(rules)
         self.global_counts = counted_globals(board)
 

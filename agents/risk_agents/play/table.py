@@ -11,8 +11,8 @@ import numpy as np
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.external import ProgramFault
 from risk_agents.human.human import Desk, Human
+from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import board_lines, mission_in_words
-from risk_agents.human.telling import Chronicle, Words, tell
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
 from risk_agents.registry import HUMAN, make
@@ -34,7 +34,7 @@ class BotFault(RuntimeError):
 
 
 class Table:
-    """A game in progress: who sits where, what has been told to whom."""
+    """A game in progress: who sits where, and who has seen which events."""
 
     def __init__(self, game: Game, players: Sequence[str], terminal: Terminal, path: str) -> None:
         self.game, self.players, self.terminal = game, tuple(players), terminal
@@ -44,8 +44,7 @@ class Table:
         self._agents: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in players]
         self.names = (*_names(self._agents), "neutral")
         self._chances = chance_seeds(self._agents, int(game_seed(game.seed)))
-        self._chronicle = Chronicle(game.rules, game.board, game.seed)
-        self._told = dict.fromkeys(self.people, 0)  # notes that each person has been told
+        self._seen = dict.fromkeys(self.people, 0)  # how many events each person has seen
         self._watched_round = NOBODY
         for seat, agent in enumerate(self._agents):
             self._seat(seat, agent)
@@ -60,7 +59,7 @@ class Table:
         if isinstance(agent, Human):
             agent.names = self.names
             agent.commands = {
-                "log": (f"what happened, the last {LOG_LINES} lines or so many as are said", self._show_log),
+                "log": (f"what happened, the last {LOG_LINES} lines, or as many as you say", self._show_log),
                 "save": ("keep the game in a file: save FILE", self._save_as),
                 "quit": ("stop here; the game is kept", self._quit),
             }
@@ -79,34 +78,30 @@ class Table:
         """Play to the end. Leave, EOFError and KeyboardInterrupt stop in between; BotFault blames a bot."""
         while not self.game.is_over:
             seat = self.game.seat
-            if seat in self._told:
-                self._tell_news(seat)
+            if seat in self._seen:
+                self._give_news(seat)
             elif not self._is_anyone_in():
                 self._watch()
-            self._step(self._answer(seat))
-        self._tell_the_end()
+            self.game.step(self._answer(seat))
+        self._show_the_end()
 
     def resume(self, saved: SavedGame) -> None:
         """Play a kept game up to where it was left; the bots are asked again, so that they remember what they knew."""
         strays = set()
         for action in saved.actions:
             seat = self.game.seat
-            if seat in self._told:
-                self._told[seat] = len(self._chronicle.notes)
+            if seat in self._seen:
+                self._seen[seat] = len(self.game.events())
             elif seat != NOBODY and self._answer(seat) != action:
                 strays.add(self.names[seat])
             try:
-                self._step(action)
+                self.game.step(action)
             except ValueError as error:
                 raise SavedGameError(f"{self.path}: {error}") from error
         if digest(self.game) != saved.state:
             raise SavedGameError(f"{self.path}: this version of the program plays its actions otherwise")
         for name in sorted(strays):
             self.terminal.say(f"{name} would play otherwise now than when the game was kept.")
-
-    def _step(self, action: int) -> None:
-        self.game.step(action)
-        self._chronicle.add(action)
 
     def _answer(self, seat: int) -> int:
         """What the player of a seat answers; BotFault if a bot gives no legal answer."""
@@ -135,27 +130,26 @@ class Table:
             if callable(close):
                 close()
 
-    # ------------------------------------------------------------------------------------------ telling
+    # ------------------------------------------------------------------------------------------ what is shown
 
     def _words(self, viewer: int) -> Words:
         return Words(self.names, self.game.board, viewer)
 
     def _news(self, seat: int) -> list[str]:
-        """What the person of a seat has not been told."""
-        notes = self._chronicle.notes
-        lines = tell(notes[self._told[seat] :], self._words(seat), self.terminal.width)
-        self._told[seat] = len(notes)
-        return lines
+        """The events that the person of a seat has not seen yet, in words."""
+        events = self.game.events(since=self._seen[seat])
+        self._seen[seat] += len(events)
+        return narrate(events, self._words(seat), self.terminal.width)
 
-    def _tell_news(self, seat: int) -> None:
+    def _give_news(self, seat: int) -> None:
         agent = self._agents[seat]
         if isinstance(agent, Human):
             agent.news = self._news(seat)
 
     def _watch(self) -> None:
-        """People are out: ask once whether they want to see the end, then tell how it stands, a line a round."""
+        """No person is left in the game: ask once whether to go on, then show the standings, a line a round."""
         if self._watched_round == NOBODY:
-            last = max(self.people, key=lambda seat: self._told[seat])
+            last = max(self.people, key=lambda seat: self._seen[seat])
             self.terminal.say("\n".join(["", *self._news(last), ""]))
             if self.terminal.ask("No person is left in the game. Enter: the bots play on; quit: stop here> ").strip():
                 raise Leave
@@ -169,10 +163,10 @@ class Table:
             ]
             self.terminal.say_wrapped("; ".join(armies), f"Round {self.game.round}: ", "    ")
 
-    def _tell_the_end(self) -> None:
+    def _show_the_end(self) -> None:
         """What happened last, the board, who won, and what was hidden."""
         if self._is_anyone_in() or self._watched_round == NOBODY:
-            last = max(self.people, key=lambda seat: self._told[seat])
+            last = max(self.people, key=lambda seat: self._seen[seat])
             self.terminal.say("\n".join(["", *self._news(last)]))
         words, game = self._words(NOBODY), self.game
         view = View(game, self.people[0])
@@ -181,9 +175,9 @@ class Table:
         for seat in range(game.num_players):
             mission = game.mission(seat)
             if mission is not None:
-                told = mission_in_words(mission, game.board, self.names, seat)
+                card = mission_in_words(mission, game.board, self.names, seat)
                 whose = "Your mission" if self.names[seat] == YOU else f"Mission of {self.names[seat]}"
-                self.terminal.say_wrapped(f"{whose}: {told}", later="  ")
+                self.terminal.say_wrapped(f"{whose}: {card}", later="  ")
         self.terminal.say_wrapped(self._verdict(), later="  ")
 
     def _verdict(self) -> str:
@@ -196,8 +190,8 @@ class Table:
     # ------------------------------------------------------------------------------------------ commands
 
     def _show_log(self, rest: str) -> None:
-        """The command `log`: the last lines of the whole story."""
-        lines = tell(self._chronicle.notes, self._words(NOBODY), self.terminal.width)
+        """The command `log`: the last lines of what happened in the game."""
+        lines = narrate(self.game.events(), self._words(NOBODY), self.terminal.width)
         count = int(rest) if rest.isdecimal() and int(rest) else LOG_LINES
         self.terminal.say("\n".join(lines[-count:]))
 

@@ -1,0 +1,174 @@
+"""Action numbers: which number means what on a map with a choice of rules, both ways.
+
+block      size   action
+territory  T      territory t
+border     B      attack along the directed border b, in the order of `board.borders`
+dice       4      one, two, three dice, blitz
+amount     17     1 2 3 4 5 6 8 10 12 15 20 25 30 40 50 half all
+card       T + 1  card of territory t; last: a wild card
+done       1      stop, or decline
+die        6      a die that shows face 1 ... 6; empty without `card_reroll` and `commander`
+objective  12     objective o of the map; empty without `objectives`
+"""
+
+from __future__ import annotations
+
+import reprlib
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core import types
+
+SCHEMA = 1  # of `ActionSpace.to_json`
+WILD, BLITZ, DONE = "wild", "blitz", "done"
+AMOUNTS = (*types.AMOUNTS, "half", "all")
+FACES = tuple(range(1, types.NUM_FACES + 1))
+ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
+
+# The words of actions (docs/decisions.md, and those of `decode`) with their blocks.
+BLOCK_OF = {
+    **dict.fromkeys(("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"),
+    **dict.fromkeys(("airfield", "from", "to"), "territory"),
+    "attack": "border",
+    **dict.fromkeys(("dice", "defend", BLITZ), "dice"),
+    **dict.fromkeys(("amount", "troops", "occupy", "move"), "amount"),
+    "card": "card",
+    DONE: "done",
+    **dict.fromkeys(("die", "reroll", "commander"), "die"),
+    "objective": "objective",
+}
+_CHOICES: dict[str, Sequence[Any]] = {
+    "dice": ATTACK_DICE,
+    "defend": DEFENCE_DICE,
+    **{word: AMOUNTS for word, block in BLOCK_OF.items() if block == "amount"},
+    **{word: FACES for word, block in BLOCK_OF.items() if block == "die"},
+}
+_NUM_ARGUMENTS = {"attack": 2, DONE: 0, BLITZ: 0}  # one for all others
+
+
+class Action(NamedTuple):
+    """What an action number means: `ActionSpace.encode(kind, *arguments)` gives the number back."""
+
+    kind: str  # "territory", "attack", "dice", "blitz", "amount", "card", "done", "die" or "objective"
+    arguments: tuple[Any, ...] = ()
+
+
+class ActionSpace:
+    """The actions of one map and choice of rules: `n` of them, in `blocks` (name -> range of numbers)."""
+
+    def __init__(self, rules: Rules, board: Board) -> None:
+        self.board = board
+        sizes = {
+            "territory": board.num_territories,
+            "border": len(board.borders),
+            "dice": types.NUM_DICE_ACTIONS,
+            "amount": types.NUM_AMOUNTS,
+            "card": board.num_territories + 1,
+            "done": 1,
+            "die": types.NUM_FACES if rules.card_reroll or rules.commander else 0,
+            "objective": types.NUM_OBJECTIVES if rules.objectives is not None else 0,
+        }
+        self.n = 0
+        self.blocks: dict[str, range] = {}
+        for block, size in sizes.items():
+            self.blocks[block] = range(self.n, self.n + size)
+            self.n += size
+
+    @property
+    def done(self) -> int:
+        """The number of DONE."""
+        return self.blocks["done"].start
+
+    def decode(self, action: int) -> Action:
+        """The meaning of an action; ValueError unless it is a whole number from 0 to n - 1.
+
+        The arguments are numbers: a territory; source and target of an attack; dice; the face of a die; the territory
+        of a card; an objective. Wild cards and the last amounts are words: "wild", "half", "all".
+        """
+        number = _number(action, self.n)
+        block = next(block for block, numbers in self.blocks.items() if number in numbers)
+        return self._meaning(block, number - self.blocks[block].start)
+
+    def _meaning(self, block: str, index: int) -> Action:
+        if block == "border":
+            return Action("attack", self.board.borders[index])
+        if block == "dice":
+            return Action(BLITZ) if index == types.BLITZ else Action(block, (ATTACK_DICE[index],))
+        if block == "done":
+            return Action(DONE)
+        if block == "card" and index == self.board.num_territories:
+            return Action(block, (WILD,))
+        choices = _CHOICES.get(block)
+        return Action(block, (choices[index] if choices else index,))
+
+    def encode(self, kind: str, *arguments: Any) -> int:
+        """The number of an action: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`.
+
+        `kind` is a word of docs/decisions.md or a kind of `decode`; territories and objectives go by name or number.
+        A ValueError names what is wrong and what is allowed.
+        """
+        if kind not in BLOCK_OF:
+            raise ValueError(f"kind={reprlib.repr(kind)} must be one of {', '.join(BLOCK_OF)}")
+        count = _NUM_ARGUMENTS.get(kind, 1)
+        if len(arguments) != count:
+            raise ValueError(f"{kind!r} needs {count} arguments, not {len(arguments)}")
+        numbers = self.blocks[BLOCK_OF[kind]]
+        if not numbers:
+            raise ValueError(f"{kind!r} is no action of these rules")
+        return numbers.start + self._index(kind, arguments)
+
+    def _index(self, kind: str, arguments: tuple[Any, ...]) -> int:
+        """Where in its block an action stands."""
+        if kind in (BLITZ, DONE):
+            return types.BLITZ if kind == BLITZ else 0
+        if kind == "attack":
+            return self._border(*arguments)
+        (argument,) = arguments
+        if kind == "card" and str(argument).casefold() == WILD:
+            return self.board.num_territories
+        if BLOCK_OF[kind] in ("territory", "card"):
+            return self._territory(argument)
+        if kind == "objective":
+            return self._objective(argument)
+        return _index_of(argument, _CHOICES[kind])
+
+    def _territory(self, place: Any) -> int:
+        """The number of a territory that is given by name or number."""
+        return self.board.territory(place) if isinstance(place, str) else _number(place, self.board.num_territories)
+
+    def _objective(self, objective: Any) -> int:
+        names = tuple(goal.name for goal in self.board.objectives)
+        return _index_of(objective, names) if isinstance(objective, str) else _number(objective, types.NUM_OBJECTIVES)
+
+    def _border(self, source: Any, target: Any) -> int:
+        border = (self._territory(source), self._territory(target))
+        number = bisect_left(self.board.borders, border)
+        if self.board.borders[number : number + 1] != (border,):
+            names = [self.board.territories[t] for t in border]
+            raise ValueError(f"{names[0]} does not border {names[1]}")
+        return number
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers of the blocks for a file or another program: first action and one past the last, by name."""
+        blocks = {block: [numbers.start, numbers.stop] for block, numbers in self.blocks.items()}
+        return {"schema": SCHEMA, "n": self.n, "blocks": blocks, "amounts": list(AMOUNTS)}
+
+
+def _index_of(value: Any, choices: Sequence[Any]) -> int:
+    """The index of a value among choices, which are numbers or words in any case."""
+    words = [str(choice).casefold() for choice in choices]
+    if str(value).casefold() not in words:
+        raise ValueError(f"{reprlib.repr(value)} is not one of {', '.join(map(str, choices))}")
+    return words.index(str(value).casefold())
+
+
+def _number(value: Any, count: int) -> int:
+    """A whole number from 0 to `count` - 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < count:
+        raise ValueError(f"{reprlib.repr(value)} must be a whole number from 0 to {count - 1}")
+    return int(value)

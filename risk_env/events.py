@@ -1,0 +1,385 @@
+"""What happened in a game, told once: the log, the last battle, words and pages are made from these events.
+
+A `GameLog` plays a game's history again on a record of its own, forced actions and chance results one by one, and
+compares the records before and after each. An event that only one seat may see names it (RULES 2.4, 7.1, 8.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_env.board.action_space import DONE, Action
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.core import entry
+from risk_env.core.combat import ATTACKER, DEFENDER
+from risk_env.core.types import NOBODY, NOWHERE, Held, Phase
+from risk_env.public import dice_of, members
+from risk_env.text.notation import action_text, card_text
+
+SCHEMA = 1
+PRIVATE_PHASES = (Phase.HEADQUARTERS, Phase.TRADE, Phase.REROLL)  # to be asked, or the answer, tells something hidden
+DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
+
+Numbers = tuple[int, ...]
+Pair = tuple[int, int]
+Dice = tuple[Numbers, Numbers]  # the attacker's and the defender's
+
+
+class Event(NamedTuple):
+    """Something that happened. docs/public.md has the kinds and the fields of each; other fields keep their defaults.
+
+    Territories, seats, Objectives and Rewards are numbers; a card is its territory's, `num_territories` a wild one.
+    """
+
+    kind: str
+    only: int = NOBODY  # the seat that alone may see this, -1: everybody
+    seat: int = NOBODY  # who did it, or whom it concerns
+    forced: bool = False  # whether the seat had no choice
+    phase: str = ""  # what was asked
+    text: str = ""  # what was answered
+    territory: int = NOWHERE
+    source: int = NOWHERE
+    target: int = NOWHERE
+    other: int = NOBODY  # the defender, or who was eliminated; P for the neutral army
+    number: int = 0  # of troops, of cards, of a round, or of a mission in the map's list
+    cards: Numbers = ()
+    territories: Numbers = ()  # of each seat (capitals, headquarters), or a set of them
+    owners: Numbers = ()  # (T,)
+    troops: Numbers = ()  # (T,)
+    objectives: Numbers = ()
+    rewards: Numbers = ()  # that came with these Objectives, -1 none
+    rolled: Dice = ((), ())  # as they fell, extra dice included (RULES 9.8)
+    dice: Dice = ((), ())  # as they were compared, highest first (RULES 3.2.3, 10.6)
+    losses: Pair = (0, 0)  # the attacker's and the defender's
+    left: Pair = (0, 0)  # troops in source and target after the losses
+    faces: Pair = (0, 0)  # of a die, before and after
+
+    def to_json(self) -> dict[str, Any]:
+        """A dict for `json.dumps`: schema, kind and `only`, and the other fields unless they have their default."""
+        values = {name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)}
+        return {"schema": SCHEMA, "only": self.only, **values}
+
+
+class Battle(NamedTuple):
+    """One roll. Dice in falling order after bonuses, in the order rolled before them."""
+
+    source: str
+    target: str
+    attacker_rolled: tuple[int, ...]
+    defender_rolled: tuple[int, ...]
+    attacker_dice: tuple[int, ...]  # after dropped dice, re-roll, commander and airfield (RULES 9.9, 10.6)
+    defender_dice: tuple[int, ...]
+    attacker_losses: int
+    defender_losses: int
+
+
+def last_battle(events: Sequence[Event], board: Board) -> Battle | None:
+    """The last roll that was decided, None before the first."""
+    for event in reversed(events):
+        if event.kind == "battle":
+            source, target = (board.territories[t] for t in (event.source, event.target))
+            return Battle(source, target, *event.rolled, *event.dice, *event.losses)
+    return None
+
+
+class GameLog:
+    """The events of a game and the lines of its log, from the start of its history up to the last `catch_up`.
+
+    `start` is the record with which the history begins; None: the set-up with the generator's state `chance`.
+    """
+
+    def __init__(self, rules: Rules, board: Board, start: bytes | None, chance: np.uint64, ask_forced: bool) -> None:
+        self.events: list[Event] = []
+        self._lines: list[str] = []
+        self._lined = 0  # events that are in the lines
+        self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
+        self._games = self._tables.new_games(1)
+        self._played = 0
+        if start is None:
+            entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
+            self.events += setup_events(self._games[0], rules, board)
+        else:
+            self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)
+        self._play_chance()
+        self._play_forced()
+
+    def catch_up(self, actions: Sequence[int]) -> None:
+        """Play the asked actions that have not been played."""
+        for action in actions[self._played :]:
+            self._act(action, forced=False)
+            self._play_forced()
+        self._played = len(actions)
+
+    def lines(self) -> list[str]:
+        """The log (docs/decisions.md)."""
+        self._lines += log_lines(self.events[self._lined :], self._board)
+        self._lined = len(self.events)
+        return list(self._lines)
+
+    def _play_forced(self) -> None:
+        """Forced actions, up to the next asked one."""
+        while not self._ask_forced and len(legal := members(self._games[0].legal)) == 1:
+            self._act(legal[0], forced=True)
+
+    def _act(self, action: int, forced: bool) -> None:
+        record = self._games[0]
+        text = action_text(action, record, self._tables, self._board)
+        before = record.copy()
+        entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
+        step = Step(before, record, self._tables.space.decode(action), forced, self._board)
+        self.events += action_events(step, text)
+        self._play_chance()
+
+    def _play_chance(self) -> None:
+        """Chance results, until a seat must decide."""
+        record = self._games[0]
+        while record.phase > Phase.OVER:
+            before = record.copy()
+            entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules)
+            self.events += chance_events(before, record, self._board)
+
+
+# ------------------------------------------------------------------------------------------------ from records
+
+
+def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
+    """The chance results of a set-up, in the order of RULES 11.4."""
+    players = rules.num_players
+    events = [Event("starter", seat=int(record.starter))]
+    if rules.victory == "mission":
+        events += [Event("mission", only=s, seat=s, number=int(record.mission[s])) for s in range(players)]
+    if rules.cities == "random":
+        events.append(Event("cities", territories=tuple(members(record.city))))
+    if rules.objectives == "random":
+        laid = tuple(number for number, state in enumerate(record.objective.tolist()) if state != Held.NOT_IN_PLAY)
+        events.append(Event("objectives", objectives=laid, rewards=tuple(record.objective_reward[list(laid)].tolist())))
+    owners, troops = (tuple(field[: board.num_territories].tolist()) for field in (record.owner, record.troops))
+    if rules.setup == "deal":
+        events.append(Event("deal", owners=owners))
+    if rules.setup == "random":
+        events.append(Event("setup", owners=owners, troops=troops))
+        if rules.capitals:
+            events.append(Event("capitals", territories=tuple(record.capital[:players].tolist())))
+        if rules.victory == "headquarters":
+            events.append(Event("headquarters", territories=tuple(record.headquarters[:players].tolist())))
+    for place in range(players):
+        events += _starting_cards(record, (int(record.starter) + place) % players)
+    return events + (_turn_begins(record, is_new_round=True) if record.round_number else [])
+
+
+def _starting_cards(record: Any, seat: int) -> list[Event]:
+    """The cards with which a seat starts (RULES 9.1, 9.3)."""
+    cards = members(record.hand[seat])
+    dealt = [Event("dealt", seat=seat, number=len(cards))] if cards else []
+    return dealt + [Event("card", only=seat, seat=seat, cards=(card,)) for card in cards]
+
+
+class Step(NamedTuple):
+    """An action with the records before and after it, chance that follows not included."""
+
+    before: Any
+    after: Any
+    action: Action
+    forced: bool
+    board: Board
+
+    @property
+    def seat(self) -> int:
+        """Who decided."""
+        return int(self.before.seat)
+
+
+def action_events(step: Step, text: str) -> list[Event]:
+    """What an action did, whose words are `text`."""
+    phase = Phase(int(step.before.phase))
+    only = step.seat if phase in PRIVATE_PHASES else NOBODY
+    events = [Event("action", only=only, seat=step.seat, forced=step.forced, phase=phase.name, text=text)]
+    if phase in _EFFECTS:
+        events += _EFFECTS[phase](step)
+    return events + _course(step.before, step.after)
+
+
+def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
+    """What chance did, between two records: a roll, with the battle if that decided it, or a card drawn."""
+    seat = int(before.turn)
+    if before.phase == Phase.ROLL:
+        source, target = int(before.source), int(before.target)
+        roll = Event("roll", seat=seat, source=source, target=target, rolled=dice_of(after.rolled))
+        events = [roll, *_battle(before, after)]
+    else:
+        drawn = members(after.hand[seat] & ~before.hand[seat])
+        drawn += [board.num_territories] * (int(after.wilds[seat]) - int(before.wilds[seat]))
+        events = [Event("draw", seat=seat), Event("card", only=seat, seat=seat, cards=tuple(drawn))] if drawn else []
+    return events + _course(before, after)
+
+
+def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
+    """Troops put on a territory, which the action names or, for an amount, the question."""
+
+    def write(step: Step) -> Iterator[Event]:
+        territory = int(step.before.target) if step.action.kind == "amount" else step.action.arguments[0]
+        number = int(step.after.troops[territory]) - int(step.before.troops[territory])
+        yield Event(kind, seat=step.seat, forced=step.forced, territory=territory, number=number)
+
+    return write
+
+
+def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
+    """Troops that went from one territory to another."""
+
+    def write(step: Step) -> Iterator[Event]:
+        source, target = int(step.before.source), int(step.before.target)
+        number = int(step.before.troops[source]) - int(step.after.troops[source])
+        if number:
+            yield Event(kind, seat=step.seat, forced=step.forced, source=source, target=target, number=number)
+
+    return write
+
+
+def _picked_headquarters(step: Step) -> Iterator[Event]:
+    """Where is a secret until all have picked (RULES 7.1)."""
+    yield Event("pick", seat=step.seat, forced=step.forced)
+
+
+def _traded(step: Step) -> Iterator[Event]:
+    """The cards that were turned in (RULES 5.5), and what they added to the draft."""
+    cards = members(step.after.discard & ~step.before.discard)
+    cards += [step.board.num_territories] * (int(step.after.discard_wilds) - int(step.before.discard_wilds))
+    if cards:
+        number = max(0, int(step.after.draft_left) - int(step.before.draft_left))
+        yield Event("trade", seat=step.seat, cards=tuple(cards), number=number)
+
+
+def _rerolled(step: Step) -> Iterator[Event]:
+    """A die rolled again, and the card shown for it (RULES 10.4); then the battle, if that decides it."""
+    if step.action.kind != DONE:
+        cards = tuple(members(step.after.shown & ~step.before.shown))
+        before, again = step.after.rerolled.tolist()
+        yield Event("reroll", seat=step.seat, cards=cards, faces=(before, again))
+    yield from _battle(step.before, step.after)
+
+
+def _commanded(step: Step) -> Iterator[Event]:
+    """A die turned to a 6 (RULES 10.5); then the battle, which that decides."""
+    if step.action.kind != DONE:
+        yield Event("commander", seat=step.seat, faces=(step.action.arguments[0], 6))
+    yield from _battle(step.before, step.after)
+
+
+def _battle(before: Any, after: Any) -> Iterator[Event]:
+    """The roll that was decided, if one was, with a capture and an elimination (RULES 3.2.3, 3.2.5, 3.3)."""
+    if after.phase in DICE_PHASES:
+        return
+    seat, source, target = int(before.turn), int(before.source), int(before.target)
+    losses = (int(after.losses[ATTACKER]), int(after.losses[DEFENDER]))
+    battle = Event(
+        "battle",
+        seat=seat,
+        other=int(before.owner[target]),
+        source=source,
+        target=target,
+        rolled=dice_of(after.rolled),
+        dice=dice_of(after.settled),
+        losses=losses,
+        left=(int(before.troops[source]) - losses[ATTACKER], int(before.troops[target]) - losses[DEFENDER]),
+    )
+    yield battle
+    if not battle.left[DEFENDER]:
+        moved = int(after.troops[target])
+        yield Event("capture", seat=seat, other=battle.other, source=source, target=target, number=moved)
+    for other in np.flatnonzero(after.death != before.death).tolist():
+        cards = int(np.bitwise_count(before.hand[other]).sum()) + int(before.wilds[other])
+        objectives = tuple(np.flatnonzero(before.objective == other).tolist())
+        yield Event("elimination", seat=seat, other=other, number=cards, objectives=objectives)
+
+
+def _took_objective(step: Step) -> Iterator[Event]:
+    if step.action.kind != DONE:
+        (number,) = step.action.arguments
+        reward = int(step.after.objective_reward[number])
+        yield Event("objective", seat=step.seat, objectives=(number,), rewards=(reward,))
+
+
+def _built_airfield(step: Step) -> Iterator[Event]:
+    yield Event("airfield", seat=step.seat, forced=step.forced, territory=step.action.arguments[0])
+
+
+_EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
+    Phase.CAPITAL: _placed("capital"),
+    Phase.CLAIM: _placed("claim"),
+    Phase.DEPLOY: _placed("deploy"),
+    Phase.DEPLOY_NEUTRAL: _placed("deploy_neutral"),
+    Phase.HEADQUARTERS: _picked_headquarters,
+    Phase.TRADE: _traded,
+    Phase.BONUS: _placed("bonus"),
+    Phase.DRAFT_AMOUNT: _placed("draft"),
+    Phase.REROLL: _rerolled,
+    Phase.COMMANDER: _commanded,
+    Phase.OCCUPY: _moved("occupy"),
+    Phase.OBJECTIVE: _took_objective,
+    Phase.AIRFIELD: _built_airfield,
+    Phase.FORTIFY_AMOUNT: _moved("move"),
+}
+
+
+def _course(before: Any, after: Any) -> list[Event]:
+    """What follows by itself: headquarters revealed, the end of the game, a new round and turn."""
+    events = []
+    if after.headquarters_open and not before.headquarters_open:
+        places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]
+        events.append(Event("reveal", territories=tuple(places.tolist())))
+    if after.phase == Phase.OVER:
+        events.append(Event("over", seat=int(after.winner)))
+    elif after.round_number != before.round_number or (after.turn != before.turn and after.round_number):
+        events += _turn_begins(after, after.round_number != before.round_number)
+    return events
+
+
+def _turn_begins(record: Any, is_new_round: bool) -> list[Event]:
+    new_round = [Event("round", number=int(record.round_number))] if is_new_round else []
+    return [*new_round, Event("turn", seat=int(record.turn))]
+
+
+# ------------------------------------------------------------------------------------------------ the log
+
+
+def log_lines(events: Iterable[Event], board: Board) -> list[str]:
+    """The lines of the log (docs/decisions.md): every action, every chance result."""
+    lines: list[str] = []
+    for kind, group in groupby(events, attrgetter("kind")):
+        if kind == "mission":
+            lines.append(f"chance: missions {_numbers(event.number for event in group)}")
+        elif kind == "action":
+            lines += [f"{event.seat}: {event.text}{' (forced)' * event.forced}" for event in group]
+        elif kind in _CHANCE_LINES:
+            lines += [f"chance: {_CHANCE_LINES[kind](event, board)}" for event in group]
+    return lines
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return " ".join(map(str, values))
+
+
+def _pairs(one: Iterable[int], mark: str, other: Iterable[int]) -> str:
+    return " ".join(f"{a}{mark}{b}" for a, b in zip(one, other, strict=True))
+
+
+_CHANCE_LINES: dict[str, Callable[[Event, Board], str]] = {
+    "starter": lambda event, board: f"starter {event.seat}",
+    "cities": lambda event, board: f"cities {_numbers(event.territories)}",
+    "objectives": lambda event, board: f"objectives {_pairs(event.objectives, '=', event.rewards)}",
+    "deal": lambda event, board: f"deal {_numbers(event.owners)}",
+    "setup": lambda event, board: f"setup {_pairs(event.owners, ':', event.troops)}",
+    "capitals": lambda event, board: f"capitals {_numbers(event.territories)}",
+    "headquarters": lambda event, board: f"headquarters {_numbers(event.territories)}",
+    "card": lambda event, board: f"card {event.seat} {card_text(event.cards[0], board)}",
+    "roll": lambda event, board: f"roll {_numbers(event.rolled[ATTACKER])} | {_numbers(event.rolled[DEFENDER])}",
+    "reroll": lambda event, board: f"reroll {event.faces[-1]}",
+}

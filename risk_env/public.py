@@ -1,0 +1,181 @@
+"""What all at the table may see of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
+
+Agents, programs, pictures and pages read a `PublicState`; only here is one made from a game's record. Cards in hands,
+missions and headquarters that are not open yet are not in it, nor anything that depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.board.tables import Tables
+from risk_env.core.cards import set_troops_due
+from risk_env.core.combat import ATTACKER
+from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase
+
+SCHEMA = 1
+ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
+
+Ints = npt.NDArray[np.int64]
+_EMPTY: Any = ()  # an array that is not given
+_set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python
+
+
+@dataclass(frozen=True, eq=False)
+class PublicState:
+    """A public position of T territories and P players. Arrays are read-only; -1 is nobody or nowhere.
+
+    Seats are 0 ... P - 1; P owns the territories of the neutral army. Only the first three fields must be given.
+    """
+
+    owner: Ints  # (T,) seat, -1 free
+    troops: Ints  # (T,)
+    num_players: int
+
+    phase: Phase = Phase.OVER  # what is asked (docs/decisions.md)
+    seat: int = NOBODY  # who is asked, -1 when the game is over
+    turn: int = NOBODY  # whose turn it is
+    round: int = 0  # 0 in set-up, then from 1
+    starter: int = NOBODY
+    alive: npt.NDArray[np.bool_] = _EMPTY  # (P,), or empty: all are
+    winner: int = NOBODY
+    truncated: bool = False  # whether the game ended by `max_rounds` (RULES 11.2)
+
+    hand_sizes: Ints = _EMPTY  # (P,) number of cards, or empty: not shown
+    sets_traded: int = 0  # by all players
+    next_set: int = 0  # troops for the next set (RULES 5.2), 0 with the star deck
+    deck: int = 0  # number of cards in it
+    discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
+    discard_wilds: int = 0
+    shown: tuple[int, ...] = ()  # territories whose cards a re-roll has shown (RULES 10.4)
+    shown_hands: tuple[int, ...] = ()  # seat that holds each of these cards, -1 for the discard pile
+    picked: tuple[int, ...] = ()  # territories of the cards laid out for a set
+    picked_wilds: int = 0
+
+    to_place: tuple[int, ...] = ()  # (P,), or (P + 1,) with a neutral army: set-up troops not yet placed
+    draft_left: int = 0  # troops still to be placed in this draft
+    source: int = NOWHERE  # territory that attacks, or that troops leave
+    target: int = NOWHERE  # territory attacked, moved to or drafted to
+    chosen_dice: int = 0  # that the attacker declared last
+    dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # attacker's and defender's on the table, highest first
+    captured: bool = False  # whether a territory fell this turn
+    battles: int = 0  # rolls made this turn
+    moves_left: int = 0  # fortify moves
+
+    cities: tuple[int, ...] = ()  # territories
+    airfields: tuple[int, ...] = ()  # territories
+    capitals: Ints = _EMPTY  # (P,) territory
+    headquarters: Ints = _EMPTY  # (P,) territory, -1 while it is not public (RULES 7.1)
+    objectives: Ints = _EMPTY  # (12,) seat that holds each, -1 face up, -2 not in play
+    objective_rewards: tuple[int, ...] = ()  # (12,) Reward that came with each Objective
+    rewards: tuple[int, ...] = ()  # (8,) seat that owns each Reward
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            array = np.array(getattr(self, name), np.bool_ if name == "alive" else np.int64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_json() == other.to_json() if isinstance(other, PublicState) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as arrays
+
+    def to_json(self) -> dict[str, Any]:
+        """A dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
+        values = {name: getattr(self, name) for name in _NAMES}
+        values |= {name: values[name].tolist() for name in _ARRAYS}
+        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+        return {
+            "schema": SCHEMA,
+            **values,
+            **lists,
+            "phase": self.phase.name,
+            "dice": [list(side) for side in self.dice],
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> PublicState:
+        """The state of a dict of `to_json`; ValueError if it is of another schema or has other fields."""
+        if facts.get("schema") != SCHEMA:
+            raise ValueError(f"schema={facts.get('schema')!r} of a public state: this version reads {SCHEMA}")
+        if wrong := {"schema", *_NAMES} ^ set(facts):
+            raise ValueError(f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}")
+        if facts["phase"] not in Phase.__members__:
+            raise ValueError(f"phase={facts['phase']!r} must be one of {', '.join(Phase.__members__)}")
+        values: dict[str, Any] = {name: facts[name] for name in _NAMES}
+        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        attacker, defender = facts["dice"]
+        return cls(**values | {"phase": Phase[facts["phase"]], "dice": (tuple(attacker), tuple(defender))})
+
+
+_NAMES = tuple(field.name for field in fields(PublicState))
+_NUMBERS = (  # fields that are numbers of the record under the same name
+    *("seat", "turn", "starter", "winner", "truncated", "captured", "battles", "moves_left", "draft_left"),
+    *("source", "target", "sets_traded", "discard_wilds", "picked_wilds"),
+)
+_ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
+
+
+def public_state(games: Any, tables: Tables) -> PublicState:
+    """The public facts of a game, an array of one record (`core.types.game_dtype`)."""
+
+    def field(name: str) -> Any:
+        return games[name][0]  # far quicker than an attribute of the record
+
+    players, armies = (int(tables.rules[name][0]) for name in ("num_players", "num_armies"))
+    territories, phase = int(tables.board["num_territories"][0]), Phase(field("phase"))
+    shown = tuple(members(field("shown")))
+    return PublicState(
+        owner=field("owner")[:territories],
+        troops=field("troops")[:territories],
+        num_players=players,
+        phase=phase,
+        round=int(field("round_number")),
+        alive=field("death")[:players] == 0,
+        hand_sizes=np.bitwise_count(field("hand")[:players]).sum(axis=1) + field("wilds")[:players],
+        next_set=_next_set(tables, int(field("sets_traded"))),
+        deck=int(np.bitwise_count(field("deck")).sum()) + int(field("deck_wilds")),
+        discard=tuple(members(field("discard"))),
+        shown=shown,
+        shown_hands=tuple(_holder(field("hand"), card) for card in shown),
+        picked=tuple(members(field("picked"))),
+        to_place=tuple(field("to_place")[:armies].tolist()),
+        chosen_dice=int(field("chosen_dice")[ATTACKER]),
+        dice=dice_of(field("settled")) if phase in ROLLED_PHASES else ((), ()),
+        cities=tuple(members(field("city"))),
+        airfields=tuple(place for place in field("airfield").tolist() if place != NOWHERE),
+        capitals=field("capital")[:players],
+        headquarters=field("headquarters")[:players] if field("headquarters_open") else np.full(players, NOWHERE),
+        objectives=field("objective"),
+        objective_rewards=tuple(field("objective_reward").tolist()),
+        rewards=tuple(field("reward_owner").tolist()),
+        **{name: field(name).item() for name in _NUMBERS},
+    )
+
+
+def _next_set(tables: Tables, sets_traded: int) -> int:
+    """Troops for the next set (RULES 5.2); the star deck has none."""
+    rules = tables.rules[0]
+    return int(_set_troops_due(rules, sets_traded + 1)) if rules.deck == Deck.SYMBOL else 0
+
+
+def _holder(hands: npt.NDArray[np.uint64], card: int) -> int:
+    """The seat that holds a territory's card, -1 where it lies on the discard pile."""
+    return next((seat for seat, hand in enumerate(hands) if card in members(hand)), NOBODY)
+
+
+def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The faces of both sides of a (2, 4) array of dice, without the places that are empty (0)."""
+    attacker, defender = (tuple(face for face in side if face) for side in dice.tolist())
+    return attacker, defender
+
+
+def members(words: npt.NDArray[np.uint64]) -> list[int]:
+    """The elements of a set of bit words, ascending."""
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
