@@ -228,7 +228,7 @@ class Lanes:
         """Copies and pickles are new lanes with the same state."""
         arguments = (self.rules, self.board, self.num_games, int(self.seed_word))
         options = {"threads": self._threads, "autoreset": self.autoreset, **self._outputs}
-        return _restored, (type(self), arguments, options, [read(self).copy() for read in _STATE])
+        return _restored, (arguments, options, [read(self).copy() for read in _STATE], type(self))
 
 
 _STATE = [
@@ -241,7 +241,7 @@ _STATE = [
 
 
 def _restored(
-    kind: Callable[..., Lanes], arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array]
+    arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: Callable[..., Lanes]
 ) -> Lanes:
     lanes = kind(*arguments, **options)
     for read, values in zip(_STATE, state, strict=True):

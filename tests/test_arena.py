@@ -113,14 +113,14 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
 
 
 def test_a_log_grows_with_its_game() -> None:
-    rules = RULES.replace(max_rounds=200)
-    batch = GameBatch(rules, BOARD, 1, seed=1, autoreset=False)
-    table = Arena(batch, [random_bot.BOT], keeps_actions=True)
+    batch = GameBatch(RULES.replace(max_rounds=40, initial_troops=20), "classic", 1, seed=1, autoreset=False)
+    table, lane = Arena(batch, [random_bot.BOT], keeps_actions=True), np.zeros(1, np.int64)
     table.numbers[:, :3] = 0
     batch.reset()
-    table.seat_players(np.zeros(1, np.int64))
-    table.play_on(np.zeros(1, np.int64))
+    table.seat_players(lane)
+    table.play_on(lane)
     assert len(table.tally.actions(0)) == batch.records["decisions"][0] > 600
+    assert tuple(table.tally.actions(0)) == play_game(batch.rules, batch.board, ["random"] * 3, seed=1).actions
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,10 @@ def test_an_answer_that_is_not_legal_is_refused_with_the_bots_name(choose: Any, 
         begun(["grower", bot, "random"]).play_on(np.arange(12))
     table = begun(["grower", bot, "random"], stops_at_illegal=True)
     table.play_on(np.arange(12))
-    assert (table.states == REFUSED).all()
-    assert (table.batch.records["seat"] == 1).all()
-    assert "legal" in str(table.illegal_action(0))
+    refused = np.flatnonzero(table.states == REFUSED)
+    assert len(refused) > 8  # in the others the grower wins before the seat is asked
+    assert (table.batch.records["seat"][refused] == 1).all()
+    assert "legal" in str(table.illegal_action(int(refused[0])))
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="a compiled bot's error")

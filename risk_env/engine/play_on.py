@@ -13,7 +13,7 @@ from risk_env.compiler.calls import NO_ADDRESS, call_at, cycle_counter
 from risk_env.core.bits import has
 from risk_env.core.position import is_alive
 from risk_env.core.types import NOBODY, Phase
-from risk_env.engine.batch_loop import step_game
+from risk_env.engine.batch_loop import clear_rewards, step_game
 
 CALLER = -1  # instead of a player's number: the caller decides for this seat
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
@@ -69,7 +69,7 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     for k in range(len(lanes)):
         lane = lanes[k]
         if is_first:
-            clear_rewards(results, lane)
+            clear_rewards(k, k + 1, lanes, False, results)
         play_lane(records, results, seats, stops, tally, flow, lanes[k : k + 1], most)
         if flow.states[lane] != GOES_ON:
             flow.stopped[num_stopped] = lane
@@ -84,14 +84,6 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
 def cycles_now(tally):
     """The cycle counter, 0 if cycles are not counted."""
     return cycle_counter() if len(tally.cycles) > 0 else np.uint64(0)
-
-
-@inlined
-def clear_rewards(results, lane):
-    """Nobody has got anything yet."""
-    results.rewards[lane] = 0.0
-    results.terminated[lane] = False
-    results.truncated[lane] = False
 
 
 @kernel
