@@ -86,7 +86,7 @@ def cited_files(text: str) -> set[str]:
     """The files of this repository that a text names, by the folder they begin with."""
     return set(
         re.findall(
-            r"\b((?:docs|tests|examples|benchmarks|risk_env|agents|training)/[\w/]+\.(?:md|py|toml|yml))\b", text
+            r"\b((?:docs|tests|examples|benchmarks|risk_env|agents|training)/[a-z_0-9/]+\.(?:md|py|toml|yml))\b", text
         )
     )
 
