@@ -80,3 +80,20 @@ def test_the_code_about_public_facts_runs(name: str) -> None:
     assert codes
     for code in codes:
         exec(code, {})
+
+
+def cited_files(text: str) -> set[str]:
+    """The files of this repository that a text names, by the folder they begin with."""
+    return set(
+        re.findall(
+            r"\b((?:docs|tests|examples|benchmarks|risk_env|agents|training)/[\w/]+\.(?:md|py|toml|yml))\b", text
+        )
+    )
+
+
+def test_every_file_that_is_cited_is_there() -> None:
+    folders = ("risk_env", "agents", "training", "benchmarks", "tests", "docs", "examples")
+    sources = [path for folder in folders for kind in ("py", "md") for path in (ROOT / folder).rglob(f"*.{kind}")]
+    cited = {name for path in [*sources, *ROOT.glob("*.md")] for name in cited_files(path.read_text(encoding="utf-8"))}
+    assert "docs/rules.md" in cited and len(cited) > 20
+    assert [name for name in sorted(cited) if not (ROOT / name).is_file()] == []

@@ -181,6 +181,43 @@ def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: 
         assert result.winner == 1 - bad != NOBODY
 
 
+ON_THE_WIRE = (  # version 1 of the protocol: fields may be added at the end, nothing else may change
+    '{"seat":2,"phase":"DRAFT","legal":[0,2],"texts":["draft Ash","draft Cedar"],"round":3,"turn":2,'
+    '"starter":2,"owner":[2,0,2,1,0,0],"troops":[1,5,3,7,5,2],"alive":[true,true,true],"hand_sizes":[0,2,'
+    '1],"sets_traded":0,"to_place":[0,0,0],"draft_left":3,"source":-1,"target":-1,"dice":{"attacker":[],'
+    '"defender":[],"chosen":3},"captured":false,"battles":0,"moves_left":0,"cities":[0,1,5],'
+    '"capitals":[3,1,5],"headquarters":[],"objectives":[{"name":"Waste","holder":-1,"reward":0},'
+    '{"name":"2 cities","holder":0,"reward":3},{"name":"an enemy capital","holder":0,"reward":1},'
+    '{"name":"2 territories in one turn","holder":1,"reward":2},{"name":"3 territories in one turn",'
+    '"holder":-1,"reward":7},{"name":"a complete continent","holder":-1,"reward":6},'
+    '{"name":"an entire continent in one turn","holder":-1,"reward":5},{"name":"3 cities","holder":-1,'
+    '"reward":4}],"rewards":[-1,0,1,0,-1,-1,-1,-1],"airfields":[],"deck":2,"discard":[1],'
+    '"discard_wilds":0,"shown":[],"shown_hands":[],"picked":[],"picked_wilds":0,"hand":["Dune"],'
+    '"mission":null}'
+)
+BLOCKS = {
+    "territory": 0,
+    "border": 6,
+    "dice": 20,
+    "amount": 24,
+    "card": 41,
+    "done": 48,
+    "die": 49,
+    "objective": 49,
+    "end": 61,
+}
+
+
+def test_version_1_is_as_it_was_on_the_wire() -> None:
+    options = {"setup": "random", "initial_troops": 8, "attack": "blitz", "defender_dice": "max"}
+    game = Game(Rules.preset("command_room", 3, **options), "tiny", seed=5)
+    for number in range(60):
+        legal = game.legal_actions()
+        game.step(int(legal[number * 7 % len(legal)]))
+    assert json.dumps(question_facts(View(game)), separators=(",", ":")) == ON_THE_WIRE
+    assert list(game_facts(game.rules, game.board)["actions"].items()) == list(BLOCKS.items())
+
+
 @pytest.mark.parametrize("preset", presets())
 def test_a_question_is_json_and_tells_no_secrets(preset: str) -> None:
     rules = Rules.preset(preset, max_rounds=3)

@@ -294,7 +294,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
         (
             hand_written(map="atlantis"),
-            "'atlantis' is not a shipped map: classic, tiny, big; pass the board of any other",
+            "'atlantis' is not a shipped map: big, classic, tiny; pass the board of any other",
         ),
         (hand_written(map="tiny 0123456789abcdef"), "0123456789abcdef, the map 'tiny' has [0-9a-f]{16}"),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),

@@ -19,7 +19,7 @@ from risk_agents.human.terminal import Terminal
 from risk_agents.play import cli
 from risk_agents.play.saved import SavedGameError, load_game, save_game
 from risk_agents.play.table import BotFault, Leave, Table
-from risk_agents.tournament.loading import make_setting
+from risk_agents.tournament.loading import make_config
 from risk_env.board.maps import load_map
 from risk_env.board.rules import PRESETS, Rules
 from risk_env.cli import main
@@ -561,7 +561,7 @@ def test_human_is_an_agent_but_not_in_tournaments(capsys: pytest.CaptureFixture[
     assert isinstance(registry.make("human"), Human)
     for refused in (
         lambda: registry.load("human"),
-        lambda: make_setting(["me=human", "random"], Rules.preset("classic", 2)),
+        lambda: make_config(["me=human", "random"], Rules.preset("classic", 2)),
     ):
         with pytest.raises(ValueError, match="risk-env play"):
             refused()

@@ -608,8 +608,8 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
     with pytest.raises(FileExistsError, match="--resume"):
         tournament(["--out", str(out), *agents, "--quiet"])
     with sqlite3.connect(out) as database:
-        (line,) = database.execute("SELECT config FROM config").fetchone()
-        database.execute("UPDATE config SET config = ?", (line.replace('"version": "1"', '"version": "0"'),))
+        (line,) = database.execute("SELECT setting FROM setting").fetchone()
+        database.execute("UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),))
     with pytest.raises(ValueError, match="'first' is version '1' now, '0' in"):
         tournament(["--resume", str(out), "--quiet"])
 

@@ -31,6 +31,12 @@ TIME_LIMIT = 10.0  # seconds a decision
 START_LIMIT = 60.0  # seconds for the program to start and say hello
 FAREWELL = 2.0  # seconds for the program to end after `bye`
 LONGEST_LINE = 1 << 20  # bytes of an answer
+_PUBLIC_FIELDS = (  # of a question, in the order of the protocol
+    *("round", "turn", "starter", "owner", "troops", "alive", "hand_sizes", "sets_traded", "to_place", "draft_left"),
+    *("source", "target", "dice", "captured", "battles", "moves_left", "cities", "capitals", "headquarters"),
+    *("objectives", "rewards", "airfields", "deck", "discard", "discard_wilds", "shown", "shown_hands"),
+    *("picked", "picked_wilds"),
+)
 _SAFE_INTEGER = (1 << 53) - 1  # JSON numbers that every language reads exactly
 _AT_ONCE = 1 << 16  # bytes that are read
 _LAST_WORDS = 300  # characters of its standard error that a fault quotes
@@ -271,21 +277,15 @@ def question_facts(view: View) -> dict[str, Any]:
 
 
 def _public_facts(view: View) -> dict[str, Any]:
-    """The public state in the words and the order of the protocol, with the own headquarters."""
-    state, rules = view.position.to_json(), view.rules
-    dice = state["dice"] if view.phase in (Phase.REROLL, Phase.COMMANDER) else ([], [])
-    return {
-        **{name: state[name] for name in ("round", "turn", "starter", "owner", "troops", "alive", "hand_sizes")},
-        **{name: state[name] for name in ("sets_traded", "to_place", "draft_left", "source", "target")},
-        "dice": {"attacker": dice[0], "defender": dice[1], "chosen": state["chosen_dice"]},
-        **{name: state[name] for name in ("captured", "battles", "moves_left", "cities")},
-        "capitals": state["capitals"] if rules.capitals else [],
-        "headquarters": _headquarters(view) if rules.victory == "headquarters" else [],
-        "objectives": _objectives(view),
-        "rewards": state["rewards"] if rules.rewards else [],
-        **{name: state[name] for name in ("airfields", "deck", "discard", "discard_wilds", "shown", "shown_hands")},
-        **{name: state[name] for name in ("picked", "picked_wilds")},
-    }
+    """The public state in the form and order of the protocol, with the seat's own headquarters."""
+    facts, rules = view.position.to_json(), view.rules
+    attacker, defender = facts["dice"] if view.phase in (Phase.REROLL, Phase.COMMANDER) else ([], [])
+    facts["dice"] = {"attacker": attacker, "defender": defender, "chosen": facts["chosen_dice"]}
+    facts["capitals"] = facts["capitals"] if rules.capitals else []
+    facts["headquarters"] = _headquarters(view) if rules.victory == "headquarters" else []
+    facts["objectives"] = _objectives(view)
+    facts["rewards"] = facts["rewards"] if rules.rewards else []
+    return {name: facts[name] for name in _PUBLIC_FIELDS}
 
 
 def _headquarters(view: View) -> list[int]:

@@ -1,4 +1,4 @@
-"""Text forms of actions, both ways (DESIGN, Contract: words of the text forms).
+"""Text forms of actions, both ways.
 
 An action reads as its phase asks: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
 """

@@ -38,7 +38,7 @@ from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.run import Metrics, Run, made_by, replace_file, timed
-from risk_training.win_rate import WinRate, bot_win_rate
+from risk_training.win_rate import WinRate, win_rate
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
@@ -316,7 +316,7 @@ class Trainer(Run):
     def win_rate(self, opponent: str) -> WinRate:
         """Of the beam, as wide as it plays, against a scripted bot in all seats."""
         settings, bot = self.config.evaluation, self.value().bot("learner")
-        return bot_win_rate(bot, self.rules, self.board, opponent, settings.games, self.config.seed)
+        return win_rate(bot, self.rules, self.board, opponent, settings.games, self.config.seed)
 
     def value(self) -> ValueFile:
         """The network as it is, as a value that the beam plays by."""

@@ -21,13 +21,7 @@ Several answers go on one line with `;` between them: `alaska; 3`.
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
 SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that show hidden facts
 LONG = ("territory", "border")  # blocks of many actions, which are not written again and again
-OPEN = (
-    Phase.CAPITAL,
-    Phase.CLAIM,
-    Phase.DEPLOY,
-    Phase.DEPLOY_NEUTRAL,
-    Phase.DEFEND,
-)  # short questions that show no hidden facts
+OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short, and show nothing hidden
 
 
 class Desk:

@@ -1,4 +1,4 @@
-"""The tournament: agents of every kind against each other, with ratings that know their doubt (DESIGN, Results).
+"""The tournament: agents of every kind against each other, with ratings that know their doubt.
 
 `risk-env tournament` is the way in for people; programs use
 

@@ -1,4 +1,4 @@
-"""Who plays whom, and where everybody sits (DESIGN, Results).
+"""Who plays whom, and where everybody sits.
 
 A *deal* is a game seed, starter included, and a line-up of agents. Every deal is played in several *seatings* of its
 line-up: all of them with two or three players, else the rotations of a shuffled order and of its reverse. The schedule

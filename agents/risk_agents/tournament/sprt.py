@@ -1,4 +1,4 @@
-"""The sequential test of one agent against another: it stops when the question is answered (DESIGN, Results).
+"""The sequential test of one agent against another: it stops when the question is answered.
 
 The unit is a block: one deal with A × 1 + B × (P - 1) and B × 1 + A × (P - 1), the lone agent in every seat. Its score
 is the lone A's share of wins less the lone B's. H0: the expected score is 0; H1: it is +0.03; both errors 5 %. The
