@@ -54,7 +54,7 @@ __all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", 
 MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they are asked
 _SHORT, _LONG = 0.01, 0.05  # seconds that one call of the kernel should take: an interrupt waits for its end
-_MOST_AT_ONCE = 1 << 14  # actions that one call plays in a lane
+_MOST_AT_ONCE = 1 << 10  # actions that one call plays in a lane
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
@@ -276,7 +276,11 @@ class Arena:
         if self.tally.make_room(most) or self._kernel is None:
             self._kernel = self._bound_kernel()
         start = perf_counter()
-        stopped, left, cycles = self._kernel(lanes, is_first, most)
+        try:
+            stopped, left, cycles = self._kernel(lanes, is_first, most)
+        except BaseException:  # of a bot, which has not answered
+            self.actions[self.actions == UNANSWERED] = NO_ACTION
+            raise
         self._seconds = perf_counter() - start
         self.tally.convert_cycles(cycles, self._seconds)
         return self._stopped[:stopped].copy(), self._left[:left]
