@@ -23,6 +23,13 @@ WRONG_INPUT = 2  # an error of the caller; argparse uses it too
 INTERRUPTED = 130  # as shells report Ctrl-C
 
 
+EXTRAS = {  # what optional modules come with
+    **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
+    "matplotlib": "tournament",
+    "pygame": "render",
+}
+
+
 class Command(NamedTuple):
     """A subcommand: the module and name of its function, and one line of help."""
 
@@ -146,7 +153,8 @@ def _report(error: BaseException) -> int:
     if isinstance(error, ValueError | OSError):
         return _say(str(error), WRONG_INPUT)
     if isinstance(error, ImportError):
-        return _say(str(error), FAILURE)
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        return _say(f"{error}: pip install 'risk-env[{extra}]'" if extra else str(error), FAILURE)
     return _say(f"{type(error).__name__}: {error} ({PROGRAM} --debug ... prints the traceback)", FAILURE)
 
 

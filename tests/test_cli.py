@@ -154,6 +154,12 @@ def test_errors_are_one_line(failing, error: Exception, status: int, capsys: pyt
     assert str(error).split()[-1] in printed
 
 
+def test_a_missing_extra_is_named_with_its_command(failing, capsys: pytest.CaptureFixture[str]) -> None:
+    failing(ModuleNotFoundError("No module named 'torch'", name="torch"))
+    assert cli.main(["fail"]) == 1
+    assert "pip install 'risk-env[train]'" in capsys.readouterr().err
+
+
 def test_debug_prints_the_traceback(failing, capsys: pytest.CaptureFixture[str]) -> None:
     failing(ValueError("bad value"))
     assert cli.main(["--debug", "fail"]) == 2
