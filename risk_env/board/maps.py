@@ -46,6 +46,7 @@ MAX_MISSIONS = 64
 MAX_OBJECTIVES = 12  # the OBJECTIVE block of the action numbers
 
 _FOLDER = Path(__file__).parent / "map_files"
+MOST_BYTES = 1 << 20  # of a map file
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
@@ -190,8 +191,15 @@ def _shipped(name: str) -> Board:
 
 
 def _file_text(path: Path) -> str:
+    """The text of a map file; MapError for what is no regular file of a map's size, such as a device or a pipe."""
     try:
-        return path.read_bytes().decode()
+        if not path.is_file():
+            raise OSError("there is no such regular file")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES} bytes")
+        return content.decode()
     except (OSError, ValueError) as error:
         raise MapError(f"{path}: cannot be read: {error}; shipped maps: {listed(map_names())}") from error
 

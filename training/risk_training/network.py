@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from risk_agents.learned.features import encode, feature_spec
-from risk_agents.learned.layout import Layout
+from risk_agents.learned.layout import Layout, has_bias
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
@@ -28,7 +28,7 @@ class Network(nn.Module):
         for name, (inputs, outputs) in layout.shapes(width, local).items():
             gain = 0.01 if name in ("actions", "value") or name.endswith("_out") else 2**0.5
             self.weights[name] = nn.init.orthogonal_(torch.empty(inputs, outputs), gain)
-            if not name.endswith(("_trunk", "_out")):
+            if has_bias(name):
                 self.weights[f"{name}_bias"] = torch.zeros(outputs)
 
     def forward(self, observations: Array, masks: Tensor) -> tuple[Tensor, Tensor]:

@@ -65,6 +65,16 @@ class Layout:
             shapes[f"{head}_out"] = (local, 1)
         return shapes
 
+    def all_shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
+        """The same with the biases."""
+        shapes = self.shapes(width, local)
+        return shapes | {f"{name}_bias": shape[1:] for name, shape in shapes.items() if has_bias(name)}
+
+
+def has_bias(name: str) -> bool:
+    """Whether the layer with these weights adds a bias."""
+    return not name.endswith(("_trunk", "_out"))
+
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
     """The columns of a territory that these rules ever use: those that count troops, and the others."""

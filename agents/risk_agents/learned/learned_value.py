@@ -49,6 +49,7 @@ GAME_COLUMNS = 6
 # features' columns and numbers; both hidden layers
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 WORKSPACE = (11, 512)
+MOST_UNITS = WORKSPACE[1]  # of a hidden layer
 CONTINENTS = 64  # entries of a seat in the row HELD
 AT_ONCE = 4  # columns that are added up in one loop
 # The weights in this order, after three sizes; "trust" is the factor of the heuristic value
@@ -71,6 +72,12 @@ def num_columns(rules: Rules, board: Board) -> int:
     owners, continents = rules.num_players + int(rules.neutral), len(board.continents)
     of_continents = (CONTINENT_COLUMNS * rules.num_players + 1) * continents
     return FRONT_COLUMNS + OWNER_COLUMNS * owners + of_continents + GAME_COLUMNS + 1
+
+
+def value_shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights, for the number of columns and the sizes of the hidden layers."""
+    hidden = {"first": (columns, first), "first_bias": (first,), "second": (first, second), "second_bias": (second,)}
+    return hidden | {"output": (second, 1), "output_bias": (1,), "trust": (1,)}
 
 
 def packed(weights: Mapping[str, Array], head: Array) -> Array:

@@ -24,6 +24,7 @@ from risk_env.core.types import Phase
 
 Array = npt.NDArray[Any]
 
+MOST_UNITS = 4096  # of a layer
 _BITS = 64  # of a word
 _FRACTION_BITS = 53  # of a float64
 _SPARE_BITS = np.uint64(_BITS - _FRACTION_BITS)
@@ -38,12 +39,14 @@ class PolicyFile(TrainedFile):
     def layout(self) -> Layout:
         """The layout of the network."""
         rules, board = self.schema.rules, load_map(self.schema.map_source)
+        self.schema.check(schema_of(rules, board), str(self.made.get("name", "without a name")))
         return Layout(rules, board, self.schema.num_actions)
 
     @cached_property
     def network(self) -> Network:
-        """Layout and weights as kernels take them."""
-        return compiled_network(self.layout, self.weights)
+        """Layout and weights as kernels take them; ValueError for weights that do not fit the layout."""
+        width, local = self.size_of("trunk_1", MOST_UNITS), self.size_of("territory_in", MOST_UNITS)
+        return compiled_network(self.layout, self.checked_weights(self.layout.all_shapes(width, local)))
 
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:

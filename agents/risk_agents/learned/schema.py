@@ -44,6 +44,13 @@ class Schema:
         """What `to_dict` wrote."""
         return cls(**{**facts, "columns": OLD_COLUMNS.get(facts["columns"], facts["columns"])})
 
+    def check_types(self) -> None:
+        """ValueError or TypeError if a fact, as a file states it, is of another type or the rules are none."""
+        texts = (self.map_source, self.map_digest, self.columns)
+        if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
+            raise ValueError("the schema's map and columns must be texts, its number of actions a whole number")
+        Rules.from_dict(dict(self.options))
+
     def check(self, game: Schema, policy: str) -> None:
         """ValueError naming all that differs, if the policy cannot play such games."""
         trained = _facts(self)

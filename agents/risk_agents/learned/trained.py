@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
@@ -17,6 +21,13 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, VALUE = "policy", "value"
+MOST_BYTES = 1 << 28  # of all arrays of a file
+MOST_ARRAYS = 100
+# What readers of zip, NumPy and JSON raise for a file that was damaged, or made to do damage
+_UNREADABLE: tuple[type[Exception], ...] = (
+    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 class TrainedFile:
@@ -34,6 +45,22 @@ class TrainedFile:
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} holds a {kind_in(facts)}, not a {cls.KIND}")
         return cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
+
+    def checked_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+        """The weights, if they have these names and shapes: kernels read them unchecked. ValueError otherwise."""
+        found = {name: np.shape(values) for name, values in self.weights.items()}
+        wrong = sorted(name for name in {*found, *shapes} if found.get(name) != shapes.get(name))
+        if wrong:
+            told = ", ".join(f"{name} has shape {found.get(name)}, not {shapes.get(name)}" for name in wrong[:3])
+            raise ValueError(f"a {self.KIND} with other weights than its schema says: {told}")
+        return self.weights
+
+    def size_of(self, name: str, most: int) -> int:
+        """How many outputs a layer has; ValueError for none or more than `most`."""
+        shape = np.shape(self.weights.get(name, ()))
+        if len(shape) != 2 or not 0 < shape[1] <= most:
+            raise ValueError(f"a {self.KIND} whose layer {name!r} has shape {shape}: outputs must be 1 to {most}")
+        return shape[1]
 
     def save(self, path: str | Path | BinaryIO) -> None:
         """Write the file, to a path or an open file; weights as float16."""
@@ -58,13 +85,45 @@ def schema_in(path: str | Path) -> Schema:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Weights as float32, and facts."""
+    """Weights as float32, and facts; whatever is wrong with the file is a ValueError with its name."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            facts = json.loads(str(found["facts"]))
-            weights = {name: found[name].astype(np.float32) for name in found.files if name != "facts"}
-    except (OSError, ValueError, KeyError) as error:
+        if not Path(path).is_file():
+            raise ValueError("there is no such regular file")
+        with zipfile.ZipFile(path) as archive:
+            arrays = _read_arrays(archive)
+        facts = json.loads(str(arrays.pop("facts")[()]))
+        _check_facts(facts)
+    except _UNREADABLE as error:
         raise ValueError(f"policy file {str(path)!r} cannot be read: {error}") from error
+    wrong = [name for name, values in arrays.items() if values.dtype.kind != "f" or not np.isfinite(values).all()]
+    if wrong:
+        raise ValueError(f"policy file {str(path)!r}: weights {', '.join(wrong)} are not finite numbers")
+    return {name: values.astype(np.float32) for name, values in arrays.items()}, facts
+
+
+def _read_arrays(archive: zipfile.ZipFile) -> dict[str, Array]:
+    """The arrays of an archive by name, none larger than it says; ValueError for too many or too large ones."""
+    members = archive.infolist()
+    if len(members) > MOST_ARRAYS or sum(member.file_size for member in members) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_ARRAYS} arrays or {MOST_BYTES} bytes")
+    return {member.filename.removesuffix(".npy"): _read_array(archive.read(member)) for member in members}
+
+
+def _read_array(data: bytes) -> Array:
+    """An array of NumPy's format, whose size is compared with that of the data before any memory is asked for."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of another format than NumPy's 1.0")
+    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "fU" or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise ValueError(f"an array of {dtype} and shape {shape} in {len(data)} bytes")
+    return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if fortran_order else "C")
+
+
+def _check_facts(facts: Any) -> None:
+    """ValueError, KeyError or TypeError for facts of another format or with other types."""
     if facts["format"] != FORMAT:
-        raise ValueError(f"policy file {str(path)!r} has format {facts['format']}; this version reads {FORMAT}")
-    return weights, facts
+        raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
+    if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):
+        raise ValueError("'made' and 'schema' must be tables")
+    Schema.from_dict(facts["schema"]).check_types()

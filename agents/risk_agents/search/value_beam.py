@@ -10,12 +10,21 @@ import numpy as np
 import numpy.typing as npt
 from numpy import int64
 
-from risk_agents.learned.learned_value import COLUMN, FEATURE, WORKSPACE, encode_position, packed
+from risk_agents.learned.learned_value import (
+    COLUMN,
+    FEATURE,
+    MOST_UNITS,
+    WORKSPACE,
+    encode_position,
+    num_columns,
+    packed,
+    value_shapes,
+)
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import VALUE, TrainedFile
 from risk_agents.search.beam import MEMORY, WIDTH, choose_learned
 from risk_agents.search.evaluation import WEIGHTS, Evaluator, evaluate_heuristic
-from risk_env.board.maps import Board
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.compiler import vectorized_entry_point
@@ -44,8 +53,10 @@ class ValueFile(TrainedFile):
 
     @cached_property
     def packed(self) -> npt.NDArray[np.float32]:
-        """The weights as kernels take them, (1, n)."""
-        return packed(self.weights, WEIGHTS)[None]
+        """The weights as kernels take them, (1, n); ValueError for weights that do not fit the schema."""
+        columns = num_columns(self.schema.rules, load_map(self.schema.map_source))
+        sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
+        return packed(self.checked_weights(value_shapes(columns, *sizes)), WEIGHTS)[None]
 
     def bot(self, source: str, name: str | None = None, width: int = WIDTH) -> CompiledBot:
         """The beam that plays by the value; `width` positions are kept at each depth, `source` is for errors."""
