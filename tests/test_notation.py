@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk_env import Game
-from risk_env.board.maps import load_map
+from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules, presets
 from risk_env.board.tables import tables
 from risk_env.core import entry
@@ -294,7 +294,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
         (
             hand_written(map="atlantis"),
-            "'atlantis' is not a shipped map: big, classic, tiny; pass the board of any other",
+            f"'atlantis' is not a shipped map: {', '.join(map_names())}; pass the board of any other",
         ),
         (hand_written(map="tiny 0123456789abcdef"), "0123456789abcdef, the map 'tiny' has [0-9a-f]{16}"),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),
