@@ -13,7 +13,7 @@ that places.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 Answer = tuple[str, Any]
@@ -34,6 +34,8 @@ STARTING_TROOPS = {
     "star": {3: 30, 4: 25, 5: 20},
 }
 FIRST_SETS = (4, 6, 8, 10, 12, 15)
+FIXED_SETS = {"infantry": 4, "cavalry": 6, "artillery": 8}  # three of a symbol
+ONE_OF_EACH = 10
 STAR_TROOPS = {2: 2, 3: 4, 4: 7, 5: 10, 6: 13, 7: 17, 8: 21, 9: 25, 10: 30}
 STARTING_CARDS = (0, 0, 1, 1, 2)  # by place in the turn order
 
@@ -78,6 +80,12 @@ def set_value(set_values: str, traded_before: int) -> int:
     if traded_before < len(FIRST_SETS):
         return FIRST_SETS[traded_before]
     return 15 + 5 * (traded_before - len(FIRST_SETS) + 1)
+
+
+def fixed_value(symbols: Iterable[str]) -> int:
+    """The dearest set that three cards can be when a wild one stands for any symbol (RULES 5.2)."""
+    readings = product(*(FIXED_SETS if symbol == "wild" else [symbol] for symbol in symbols))
+    return max(ONE_OF_EACH if len(set(cards)) == 3 else FIXED_SETS[cards[0]] for cards in readings if is_set(cards))
 
 
 def without_lowest(dice: list[int], extra: int) -> list[int]:
@@ -745,7 +753,7 @@ class Naive:
         self.traded_set, self.picked = self.picked, []
 
     def trade_set(self) -> None:
-        self.draft_left += set_value(self.rules.set_values, self.sets_traded)
+        self.draft_left += self.picked_value()
         self.sets_traded += 1
         self.sets_this_turn += 1
         self.lay_away_picked()
@@ -753,6 +761,12 @@ class Naive:
             self.phase = "BONUS"
         else:
             self.after_set()
+
+    def picked_value(self) -> int:
+        """Fixed by the symbols of the picked set, or by the number of sets before it (RULES 5.2)."""
+        if self.rules.set_values == "fixed":
+            return fixed_value(self.symbol(card) for card in self.picked)
+        return set_value(self.rules.set_values, self.sets_traded)
 
     def bonus_places(self) -> list[int]:
         """Own territories on the cards of the set, with room; once a turn or once a set (RULES 5.4)."""

@@ -3,14 +3,21 @@
 import random
 from collections import Counter, deque
 from copy import deepcopy
+from functools import partial
 from itertools import combinations_with_replacement
 
 import pytest
 
+from risk_agents.base import View
+from risk_agents.human.narration import Words
+from risk_agents.human.questions import board_lines, question
 from risk_env import Game, Rules, presets
+from risk_env.core.observe import NEXT_SET, TERRITORY_WIDTH
 from risk_env.core.types import Phase
+from tests import test_twin
 from tests.conftest import mode
-from tests.naive import Naive
+from tests.games import random_rules
+from tests.naive import Naive, fixed_value
 from tests.positions import (
     CLASSIC,
     battle,
@@ -626,6 +633,83 @@ def test_5_2_counted_over_all_players():
     to_next_turn(place_all(trade(game, *FOOT[:3])))
     before = to_draft(game)
     assert to_draft(trade(game, *HORSE[3:6])) == before + 6
+
+
+FIXED = "preset=classic, set_values=fixed"
+FIXED_WORTHS = "4 troops for three infantry, 6 for three cavalry, 8 for three artillery, 10 for one of each"
+
+
+@pytest.mark.parametrize("traded", [0, 1, 9])
+@pytest.mark.parametrize(
+    ("hand", "troops"),
+    [
+        (FOOT[:3], 4),
+        (HORSE[:3], 6),
+        (GUNS[:3], 8),
+        ([FOOT[0], HORSE[0], GUNS[0]], 10),
+        ([FOOT[0], FOOT[1], "wild"], 4),
+        ([HORSE[0], HORSE[1], "wild"], 6),
+        ([GUNS[0], GUNS[1], "wild"], 8),
+        ([FOOT[0], HORSE[0], "wild"], 10),
+        ([FOOT[0], GUNS[0], "wild"], 10),
+        ([HORSE[0], GUNS[0], "wild"], 10),
+        ([FOOT[0], "wild", "wild"], 10),
+        ([HORSE[0], "wild", "wild"], 10),
+        ([GUNS[0], "wild", "wild"], 10),
+    ],
+)
+def test_5_2_a_fixed_set_is_priced_by_its_cards_whatever_was_traded_before(hand, troops, traded):
+    game = trade(trading(*hand, rules=FIXED, sets_traded=traded), *hand)
+    assert to_draft(game) == 3 + troops
+    symbols = dict(zip(CLASSIC.territories, CLASSIC.symbols, strict=True)) | {"wild": "wild"}
+    assert fixed_value(symbols[card] for card in hand) == troops
+
+
+def test_5_2_of_fixed_sets_the_player_chooses_by_the_cards():
+    six = [*FOOT[:2], HORSE[0], *GUNS[:2], "wild"]
+    assert to_draft(trade(trading(*six, rules=FIXED), *GUNS[:2], "wild")) == 3 + 8
+    game = trade(trading(*six, rules=FIXED), FOOT[0], HORSE[0], GUNS[0])
+    assert to_draft(trade(game, FOOT[1], GUNS[1], "wild")) == 3 + 10 + 10
+
+
+def test_5_2_fixed_sets_are_counted():
+    game = trade(trading(*FOOT[:3], rules=FIXED, sets_traded=6), *FOOT[:3])
+    assert game.public().sets_traded == 7
+
+
+def test_5_2_what_is_shown_of_the_next_fixed_set_is_the_most_and_tells_nothing_of_hands():
+    first, second = (trading(*hand, rules=FIXED) for hand in (FOOT[:3], GUNS[:3]))
+    assert first.public() == second.public()
+    assert first.public().next_set == 10
+    seen = first.observe_codes(1)
+    assert (seen == second.observe_codes(1)).all()
+    assert seen[TERRITORY_WIDTH * CLASSIC.num_territories + NEXT_SET] == 10
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ("classic", "is worth 6 troops."),
+        (FIXED, f"is worth {FIXED_WORTHS}."),
+    ],
+)
+def test_5_2_a_person_is_told_what_a_set_is_worth(rules, told):
+    view, words = View(trading(*FOOT[:3], rules=rules, sets_traded=1)), Words(("A", "B", "C"), CLASSIC)
+    assert f"The set {told}" in question(view, words)
+    assert board_lines(view, words, 100, False)[-1] == f"The next set of cards {told}"
+
+
+def test_5_2_fixed_sets_need_symbols():
+    with pytest.raises(ValueError, match="set_values='fixed' needs deck='symbol'"):
+        Rules.preset("command_room", set_values="fixed")
+
+
+@whole_games
+@pytest.mark.parametrize("preset", ["world_domination", "classic", "two_player", "capital", "secret_mission"])
+def test_5_2_games_with_fixed_sets_agree_with_the_slow_twin(preset, monkeypatch):
+    monkeypatch.setattr(test_twin, "random_rules", partial(random_rules, set_values="fixed"))
+    for seed in range(8):
+        test_twin.compare(preset, seed)
 
 
 def test_5_3_with_five_cards_a_set_must_be_traded():

@@ -12,6 +12,7 @@ ELIMINATION_HAND = 6  # cards that force trades after an elimination (RULES 3.3.
 KEPT_HAND = 4  # and at which those trades stop
 SET_CARDS = 3
 BONUS_TROOPS = 2  # for an occupied territory (RULES 5.4)
+THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # worth of fixed sets (RULES 5.2)
 MIN_STARS = 2
 MAX_STARS = 10
 
@@ -136,12 +137,38 @@ def star_troops(stars):
 
 @kernel
 def set_troops_due(rules, number):
-    """Troops for the number-th set of the game, from 1 (RULES 5.2)."""
+    """Troops for the number-th set of the game, from 1; with fixed sets the most that one can give (RULES 5.2)."""
+    if rules.set_values == SetValues.FIXED:
+        return ONE_OF_EACH
     if rules.set_values == SetValues.BY_ONE:
         return number + 3
     if number <= 5:
         return 2 * number + 2
     return 5 * number - 15
+
+
+@kernel
+def fixed_worth(infantry, cavalry, artillery):
+    """Troops for a fixed set by its cards with a symbol (RULES 5.2).
+
+    Two of one symbol can only be three of it; wild cards make one of each of all other sets, the dearest.
+    """
+    if infantry > 1:
+        return THREE_INFANTRY
+    if cavalry > 1:
+        return THREE_CAVALRY
+    if artillery > 1:
+        return THREE_ARTILLERY
+    return ONE_OF_EACH
+
+
+@kernel
+def picked_worth(game, board, rules):
+    """Troops for the picked set, the next one of the game (RULES 5.2)."""
+    if rules.set_values == SetValues.FIXED:
+        infantry, cavalry, artillery, _wilds = counts_picked(game, board)
+        return fixed_worth(infantry, cavalry, artillery)
+    return set_troops_due(rules, int64(game.sets_traded) + 1)
 
 
 @kernel
@@ -172,8 +199,8 @@ def pick_card(game, board, rules, card):
 @kernel
 def trade_set(game, board, rules):
     """Trade the picked set in: add its troops to the draft, ask for the place of its bonus (RULES 5.2, 5.4)."""
+    game.draft_left += picked_worth(game, board, rules)
     game.sets_traded += 1
-    game.draft_left += set_troops_due(rules, int64(game.sets_traded))
     game.set_traded = True
     if game.trade == Trade.OWED:
         game.trade = Trade.FREE

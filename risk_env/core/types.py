@@ -85,6 +85,7 @@ class Victory(IntEnum):
 class SetValues(IntEnum):
     ESCALATING = 0
     BY_ONE = 1
+    FIXED = 2
 
 
 class OccupiedBonus(IntEnum):

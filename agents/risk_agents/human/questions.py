@@ -10,7 +10,15 @@ from risk_agents.human.narration import Words
 from risk_agents.human.terminal import wrapped
 from risk_env.board.action_space import DONE, WILD
 from risk_env.board.maps import Board, Mission
-from risk_env.core.cards import MAX_STARS, MIN_STARS, star_troops
+from risk_env.core.cards import (
+    MAX_STARS,
+    MIN_STARS,
+    ONE_OF_EACH,
+    THREE_ARTILLERY,
+    THREE_CAVALRY,
+    THREE_INFANTRY,
+    star_troops,
+)
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
 from risk_env.render.scene import scene_of
@@ -42,7 +50,17 @@ def _trade(view: View, words: Words) -> str:
     must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
     if view.rules.deck == "star":
         return f"Which cards do you turn in? Name one at a time. {_stars_worth()} {must}"
-    return f"Which cards do you trade? The set is worth {view.position.next_set} troops. Name one at a time. {must}"
+    return f"Which cards do you trade? {_set_worth(view, 'The set')} Name one at a time. {must}"
+
+
+def _set_worth(view: View, subject: str) -> str:
+    """Troops for the next set, or for each kind of set where its cards decide (RULES 5.2)."""
+    if view.rules.set_values == "fixed":
+        return (
+            f"{subject} is worth {THREE_INFANTRY} troops for three infantry, {THREE_CAVALRY} for three cavalry, "
+            f"{THREE_ARTILLERY} for three artillery, {ONE_OF_EACH} for one of each."
+        )
+    return f"{subject} is worth {view.position.next_set} troops."
 
 
 def _stars_worth() -> str:
@@ -212,7 +230,7 @@ def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]
     scene = scene_of(view.position, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
-    sets = [f"The next set of cards is worth {view.position.next_set} troops."] if is_played_for_sets else []
+    sets = [_set_worth(view, "The next set of cards")] if is_played_for_sets else []
     return [*drawn, *sets]
 
 
