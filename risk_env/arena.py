@@ -135,7 +135,7 @@ class TallyBook:
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
-        """A call of the kernel took so many cycles, and seconds: what it counted as cycles become seconds."""
+        """Turn the cycles counted in a call of the kernel into seconds, by those of the whole call."""
         if cycles > 0:
             self.seconds += self._cycles * (seconds / cycles)
             self._cycles[:] = 0

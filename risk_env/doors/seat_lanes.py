@@ -66,7 +66,7 @@ class SeatLanes:
 
     `seat` is the learners' seat in every game; None: each lane takes all seats in turn, beginning at different ones.
     `opponents` is one player for all other seats, or a list; `order` seats a list of P - 1 players `"clockwise"` from
-    the learner or `"shuffled"` anew each game, or fills every seat with a player `"drawn"` from a list of any length.
+    the learner or `"shuffled"` in each game, or fills every seat with a player `"drawn"` from a list of any length.
     `illegal="random"` plays a random legal action instead of an illegal one, for learners without masks.
     """
 
@@ -307,7 +307,7 @@ class SeatLanes:
     # ------------------------------------------------------------------------------------------ copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles go on by themselves: made anew, and filled with the state."""
+        """Copies and pickles are new lanes with the same state."""
         return _restored, (self._arguments, {**self._options, "autoreset": self.autoreset}, self.state_dict())
 
 

@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--players", type=int, metavar="N", help="seats; the opponent fills all but one")
     add("--map", help="name or file of the map (default: a policy's own, else classic)")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the rules (RULES 13)")
-    add("--games", type=int, default=400, metavar="N", help="at least so many against each (default: 400)")
+    add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
     add("--seed", type=int, default=0, help="decides every deal (default: 0)")
     add("--json", metavar="FILE", help="write the scores")
     add("--run", metavar="FOLDER", help="a training run: its best policy where no agent is named")
