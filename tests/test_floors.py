@@ -6,8 +6,10 @@ import-linter (`lint-imports`, pyproject.toml) checks the layers; this file chec
 import ast
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,34 @@ def test_the_check_finds_an_import_that_is_too_high(source: str) -> None:
 )
 def test_the_check_allows_what_is_below(source: str) -> None:
     assert too_high(source, "risk_env.core", MAY_IMPORT["risk_env/core"]) == []
+
+
+def modules() -> dict[str, Path]:
+    """The files of all modules by their full names; a package's is its `__init__.py`."""
+    places = {**PACKED, "benchmarks": "benchmarks"}
+    return {
+        ".".join([package, *path.relative_to(ROOT / place).with_suffix("").parts]).removesuffix(".__init__"): path
+        for package, place in places.items()
+        for path in (ROOT / place).rglob("*.py")
+    }
+
+
+def test_no_import_circle() -> None:
+    known = modules()
+    graph: dict[str, set[str]] = {name: set() for name in known}
+    for name, path in known.items():
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        for names in imports(path.read_text(), package):
+            graph[name] |= set([found for found in names if found in known][-1:]) - {name}
+    TopologicalSorter(graph).prepare()  # CycleError names a circle
+
+
+def test_every_package_has_exhaustive_floors() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    floors = {container for contract in contracts if contract.get("exhaustive") for container in contract["containers"]}
+    names = modules()
+    packages = {name.rpartition(".")[0] for name in names} - {""}
+    assert packages <= floors, packages - floors
 
 
 @pytest.mark.parametrize("start", ["import risk_env", "import risk_env.cli, risk_env.board.rules, risk_env.board.maps"])
