@@ -107,7 +107,7 @@ def our_batch(clock: Clock) -> Iterator[Row]:
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
-    """The parts of a step of 1,024 games, each called and timed by itself."""
+    """The parts of a step of 1,024 games, each called and timed separately."""
     ours = OurBatch(1024, mask="bytes", observation="flat")
     windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
     names = windows[0].keys()

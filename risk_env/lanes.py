@@ -70,9 +70,9 @@ class Lanes:
         self.board = board if isinstance(board, Board) else load_map(board)
         _check_count("num_games", num_games)
         _check_count("threads", threads)
-        _check_choice("observation", observation, OBSERVATIONS)
-        _check_choice("mask", mask, MASKS)
-        _check_choice("reward", reward, REWARDS)
+        check_choice("observation", observation, OBSERVATIONS)
+        check_choice("mask", mask, MASKS)
+        check_choice("reward", reward, REWARDS)
         self.num_games, self.num_players = num_games, self.rules.num_players
         self.autoreset = autoreset
         self._outputs = {"observation": observation, "mask": mask, "reward": reward}
@@ -262,6 +262,7 @@ def _check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
 
 
-def _check_choice(name: str, value: Any, choices: Any) -> None:
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """ValueError naming the argument and the choices, if its value is not one of them."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")

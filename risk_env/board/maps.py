@@ -354,7 +354,7 @@ def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> N
                 todo.append(target)
     for t, table in enumerate(territories):
         if t not in reached:
-            problem = f"no chain of borders joins it to {territories[0].place}: the map must be in one piece"
+            problem = f"no chain of borders joins it to {territories[0].place}: the map must be connected"
             raise table.error(problem, "borders")
 
 

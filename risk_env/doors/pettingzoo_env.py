@@ -27,6 +27,7 @@ from risk_env.core.types import NOBODY
 from risk_env.doors.registration import register_if_loaded
 from risk_env.engine.step_buffer import NO_ACTION, question_kernel
 from risk_env.game import Game, observation_size
+from risk_env.lanes import check_choice
 
 ID = "risk_env/risk_v0"
 REWARDS = ("win", "placement")
@@ -78,9 +79,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         **options: Any,
     ) -> None:
         super().__init__()
-        _check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
-        _check_choice("reward", reward, REWARDS)
-        _check_choice("observation", observation, OBSERVATIONS)
+        check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        check_choice("reward", reward, REWARDS)
+        check_choice("observation", observation, OBSERVATIONS)
         self.render_mode = render_mode
         self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
@@ -265,7 +266,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
     def _seat_of(self, agent: str) -> int:
-        _check_choice("agent", agent, self.possible_agents)
+        check_choice("agent", agent, self.possible_agents)
         return self.possible_agents.index(agent)
 
     def state(self) -> npt.NDArray[np.float32]:
@@ -360,11 +361,6 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     def __copy__(self) -> OrderedEnv:
         return deepcopy(self)
-
-
-def _check_choice(name: str, value: Any, choices: Any) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
 
 
 if ID.replace("_v", "-v") not in pettingzoo.aec_registry:  # the spelling in the registry

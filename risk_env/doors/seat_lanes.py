@@ -21,7 +21,7 @@ from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game
-from risk_env.lanes import Lanes, in_one_piece
+from risk_env.lanes import Lanes, check_choice, in_one_piece
 from risk_env.seeds import game_seed, word
 
 Array = npt.NDArray[Any]
@@ -85,9 +85,9 @@ class SeatLanes:
         autoreset: bool = True,
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
-        _check_choice("opponent_order", order, ORDERS)
-        _check_choice("observation", observation, OBSERVATIONS)
-        _check_choice("illegal_action", illegal, ILLEGAL)
+        check_choice("opponent_order", order, ORDERS)
+        check_choice("observation", observation, OBSERVATIONS)
+        check_choice("illegal_action", illegal, ILLEGAL)
         _check_seat(seat, rules.num_players)
         self.num_lanes, self.autoreset = num_lanes, autoreset
         self.order, self.observation_kind, self.illegal = order, observation, illegal
@@ -350,11 +350,6 @@ def _player(opponent: Opponent) -> CompiledBot | Policy:
     raise ValueError(
         f"opponent={opponent!r} must be a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
     )
-
-
-def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
 
 
 def _check_seat(seat: Any, num_players: int) -> None:

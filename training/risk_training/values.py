@@ -177,7 +177,7 @@ class Games:
         return self._positions(found)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
-        """The players, drawn for every seat by itself."""
+        """The players, drawn for each seat separately."""
         config, P = self.config, self.rules.num_players
         arena = Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
         shape = config.round_games, P
