@@ -12,7 +12,8 @@ from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.text.check import DERIVED, check, complete, facts, members, set_of, whole
+from risk_env.public import members
+from risk_env.text.check import DERIVED, check, complete, facts, games_of, words_of
 from tests.test_notation import choose, corpus, game_of
 
 
@@ -45,7 +46,7 @@ def test_every_position_of_a_random_game_is_in_order(preset, players):
         if games[0].phase == Phase.OVER:
             return
         if not entry.play_chance_once(games, 0, table.board, table.rules):
-            entry.apply_action(games, 0, table.board, table.rules, choose(members(whole(games[0].legal)), table, rng))
+            entry.apply_action(games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng))
 
 
 # ------------------------------------------------------------------------------------------------ planted faults
@@ -101,7 +102,7 @@ def swap_owner(game):
 
 def kill(game):
     """A seat that owns territories is said to be out."""
-    game.death[next(seat for seat in range(3) if seat != game.turn and whole(game.owned[seat]))] = 1
+    game.death[next(seat for seat in range(3) if seat != game.turn and game.owned[seat].any())] = 1
 
 
 def two_missions(game):
@@ -350,10 +351,12 @@ def test_wrong_small_numbers_never_raise(data):
     assert all(isinstance(reason, str) for reason in reasons(name, faulty))
 
 
-def test_sets_as_whole_numbers():
+def test_facts_are_the_record_in_plain_values():
     words = np.array([1 << 63, 0b101], np.uint64)
-    assert members(whole(words)) == [63, 64, 66]
-    assert set_of([63, 64, 66]) == whole(words)
+    assert members(words) == [63, 64, 66]
+    assert words_of({63, 64, 66}, 2).tolist() == words.tolist()
     games = game_of(WORLD)[2].new_games(1)
     games[0].hand[1][0] = 5
-    assert facts(games[0]).hand[1] == 5
+    assert facts(games[0]).hand[1] == {0, 2}
+    for name, games in corpus():
+        assert games_of(facts(games[0]), game_of(name)[2]).tobytes() == games.tobytes()

@@ -16,7 +16,8 @@ from risk_env.board.rules import Rules, presets
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.text.check import check, members, whole
+from risk_env.public import members
+from risk_env.text.check import check
 from risk_env.text.notation import (
     AMOUNT_WORDS,
     QUESTIONS,
@@ -70,7 +71,7 @@ def positions(name, seed):
         if phase == Phase.OVER:
             break
         if not entry.play_chance_once(games, 0, table.board, table.rules):
-            entry.apply_action(games, 0, table.board, table.rules, choose(members(whole(games[0].legal)), table, rng))
+            entry.apply_action(games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng))
     return [record for records in kept.values() for record in records]
 
 
@@ -99,7 +100,7 @@ def test_every_legal_action_reads_as_it_is_written():
     texts = set()
     for name, games in corpus():
         _, board, table = game_of(name)
-        legal = members(whole(games[0].legal))
+        legal = members(games[0].legal)
         words = [action_text(action, games[0], table, board) for action in legal]
         assert words == legal_texts(games[0], table, board)
         assert len(set(words)) == len(words)
@@ -212,7 +213,7 @@ def test_any_text_is_an_action_or_illegal(data, text):
         action = parse_action(text, games[0], table, board)
     except IllegalAction:
         return
-    assert whole(games[0].legal) >> action & 1
+    assert action in members(games[0].legal)
 
 
 # ------------------------------------------------------------------------------------------------ positions
@@ -269,11 +270,11 @@ def test_usual_values_follow_from_what_is_given():
     draft = from_text(hand_written(phase="draft", turn="1"))[2][0]
     assert draft.draft_left == 3 + 1  # the Waste
     trade = from_text(hand_written(phase="trade", hand_0="Ash, Birch, Cedar, Dune, wild"))[2][0]
-    assert trade.trade == 1 and trade.wilds[0] == 1 and trade.deck_wilds == 1 and whole(trade.deck) == 0b110000
+    assert trade.trade == 1 and trade.wilds[0] == 1 and trade.deck_wilds == 1 and members(trade.deck) == [4, 5]
     occupy = from_text(hand_written(phase="occupy", source="Ash", target="Birch", held_at_start="Ash"))[2][0]
     assert occupy.captured and occupy.battles == 1
     fortify = from_text(hand_written(phase="fortify to", source="Ash"))[2][0]
-    assert whole(fortify.reach) == whole(fortify.legal) == 0b10 and fortify.moves_left == 1 and fortify.attacks_over
+    assert members(fortify.reach) == members(fortify.legal) == [1] and fortify.moves_left == 1 and fortify.attacks_over
     defend = from_text(hand_written(phase="defend", source="Ash", target="Cedar", chosen_dice="2, 0"))[2][0]
     assert (defend.seat, defend.turn) == (1, 0)
 
@@ -415,7 +416,7 @@ def play_on(games, table):
         if games[0].phase == Phase.OVER:
             return
         if not entry.play_chance_once(games, 0, table.board, table.rules):
-            entry.apply_action(games, 0, table.board, table.rules, choose(members(whole(games[0].legal)), table, rng))
+            entry.apply_action(games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng))
 
 
 def test_the_page_about_positions_names_every_line_and_its_example_is_one():

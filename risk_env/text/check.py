@@ -1,19 +1,17 @@
-"""What is wrong with a position: every reason why a game record would be unsafe or impossible to play on.
+"""What is wrong with a position: every reason why a game record is unsafe or impossible to play on.
 
-The record may hold any bytes. `check` tests it level by level and stops at the first level that finds something:
+The record may hold any bytes. `check` has four levels and stops at the first one that finds something:
 
-1. ranges: every number and set is one that the kernels can take;
+1. ranges: the kernels can take every number and set;
 2. sense: the fields agree with each other, the rules and the map;
 3. question: from the first question of the kind (where to attack, where to draft, ...) the kernels, on a scratch copy,
    reach the question that the record asks by the answers that it holds, and something is legal;
 4. derived fields (`DERIVED`): they are what `complete` makes of the other fields.
-
-A set of territories or cards is a whole number here (element t is bit t).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -27,11 +25,17 @@ from risk_env.board.tables import tables as tables_of
 from risk_env.core import entry, types
 from risk_env.core.cards import FORCED_HAND, MIN_STARS, SET_CARDS
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
+from risk_env.public import members
 
+
+def _without(phase: Phase, phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
+    return tuple(other for other in phases if other != phase)
+
+
+ALL_PHASES = tuple(Phase)
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
-ALL_PHASES = tuple(Phase)
-PLAY_PHASES = tuple(phase for phase in Phase if phase not in SETUP_PHASES)
+PLAY_PHASES = ALL_PHASES[len(SETUP_PHASES) :]
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)
@@ -61,39 +65,33 @@ PHASE_NEEDS = {  # the options that a phase needs
     Phase.OBJECTIVE: "objectives=fixed|random",
     Phase.AIRFIELD: "rewards=True",
 }
-FIELD_NEEDS = {  # without them a field is empty
-    **dict.fromkeys(("sets_traded", "set_traded", "bonus_paid", "discard_wilds"), "deck=symbol"),
-    **dict.fromkeys(("shown", "rerolled"), "card_reroll=True"),
-    **dict.fromkeys(("objective_reward", "reward_owner", "airfield"), "rewards=True"),
-    "commander_used": "commander=True",
-    "blitz": "attack=choice|blitz",
-    "in_a_row": "neutral=True",
-    "mission": "victory=mission",
-    "headquarters": "victory=headquarters",
-    "capital": "capitals=True",
-}
 AFTER_ATTACKS = (*GOAL_PHASES, *FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
-FIELD_PHASES = {  # in all other phases a field is empty
-    **dict.fromkeys(("held_at_start", "discard", "discard_wilds", "sets_traded", "set_traded"), PLAY_PHASES),
-    **dict.fromkeys(("battles", "bonus_paid", "captured", "death"), PLAY_PHASES),
-    **dict.fromkeys(("rolled", "settled", "losses", "chosen_dice"), PLAY_PHASES),
-    "rerolled": tuple(phase for phase in PLAY_PHASES if phase != Phase.REROLL),
-    **dict.fromkeys(("winner", "truncated"), (Phase.OVER,)),
-    **dict.fromkeys(("picked", "picked_wilds"), (Phase.TRADE,)),
-    "to_place": SETUP_PHASES,
-    "in_a_row": (Phase.DEPLOY,),
-    "bonus": (Phase.BONUS,),
-    "draft_left": DRAFT_PHASES,
-    "source": (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT, Phase.OVER),
-    "target": (*BATTLE_PHASES, Phase.OCCUPY, Phase.DRAFT_AMOUNT, Phase.FORTIFY_AMOUNT, Phase.OVER),
-    "blitz": (Phase.ROLL,),
-    "commander_used": tuple(phase for phase in PLAY_PHASES if phase != Phase.COMMANDER),
-    "eliminated": (Phase.OCCUPY, Phase.OVER),
-    "attacks_over": AFTER_ATTACKS,
-    "objective_taken": tuple(phase for phase in AFTER_ATTACKS if phase != Phase.OBJECTIVE),
-    "moves_left": (*FORTIFY_PHASES, Phase.OVER),
-    "move_begun": (Phase.FORTIFY_AMOUNT,),
-}
+MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
+USES = (  # fields, the options that they need, the phases that use them: in all other games and phases they are empty
+    ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
+    ("held_at_start discard battles captured death rolled settled losses chosen_dice", "", PLAY_PHASES),
+    ("shown", "card_reroll=True", ALL_PHASES),
+    ("rerolled", "card_reroll=True", _without(Phase.REROLL, PLAY_PHASES)),
+    ("commander_used", "commander=True", _without(Phase.COMMANDER, PLAY_PHASES)),
+    ("objective_reward reward_owner airfield", "rewards=True", ALL_PHASES),
+    ("mission", "victory=mission", ALL_PHASES),
+    ("headquarters", "victory=headquarters", ALL_PHASES),
+    ("capital", "capitals=True", ALL_PHASES),
+    ("blitz", "attack=choice|blitz", (Phase.ROLL,)),
+    ("in_a_row", "neutral=True", (Phase.DEPLOY,)),
+    ("to_place", "", SETUP_PHASES),
+    ("picked picked_wilds", "", (Phase.TRADE,)),
+    ("bonus", "", (Phase.BONUS,)),
+    ("draft_left", "", DRAFT_PHASES),
+    ("source", "", (*MOVE_PHASES, Phase.FORTIFY_TO)),
+    ("target", "", (*MOVE_PHASES, Phase.DRAFT_AMOUNT)),
+    ("eliminated", "", (Phase.OCCUPY, Phase.OVER)),
+    ("attacks_over", "", AFTER_ATTACKS),
+    ("objective_taken", "", _without(Phase.OBJECTIVE, AFTER_ATTACKS)),
+    ("moves_left", "", (*FORTIFY_PHASES, Phase.OVER)),
+    ("move_begun", "", (Phase.FORTIFY_AMOUNT,)),
+    ("winner truncated", "", (Phase.OVER,)),
+)
 PLACES = ("source", "target", "headquarters", "capital", "airfield")
 SETS = ("owned", "strong", "deck", "reach", "held_at_start", "discard", "picked", "shown", "bonus", "city")
 DERIVED = ("owned", "strong", "deck", "deck_wilds", "headquarters_open", "trade", "seat", "reach", "legal")
@@ -110,7 +108,7 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Write the derived fields of a record (array of one) from its other fields; the reasons why that cannot be."""
+    """Write the derived fields of a record (array of one) from its other fields; the reasons why that is impossible."""
     game = facts(games[0])
     problems = list(_out_of_range(game, rules, board))
     if not problems:
@@ -126,40 +124,19 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
     """What is wrong with a derived field."""
     values = zip(*(_flat(getattr(game, field)) for game in (found, wanted)), strict=True)
     for place, (value, right) in enumerate(values):
-        name = f"{field}[{place}]" if field == "owned" else field
         if value != right and field == "legal":
-            yield f"legal: wrong at actions {members(value ^ right)[:6]}"
+            yield f"legal: wrong at actions {sorted(value ^ right)[:6]}"
         elif value != right and field in SETS:
-            yield f"{name}: wrong at {_names(value ^ right, board)}"
+            yield f"{f'{field}[{place}]' if field == 'owned' else field}: wrong at {_names(value ^ right, board)}"
         elif value != right:
-            yield f"{name} is {value}, must be {right}"
+            yield f"{field} is {value}, must be {right}"
 
 
-# ------------------------------------------------------------------------------------------------ sets and fields
-
-
-def whole(words: Any) -> int:
-    """A set of bit words (uint64, any number of them) as one whole number."""
-    return int.from_bytes(np.asarray(words, "<u8").tobytes(), "little")
-
-
-def words_of(number: int, words: int) -> Any:
-    """A set given as a whole number as bit words (uint64, (words,))."""
-    return np.frombuffer(number.to_bytes(8 * words, "little"), "<u8")
-
-
-def members(number: int) -> list[int]:
-    """The elements of a set given as a whole number, ascending."""
-    return [element for element in range(number.bit_length()) if number >> element & 1]
-
-
-def set_of(elements: Sequence[int]) -> int:
-    """The set of some elements as a whole number."""
-    return sum(1 << element for element in set(elements))
+# ------------------------------------------------------------------------------------------------ fields
 
 
 def facts(record: Any) -> SimpleNamespace:
-    """The fields of a record as plain Python values: numbers, lists, sets as whole numbers, flags as their bytes."""
+    """The fields of a record as plain Python values: numbers, lists, sets of numbers, flags as their bytes."""
     raw, fields = record.tobytes(), record.dtype.fields.items()
     values = {name: raw[start] if kind == np.bool_ else plain(record[name]) for name, (kind, start, *_) in fields}
     return SimpleNamespace(**values)
@@ -168,23 +145,47 @@ def facts(record: Any) -> SimpleNamespace:
 def plain(value: Any) -> Any:
     """A field's value, or one element of it, as a plain Python value."""
     if value.dtype == np.uint64 and value.ndim > 0:
-        return whole(value) if value.ndim == 1 else [whole(words) for words in value]
+        return set(members(value)) if value.ndim == 1 else [set(members(words)) for words in value]
     return value.tolist()
 
 
+def words_of(elements: Iterable[int], words: int) -> Any:
+    """A set as bit words, uint64 (words,)."""
+    flags = np.zeros(64 * words, np.bool_)
+    flags[list(elements)] = True
+    return np.packbits(flags, bitorder="little").view("<u8")
+
+
 def _flat(value: Any) -> list[Any]:
-    return [number for part in value for number in _flat(part)] if isinstance(value, list) else [value]
+    return [part for element in value for part in _flat(element)] if isinstance(value, list) else [value]
+
+
+def games_of(game: SimpleNamespace, tables: Tables) -> Any:
+    """A record (array of shape (1,)) with these facts."""
+    games = tables.new_games(1)
+    for field, value in vars(game).items():
+        words = games[field].shape[-1]
+        if isinstance(value, set):
+            games[field] = words_of(value, words)
+        elif isinstance(value, list) and isinstance(value[0], set):
+            games[field] = [words_of(elements, words) for elements in value]
+        else:
+            games[field] = value
+    return games
 
 
 def empty_games(tables: Tables) -> Any:
     """A record (array of shape (1,)) in which every field is empty."""
     games = tables.new_games(1)
-    for field in ("owner", "headquarters", "capital", "airfield", "mission", "objective_reward", "reward_owner"):
-        games[field][:] = NOWHERE
-    for field in ("source", "target", "seat", "winner"):
+    for field in (*PLACES, "owner", "mission", "objective_reward", "reward_owner", "seat", "winner"):
         games[field] = NOWHERE
-    games["objective"][:] = Held.NOT_IN_PLAY
+    games["objective"] = Held.NOT_IN_PLAY
     return games
+
+
+def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
+    """The facts of an empty record."""
+    return facts(empty_games(tables_of(rules, board))[0])
 
 
 def num_wilds(rules: Rules, board: Board) -> int:
@@ -192,14 +193,9 @@ def num_wilds(rules: Rules, board: Board) -> int:
     return board.num_wilds if rules.deck == "symbol" else 0
 
 
-@lru_cache(maxsize=64)
-def _empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
-    return facts(empty_games(tables_of(rules, board))[0])
-
-
-def _names(places: int, board: Board) -> str:
+def _names(places: set[int], board: Board) -> str:
     """The names of a set of territories; what lies beyond the map by its number."""
-    known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in members(places)]
+    known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
 
@@ -214,12 +210,10 @@ class Position:
         self.armies = range(rules.num_players + rules.neutral)
         self.places = range(board.num_territories)
         self.living = [seat for seat in self.seats if game.death[seat] == 0]
-        self.held = {  # territories of each army by `owner`, as sets; FREE: the free ones
-            army: set_of([t for t in self.places if game.owner[t] == army]) for army in (FREE, *self.armies)
-        }
+        self.held = {army: {t for t in self.places if game.owner[t] == army} for army in (FREE, *self.armies)}
         self.own = self.held[game.turn]  # of the seat whose turn it is
 
-    def names(self, places: int) -> str:
+    def names(self, places: set[int]) -> str:
         """The names of a set of territories."""
         return _names(places, self.board)
 
@@ -231,17 +225,13 @@ class Position:
         """An owner in words."""
         return {FREE: "nobody", self.rules.num_players: "the neutral army"}.get(owner, f"seat {owner}")
 
-    def owns(self, territory: int) -> bool:
-        """Whether the seat whose turn it is holds a territory."""
-        return territory != NOWHERE and self.game.owner[territory] == self.game.turn
-
-    def room(self, places: int) -> int:
-        """How many more troops the territories of a set may hold (RULES 10.3)."""
-        return sum((self.rules.max_troops or types.UNLIMITED) - self.game.troops[t] for t in members(places))
+    def room(self, places: Iterable[int]) -> int:
+        """How many more troops these territories may hold (RULES 10.3)."""
+        return sum((self.rules.max_troops or types.UNLIMITED) - self.game.troops[t] for t in places)
 
     def hand_size(self, seat: int) -> int:
         """Cards held, wild ones included."""
-        return self.game.hand[seat].bit_count() + self.game.wilds[seat]
+        return len(self.game.hand[seat]) + self.game.wilds[seat]
 
     def missing(self, needs: str) -> str:
         """Those of some needed options that the rules do not have."""
@@ -281,10 +271,10 @@ def kept_dice(p: Position, side: int) -> list[int]:
 
 
 @lru_cache(maxsize=64)
-def ranges(rules: Rules, board: Board) -> dict[str, tuple[int, int]]:
-    """The least and the greatest value of the elements of every field that is not derived."""
+def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
+    """The least and the greatest value of the elements of every field that is not derived; of sets the largest."""
     seats, last = rules.num_players, board.num_territories - 1
-    seat, place, everywhere = (NOBODY, seats - 1), (NOWHERE, last), (0, (2 << last) - 1)
+    seat, place, everywhere = (NOBODY, seats - 1), (NOWHERE, last), (set(), set(range(last + 1)))
     kinds = tables_of(rules, board).new_games(1).dtype
     flags = [field for field in kinds.names or () if kinds[field] == np.bool_]
     return {
@@ -316,8 +306,8 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[int, int]]:
 
 
 def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
-    """Elements beyond their ranges; those beyond the last seat, army, territory and objective must be empty."""
-    seats, places, empty = rules.num_players, board.num_territories, _empty_facts(rules, board)
+    """Elements outside their ranges; those beyond the last seat, army, territory and objective must be empty."""
+    seats, places, empty = rules.num_players, board.num_territories, empty_facts(rules, board)
     counts = {
         **dict.fromkeys(("wilds", "death", "headquarters", "capital", "mission", "hand"), seats),
         **dict.fromkeys(("owner", "troops"), places),
@@ -334,7 +324,7 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
             if field in ("owner", "troops") and place < places:
                 name = f"{field} of {board.territories[place]}"
             if field == "hand" or field in SETS:
-                yield f"{name} holds {_names(number & ~high, board)}: beyond {'the map' if high else 'the last seat'}"
+                yield f"{name} holds {_names(number - high, board)}: beyond {'the map' if high else 'the last seat'}"
             else:
                 yield f"{name} is {number}, must be {low} ... {high}"
 
@@ -343,26 +333,21 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
 
 
 def _phase(p: Position) -> Reasons:
-    missing = p.missing(PHASE_NEEDS.get(p.phase, ""))
-    if missing:
+    """The rules have the phase, and fields that they or the phase do not use are empty; a move has its places."""
+    if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
         yield f"phase {p.phase.name} in round {p.game.round_number}: round 0 is set-up, and only it"
-
-
-def _empty_fields(p: Position) -> Reasons:
-    """A field that the rules or the phase do not use is empty; `source` and `target` are not where they are used."""
-    empty = _empty_facts(p.rules, p.board)
-    for field in {**FIELD_NEEDS, **FIELD_PHASES}:
+    empty = empty_facts(p.rules, p.board)
+    for field, needs, phases in ((field, *use) for fields, *use in USES for field in fields.split()):
         value = getattr(p.game, field)
         shown = p.names(value) if field in SETS else value
-        is_used, missing = p.phase in FIELD_PHASES.get(field, ALL_PHASES), p.missing(FIELD_NEEDS.get(field, ""))
         if value == getattr(empty, field):
-            if field in ("source", "target") and is_used and p.phase != Phase.OVER:
+            if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
                 yield f"{field} {shown}: phase {p.phase.name} needs one"
-        elif missing:
+        elif missing := p.missing(needs):
             yield f"{field} {shown} without {missing}"
-        elif not is_used:
+        elif p.phase not in phases:
             yield f"{field} {shown} in phase {p.phase.name}"
 
 
@@ -414,7 +399,7 @@ def _setup(p: Position) -> Reasons:
     if sum(to_place) > MOST_TROOPS:
         yield f"to_place {to_place}: {sum(to_place)} in all, at most {MOST_TROOPS}"
     for army in p.armies:
-        placed = sum(p.game.troops[t] for t in members(p.held[army]))
+        placed = sum(p.game.troops[t] for t in p.held[army])
         if placed + to_place[army] != start:
             yield f"{p.army(army)}: {placed} troops placed and {to_place[army]} to place, {start} to start with"
         if not p.held[FREE] and to_place[army] > p.room(p.held[army]):
@@ -431,14 +416,14 @@ def _setup(p: Position) -> Reasons:
 
 def _claims(p: Position) -> Reasons:
     """Territories are claimed in turn from the starter on, a troop on each (RULES 4.3)."""
-    claimed = len(p.places) - p.held[FREE].bit_count()
+    claimed = len(p.places) - len(p.held[FREE])
     if (p.game.turn - p.game.starter - claimed) % len(p.seats):
         yield f"turn {p.game.turn}: {claimed} territories are claimed in turn from seat {p.game.starter} on"
     for seat in p.seats:
         place = (seat - p.game.starter) % len(p.seats)
         due = (claimed + len(p.seats) - 1 - place) // len(p.seats)
-        if p.held[seat].bit_count() != due:
-            yield f"seat {seat}: {p.held[seat].bit_count()} territories, of {claimed} claimed in turn it has {due}"
+        if len(p.held[seat]) != due:
+            yield f"seat {seat}: {len(p.held[seat])} territories, of {claimed} claimed in turn it has {due}"
     for t in p.places:
         if p.game.troops[t] > 1:
             yield f"{p.name(t)}: {p.game.troops[t]} troops in phase {p.phase.name}, one is placed at a time"
@@ -446,7 +431,7 @@ def _claims(p: Position) -> Reasons:
 
 def _cards(p: Position) -> Reasons:
     """No territory card is in two places, or in any when it is laid out for headquarters (RULES 2, 7.1)."""
-    seen = set_of([t for t in p.game.headquarters if t != NOWHERE])
+    seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
             yield f"cards in two places, or of headquarters: {p.names(pile & seen)}"
@@ -454,8 +439,8 @@ def _cards(p: Position) -> Reasons:
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > num_wilds(p.rules, p.board):
         yield f"{wilds} wild cards in hands and on the discard pile, the game has {num_wilds(p.rules, p.board)}"
-    if p.game.shown & ~seen:
-        yield f"shown cards that nobody has: {p.names(p.game.shown & ~seen)}"
+    if p.game.shown - seen:
+        yield f"shown cards that nobody has: {p.names(p.game.shown - seen)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
         yield "cards in a hand in set-up"
 
@@ -463,21 +448,21 @@ def _cards(p: Position) -> Reasons:
 def _trade(p: Position) -> Reasons:
     """Stars enough to trade (RULES 9.4), and where the bonus of a traded set may go (RULES 5.4)."""
     hand, bonus = p.game.hand[p.game.turn], p.game.bonus
-    stars = sum((p.board.stars or ())[card] for card in members(hand)) if p.rules.deck == "star" else MIN_STARS
+    stars = sum((p.board.stars or ())[card] for card in hand) if p.rules.deck == "star" else MIN_STARS
     if p.phase == Phase.TRADE and stars < MIN_STARS:
         yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, at least {MIN_STARS} are needed"
-    roomy = set_of([t for t in members(p.own & p.game.discard) if p.room(1 << t)])
-    if bonus & ~roomy or bonus.bit_count() > SET_CARDS:
+    roomy = {t for t in p.own & p.game.discard if p.room([t])}
+    if bonus - roomy or len(bonus) > SET_CARDS:
         yield f"bonus {p.names(bonus)}: must be own territories with room whose cards were traded"
 
 
 def _turn(p: Position) -> Reasons:
     """What happened this turn, and what is pending (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
-    if held & ~own:
-        yield f"held_at_start {p.names(held & ~own)}: not seat {game.turn}'s any more"
+    if held - own:
+        yield f"held_at_start {p.names(held - own)}: not seat {game.turn}'s any more"
     elif not p.is_setup and game.captured == (held == own):
-        yield f"captured {game.captured}: {(own & ~held).bit_count()} territories more than at the turn's start"
+        yield f"captured {game.captured}: {len(own - held)} territories more than at the turn's start"
     if (game.captured or p.phase in DICE_PHASES) and game.battles == 0:
         yield "battles 0: there was a roll this turn"
     if p.phase in (Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT) and game.draft_left == 0:
@@ -491,8 +476,7 @@ def _turn(p: Position) -> Reasons:
         way = f"{p.name(game.source)} > {p.name(game.target)}"
         if not game.captured or game.target not in p.board.neighbours(game.source):
             yield f"phase OCCUPY: {way} was not captured this turn"
-        own_both = p.owns(game.source) and p.owns(game.target)
-        if not own_both or game.troops[game.source] < 2 or not p.room(1 << game.target):
+        if not {game.source, game.target} <= own or game.troops[game.source] < 2 or not p.room([game.target]):
             yield f"phase OCCUPY: no troops of seat {game.turn} can follow {way}"
 
 
@@ -517,7 +501,7 @@ def _open_dice(p: Position) -> Reasons:
             yield f"{count} dice of side {side} rolled, {game.chosen_dice[side]} chosen"
         if game.settled[side] != kept_dice(p, side):
             yield f"settled dice {game.settled[side]} of side {side}: must be {kept_dice(p, side)}"
-    if p.phase == Phase.REROLL and not game.hand[game.turn] & (1 << game.source | 1 << game.target):
+    if p.phase == Phase.REROLL and not game.hand[game.turn] & {game.source, game.target}:
         yield f"phase REROLL: seat {game.turn} holds no card of the battle"
     if p.phase == Phase.COMMANDER and min(game.settled[0][: game.chosen_dice[0]], default=6) == types.NUM_FACES:
         yield "phase COMMANDER: no die shows less than 6"
@@ -559,7 +543,7 @@ def _layout(p: Position) -> Reasons:
     counts = {"city": (p.rules.cities, len(p.board.basic_training_cities), p.board.random_cities)}
     counts["objective"] = (p.rules.objectives, fixed_goals, 2 * LAID_OUT_OBJECTIVES)
     for field, (choice, fixed, random) in counts.items():
-        laid = sum(o != Held.NOT_IN_PLAY for o in p.game.objective) if field == "objective" else p.game.city.bit_count()
+        laid = sum(o != Held.NOT_IN_PLAY for o in p.game.objective) if field == "objective" else len(p.game.city)
         due = {None: 0, "fixed": fixed, "random": random}[choice]
         if laid != due:
             yield f"{field}: {laid} in play, there must be {due}"
@@ -597,18 +581,15 @@ def _airfields(p: Position) -> Reasons:
 def derive_sets(game: Any) -> None:
     """Write `owned` and `strong` of a record from its owners and troops."""
     for army, words in enumerate(game.owned):
-        words[:] = words_of(set_of(np.flatnonzero(game.owner == army).tolist()), len(words))
-    game.strong = words_of(set_of(np.flatnonzero(game.troops > 1).tolist()), len(game.strong))
+        words[:] = words_of(np.flatnonzero(game.owner == army), len(words))
+    game.strong = words_of(np.flatnonzero(game.troops > 1), len(game.strong))
 
 
 def _derive_facts(game: Any, p: Position) -> None:
     """Write the derived fields for which no question need be asked."""
     derive_sets(game)
-    places = [place for place in p.game.headquarters if place != NOWHERE]
-    held = set_of(places) | p.game.discard
-    for hand in p.game.hand:
-        held |= hand
-    game.deck = words_of(ranges(p.rules, p.board)["city"][1] & ~held, len(game.deck))
+    places = set(p.game.headquarters) - {NOWHERE}
+    game.deck = words_of(set(p.places).difference(places, p.game.discard, *p.game.hand), len(game.deck))
     game.deck_wilds = num_wilds(p.rules, p.board) - p.game.discard_wilds - sum(p.game.wilds)
     game.headquarters_open = len(places) == len(p.seats)
     game.trade = due_trade(p)
@@ -620,7 +601,7 @@ def _answers(p: Position, numbers: Any) -> list[tuple[Phase, int]]:
     """The answers since the first question of the kind, each with the phase that asks; `numbers`: a rules record."""
     game, phase, dice = p.game, p.phase, int(numbers.dice_0) - 1
     if phase == Phase.TRADE:
-        cards = members(game.picked) + [len(p.places)] * game.picked_wilds
+        cards = sorted(game.picked) + [len(p.places)] * game.picked_wilds
         return [(phase, int(numbers.card_0) + card) for card in cards]
     if phase == Phase.DRAFT_AMOUNT:
         return [(Phase.DRAFT, game.target)]
@@ -650,7 +631,7 @@ def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
     for asks, action in answers:
         if scratch["phase"][0] != asks:
             continue  # the rules do not ask this
-        if action < 0 or not whole(scratch[0].legal) >> action & 1:
+        if action not in members(scratch[0].legal):
             yield _no_way(p, asks)
             return
         entry.apply_action(scratch, 0, tables.board, tables.rules, action)
@@ -663,7 +644,7 @@ def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
 def _nothing_legal(games: Any, p: Position, tables: Tables) -> Reasons:
     """Write the legal actions of the question; there must be one, and in TRADE a card."""
     entry.write_legal_actions(games, 0, tables.board, tables.rules)
-    legal, done = whole(games[0].legal), 1 << int(tables.rules[0].done)
+    legal, done = members(games[0].legal), [int(tables.rules[0].done)]
     if not legal and p.phase not in SILENT_PHASES:
         yield f"phase {p.phase.name}: no action is legal"
     if p.phase == Phase.TRADE and legal == done and not (p.game.picked or p.game.picked_wilds):
@@ -679,6 +660,6 @@ def _no_way(p: Position, asks: Phase) -> str:
 
 
 _SENSE = (
-    *(_phase, _empty_fields, _territories, _seats, _the_end, _setup, _cards, _trade, _turn, _dice),
+    *(_phase, _territories, _seats, _the_end, _setup, _cards, _trade, _turn, _dice),
     *(_missions, _chosen_places, _layout, _rewards, _airfields),
 )

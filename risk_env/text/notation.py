@@ -13,7 +13,7 @@ from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DEFENCE_DICE, 
 from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
 from risk_env.core.types import NO_REWARD, Phase, Reward
-from risk_env.text.check import members, whole
+from risk_env.public import members
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
 SHOWN_ACTIONS = 6  # legal actions that a message lists
@@ -120,14 +120,14 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
         action = _parse(words, question, tables.space)
     except ValueError as error:
         raise illegal_action(record, tables, board, text, str(error)) from None
-    if not whole(record.legal) >> action & 1:
+    if action not in members(record.legal):
         raise illegal_action(record, tables, board, text)
     return action
 
 
 def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
     """The legal actions as texts, in the order of their numbers."""
-    return [action_text(action, record, tables, board) for action in members(whole(record.legal))]
+    return [action_text(action, record, tables, board) for action in members(record.legal)]
 
 
 def illegal_action(record: Any, tables: Tables, board: Board, action: Any, problem: str = "") -> IllegalAction:
@@ -144,7 +144,7 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
         return "the game is over"
     if phase not in QUESTIONS:
         return "chance is next"
-    legal = members(whole(record.legal))
+    legal = members(record.legal)
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
     more = f", ... ({len(legal)} in all)" if len(legal) > SHOWN_ACTIONS else ""
     return f"legal: {', '.join(words)}{more}"

@@ -21,60 +21,37 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.board.maps import Board, MapError, load_map, map_names
-from risk_env.board.rules import OPTIONS, Rules
-from risk_env.board.tables import Tables, tables
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
 from risk_env.core import entry, types
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
-from risk_env.text.check import (
-    AFTER_ATTACKS,
-    AIRFIELDS,
-    DICE_PHASES,
-    DRAFT_PHASES,
-    MOST_TROOPS,
-    PLACES,
-    SETS,
-    SETUP_PHASES,
-    Position,
-    check,
-    complete,
-    derive_sets,
-    due_trade,
-    empty_games,
-    facts,
-    kept_dice,
-    members,
-    most_moves,
-    plain,
-    ranges,
-    set_of,
-    whole,
-    words_of,
-)
-from risk_env.text.notation import WILD, shortened
+from risk_env.text import check as checks
+from risk_env.text.check import DICE_PHASES, MOST_TROOPS, SETUP_PHASES, Position
+from risk_env.text.notation import WILD, card_text, shortened
 
 SCHEMA = 1
 HEADER = "risk_env game"
 
 
 class PositionError(ValueError):
-    """A text that is no position; the message names the line, the problem and what is allowed."""
+    """A text that is not a position; the message names the line, the problem and what is allowed."""
 
 
 def to_text(record: Any, rules: Rules, board: Board) -> str:
     """A complete text of a game in progress (hidden facts and generator included), with a checksum as its last line.
 
-    Raises PositionError for a record that `check` finds fault with: its text could not be read again.
+    Raises PositionError for a record that `check` rejects: its text could not be read again.
     """
-    table = tables(rules, board)
-    _refuse(check(record, table, rules, board))
+    _refuse(checks.check(record, tables(rules, board), rules, board))
     lines = [f"{HEADER} {SCHEMA}", f"rules: {_rules_text(rules)}", f"map: {board.source} {board.digest[:16]}"]
-    lines += _entry_lines(record, table, rules, board)
+    lines += _entry_lines(checks.facts(record), rules, board)
     lines += _territory_lines(record, rules, board)
     return "\n".join([*lines, f"checksum: {_checksum(lines)}", ""])
 
@@ -92,10 +69,11 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
         table = tables(rules, board)
     except ValueError as error:
         raise lines.error("rules", str(error)) from None
-    games = empty_games(table)
-    _read_territories(games[0], lines, rules, board)
-    _read_entries(games[0], lines, rules, board)
-    _refuse(complete(games, table, rules, board))
+    game = checks.empty_facts(rules, board)
+    _read_territories(game, lines, rules, board)
+    _read_entries(game, lines, rules, board)
+    games = checks.games_of(game, table)
+    _refuse(checks.complete(games, table, rules, board))
     return rules, board, games
 
 
@@ -114,22 +92,21 @@ class Line(NamedTuple):
     value: str
 
 
-class Lines:
-    """The lines of a text: `key: value` of the game, and those of the territories, section by section."""
+class Lines(NamedTuple):
+    """The lines of a text: `key: value` of the game, and those of the territories."""
 
-    def __init__(self) -> None:
-        self.game: dict[str, Line] = {}
-        self.territories: list[tuple[str, str, Line]] = []  # section, name, line
+    game: dict[str, Line]
+    territories: list[tuple[str, str, Line]]  # section, name, line
 
     def error(self, key: str, problem: str) -> PositionError:
         """The error to raise for a line of the game."""
-        place = f"line {self.game[key].number}, {key}" if key in self.game else key
-        return PositionError(f"{place}: {problem}")
+        return PositionError(
+            f"line {self.game[key].number}, {key}: {problem}" if key in self.game else f"{key}: {problem}"
+        )
 
-    def value(self, key: str) -> str | None:
-        """The value of a line of the game; None without such a line."""
-        line = self.game.get(key)
-        return None if line is None else line.value
+    def value(self, key: str) -> str:
+        """The value of a line of the game, empty without such a line."""
+        return self.game[key].value if key in self.game else ""
 
 
 def _fault(number: int, problem: str) -> PositionError:
@@ -137,7 +114,7 @@ def _fault(number: int, problem: str) -> PositionError:
 
 
 def _read_lines(text: str) -> Lines:
-    """Split a text into its lines; header and checksum, if there is one, must be right."""
+    """Split a text into its lines; the header and the checksum, if there is one, must be right."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a text")
     numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
@@ -146,9 +123,8 @@ def _read_lines(text: str) -> Lines:
     if " ".join(first.split()).casefold() != f"{HEADER} {SCHEMA}":
         raise _fault(number, f"{shortened(first)} must be '{HEADER} {SCHEMA}'")
     if numbered[-1][1].casefold().startswith("checksum:"):
-        _check_checksum(numbered)
-        numbered.pop()
-    lines, section = Lines(), ""
+        _check_checksum(*numbered.pop(), _checksum(line for _, line in numbered))
+    lines, section = Lines({}, []), ""
     for number, line in numbered[1:]:
         if line.startswith("[") and line.endswith("]"):
             section = line[1:-1].strip()
@@ -159,18 +135,14 @@ def _read_lines(text: str) -> Lines:
 
 def _checksum(lines: Iterable[str]) -> str:
     """CRC-32 (8 hex digits) of the lines that are not empty."""
-    content = "\n".join(line for line in lines if line)
-    return f"{zlib.crc32(content.encode(errors='surrogatepass')):08x}"
+    return f"{zlib.crc32(chr(10).join(filter(None, lines)).encode(errors='surrogatepass')):08x}"
 
 
-def _check_checksum(numbered: Sequence[tuple[int, str]]) -> None:
-    number, last = numbered[-1]
-    found = last.partition(":")[2].strip().casefold()
-    wanted = _checksum(line for _, line in numbered[:-1])
+def _check_checksum(number: int, line: str, wanted: str) -> None:
+    found = line.partition(":")[2].strip().casefold()
     if found != wanted:
-        raise _fault(
-            number, f"checksum {shortened(found)} must be {wanted}; leave the line out of a text edited by hand"
-        )
+        problem = f"checksum {shortened(found)} must be {wanted}; leave the line out of a text edited by hand"
+        raise _fault(number, problem)
 
 
 def _add_line(lines: Lines, section: str, number: int, line: str) -> None:
@@ -186,11 +158,16 @@ def _add_line(lines: Lines, section: str, number: int, line: str) -> None:
         lines.game[key.casefold()] = entry_line
 
 
+def _plain(word: str) -> str:
+    """A word without the differences that do not count: capitals, underscores, blanks around commas."""
+    return ", ".join(part.strip() for part in word.casefold().replace("_", " ").split(","))
+
+
 def _near(word: str, words: Iterable[str]) -> str:
     """The hint for a wrong word: similar allowed words, or all of them."""
-    known = list(words)
-    near = difflib.get_close_matches(word, known, 3)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"allowed: {', '.join(known)}"
+    known = {_plain(allowed): allowed for allowed in words}
+    near = [repr(known[found]) for found in difflib.get_close_matches(_plain(word), known, 3)]
+    return f"did you mean {' or '.join(near)}?" if near else f"allowed: {', '.join(known.values())}"
 
 
 # ------------------------------------------------------------------------------------------------ rules and map
@@ -198,30 +175,24 @@ def _near(word: str, words: Iterable[str]) -> str:
 
 def _rules_text(rules: Rules) -> str:
     """The options that differ from the defaults of `Rules`."""
-    usual = Rules()
-    chosen = [f"{name}={getattr(rules, name)}" for name in OPTIONS if getattr(rules, name) != getattr(usual, name)]
-    return ", ".join(chosen) or "-"
+    usual = Rules().to_dict()
+    return ", ".join(f"{name}={value}" for name, value in rules.to_dict().items() if value != usual[name]) or "-"
 
 
 def _rules_of(lines: Lines) -> Rules:
-    """The rules of the line `rules`; a text by hand may begin with `preset=NAME`."""
+    """The rules of the line `rules`; a text written by hand may begin with `preset=NAME`."""
     options: dict[str, Any] = {}
-    for part in _parts(lines.value("rules") or ""):
+    for part in _parts(lines.value("rules")):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals or name in options:
             problem = "is given twice" if equals else "is not of the form option=value"
             raise lines.error("rules", f"{shortened(part)} {problem}")
-        options[name] = _option_value(value)
+        number = re.fullmatch("[0-9]{1,10}", value)
+        options[name] = int(value) if number else {"True": True, "False": False, "None": None}.get(value, value)
     try:
         return Rules.preset(options.pop("preset"), **options) if "preset" in options else Rules.from_dict(options)
     except (ValueError, TypeError) as error:
         raise lines.error("rules", str(error)) from None
-
-
-def _option_value(word: str) -> Any:
-    if re.fullmatch("[0-9]{1,10}", word):
-        return int(word)
-    return {"True": True, "False": False, "None": None}.get(word, word)
 
 
 def _parts(value: str) -> list[str]:
@@ -254,18 +225,14 @@ def _territory_lines(record: Any, rules: Rules, board: Board) -> Iterator[str]:
         yield from ("", f"[{name}]")
         for t, place in enumerate(board.territories):
             if board.continent_of[t] == continent and owner[t] != FREE:
-                yield f"{place}: {_garrison_text(owner[t], troops[t], rules)}"
-
-
-def _garrison_text(owner: int, troops: int, rules: Rules) -> str:
-    army = "neutral" if owner == rules.num_players else f"player {owner}"
-    return f"{army}, {troops} troop{'s' if troops != 1 else ''}"
+                army = "neutral" if owner[t] == rules.num_players else f"player {owner[t]}"
+                yield f"{place}: {army}, {troops[t]} troop{'s' if troops[t] != 1 else ''}"
 
 
 _GARRISON = re.compile(r"(?:(?:player )?([0-9])|(neutral)) ?(?:, ?([0-9]{1,10})(?: troops?)?)?", re.IGNORECASE)
 
 
-def _read_territories(record: Any, lines: Lines, rules: Rules, board: Board) -> None:
+def _read_territories(game: SimpleNamespace, lines: Lines, rules: Rules, board: Board) -> None:
     """Owners and troops; a territory without a line is free."""
     seen: dict[int, int] = {}
     for section, name, line in lines.territories:
@@ -276,17 +243,12 @@ def _read_territories(record: Any, lines: Lines, rules: Rules, board: Board) -> 
         if territory in seen:
             raise _fault(line.number, f"{board.territories[territory]} a second time, after line {seen[territory]}")
         seen[territory] = line.number
-        _check_section(section, territory, board, line.number)
-        record.owner[territory], record.troops[territory] = _garrison(line, rules)
-    derive_sets(record)
-
-
-def _check_section(section: str, territory: int, board: Board, number: int) -> None:
-    """The continent of the territory, or the word `territories` for any."""
-    continent = board.continents[board.continent_of[territory]]
-    if section.casefold() not in (continent.casefold(), "territories"):
-        name = board.territories[territory]
-        raise _fault(number, f"{name} stands in section [{section}]; allowed: [{continent}] or [territories]")
+        continent = board.continents[board.continent_of[territory]]
+        if section.casefold() not in (continent.casefold(), "territories"):
+            allowed = f"allowed: [{continent}] or [territories]"
+            raise _fault(line.number, f"{board.territories[territory]} stands in section [{section}]; {allowed}")
+        game.owner[territory], game.troops[territory] = _garrison(line, rules)
+    game.owned = [{t for t, owner in enumerate(game.owner) if owner == army} for army in range(types.MAX_OWNERS)]
 
 
 def _garrison(line: Line, rules: Rules) -> tuple[int, int]:
@@ -297,15 +259,14 @@ def _garrison(line: Line, rules: Rules) -> tuple[int, int]:
     if match is None:
         allowed = "'player 0, 3 troops', 'neutral, 2 troops' or 'free'"
         raise _fault(line.number, f"{shortened(line.value)} must be like {allowed}")
-    seat, neutral, troops = match.groups()
+    seat, neutral, troops = match[1], match[2], int(match[3] or 1)
     if neutral and not rules.neutral:
         raise _fault(line.number, "neutral: the rules have no neutral army")
     if seat and int(seat) >= rules.num_players:
         raise _fault(line.number, f"player {seat}: allowed are 0 ... {rules.num_players - 1}")
-    count = int(troops or 1)
-    if not 1 <= count <= MOST_TROOPS:
-        raise _fault(line.number, f"{count} troops: allowed are 1 ... {MOST_TROOPS}")
-    return rules.num_players if neutral else int(seat), count
+    if not 1 <= troops <= MOST_TROOPS:
+        raise _fault(line.number, f"{troops} troops: allowed are 1 ... {MOST_TROOPS}")
+    return rules.num_players if neutral else int(seat), troops
 
 
 # ------------------------------------------------------------------------------------------------ the other lines
@@ -328,50 +289,45 @@ class Entry(NamedTuple):
     fields: tuple[str, ...]
     place: int | None
     form: Form
-    usual: Callable[[Any], Any]
+    usual: Callable[[SimpleNamespace], Any]
 
-    def get(self, record: Any) -> Any:
-        """The value: a number, a list, or a set as a whole number; of two fields the list of both."""
-        values = [plain(self._of(record, field)) for field in self.fields]
+    def get(self, game: SimpleNamespace) -> Any:
+        """The value in a game's facts; of two fields the list of both."""
+        values = [getattr(game, field) for field in self.fields]
+        values = values if self.place is None else [value[self.place] for value in values]
         return values if len(values) > 1 else values[0]
 
-    def put(self, record: Any, value: Any) -> None:
+    def put(self, game: SimpleNamespace, value: Any) -> None:
         """Write what `get` gives."""
         for field, one in zip(self.fields, value if len(self.fields) > 1 else [value], strict=True):
-            old = self._of(record, field)
-            new = words_of(one, len(old)) if old.dtype == np.uint64 and old.ndim else one
             if self.place is None:
-                record[field] = new
+                setattr(game, field, one)
             else:
-                record[field][self.place] = new
-
-    def _of(self, record: Any, field: str) -> Any:
-        return record[field] if self.place is None else record[field][self.place]
+                getattr(game, field)[self.place] = one
 
 
-def _entry_lines(record: Any, table: Tables, rules: Rules, board: Board) -> Iterator[str]:
+def _entry_lines(game: SimpleNamespace, rules: Rules, board: Board) -> Iterator[str]:
     """The lines of the entries whose values are not the usual ones."""
-    scratch = empty_games(table)[0]
-    for field in ("owner", "troops", "owned", "strong"):
-        scratch[field] = record[field]
+    scratch = checks.empty_facts(rules, board)
+    scratch.owner, scratch.troops, scratch.owned = game.owner, game.troops, game.owned
     for line in _entries(rules, board):
-        value = line.get(record)
+        value = line.get(game)
         if value != line.usual(scratch):
             yield f"{line.key}: {line.form.write(value)}"
         line.put(scratch, value)
 
 
-def _read_entries(record: Any, lines: Lines, rules: Rules, board: Board) -> None:
-    known = {"rules": "rules", "map": "map"} | {e.key.casefold(): e.key for e in _entries(rules, board)}
+def _read_entries(game: SimpleNamespace, lines: Lines, rules: Rules, board: Board) -> None:
+    known = {"rules": "rules", "map": "map"} | {line.key.casefold(): line.key for line in _entries(rules, board)}
     for key in lines.game:
         if key not in known:
             raise lines.error(key, f"unknown in this game; {_near(key, known.values())}")
     for line in _entries(rules, board):
-        text = lines.value(line.key.casefold())
+        key = line.key.casefold()
         try:
-            line.put(record, line.usual(record) if text is None else line.form.read(text))
+            line.put(game, line.form.read(lines.game[key].value) if key in lines.game else line.usual(game))
         except ValueError as error:
-            raise lines.error(line.key.casefold(), str(error)) from None
+            raise lines.error(key, str(error)) from None
 
 
 @lru_cache(maxsize=64)
@@ -385,29 +341,28 @@ def _line(
     rules: Rules,
     board: Board,
     key: str,
-    usual: Callable[[Any], Any] | None = None,
+    usual: Callable[[SimpleNamespace], Any] | None = None,
     fields: str = "",
     place: int | None = None,
     form: Form | None = None,
 ) -> Entry:
     """The entry `key`. By default its field has the same name, is empty, and determines the form."""
     named = tuple(fields.split()) or (key.replace(" ", "_"),)
-    sample = empty_games(tables(rules, board))[0]
-    made = Entry(key, named, place, form or _form_of(sample, named[0], rules, board), lambda game: empty)
-    empty = made.get(sample)
+    made = Entry(key, named, place, form or _form_of(named[0], rules, board), lambda game: empty)
+    empty = made.get(checks.empty_facts(rules, board))
     return made if usual is None else made._replace(usual=usual)
 
 
-def _form_of(sample: Any, field: str, rules: Rules, board: Board) -> Form:
+def _form_of(field: str, rules: Rules, board: Board) -> Form:
     """How the values of a field are written."""
     if field in FORMS:
         return FORMS[field]
-    if field in SETS:
+    if field in checks.SETS:
         return _territories(board)
-    if sample[field].dtype == np.bool_:
+    if types.game_dtype(tables(rules, board).sizes)[field] == np.bool_:
         return FLAG
-    low, high = ranges(rules, board)[field]
-    number = _territory(board) if field in PLACES else _number(0, max(0, high))
+    low, high = checks.ranges(rules, board)[field]
+    number = _territory(board) if field in checks.PLACES else _number(0, max(0, high))
     if field in ("chosen_dice", "rerolled", "losses"):
         return _listed(number, count=2, each="two are needed")
     return _or_dash(number) if low < 0 else number
@@ -431,15 +386,15 @@ def _turn_entries(rules: Rules, line: LineMaker) -> list[Entry]:
         line("in a row"),
         line("captured", lambda g: g.phase == Phase.OCCUPY),
         line("eliminated"),
-        line("attacks over", lambda g: g.phase in AFTER_ATTACKS and g.phase != Phase.OVER),
-        line("held at start", lambda g: whole(g.owned[g.turn]) if g.round_number > 0 else 0),
+        line("attacks over", lambda g: g.phase in checks.AFTER_ATTACKS and g.phase != Phase.OVER),
+        line("held at start", lambda g: set(g.owned[g.turn]) if g.round_number > 0 else set()),
     ]
 
 
 def _goal_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
     seats, chart = range(rules.num_players), rules.setup == "chart"
     capitals = tables(rules, board).rules[0].chart_capital.tolist() if chart else [NOWHERE] * len(seats)
-    cities = set_of(board.basic_training_cities) if rules.cities == "fixed" else 0
+    cities = set(board.basic_training_cities) if rules.cities == "fixed" else set()
 
     def objective(number: int, name: str) -> Entry:
         is_fixed = rules.objectives == "fixed" and board.objectives[number].basic_training
@@ -453,7 +408,7 @@ def _goal_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
         line("cities", lambda g: cities, "city"),
         *(objective(number, goal.name) for number, goal in enumerate(board.objectives)),
         *(line(f"reward {_reward_text(r)}", None, "reward_owner", r) for r in Reward),
-        *(line(_reward_text(r), None, "airfield", w) for w, r in enumerate(AIRFIELDS)),
+        *(line(_reward_text(r), None, "airfield", w) for w, r in enumerate(checks.AIRFIELDS)),
         line("objective taken", lambda g: g.phase == Phase.AIRFIELD),
     ]
 
@@ -461,8 +416,8 @@ def _goal_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
 def _other_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
     """Cards, what is pending, and dice."""
 
-    def position(game: Any) -> Position:
-        return Position(facts(game), rules, board)
+    def position(game: SimpleNamespace) -> Position:
+        return Position(game, rules, board)
 
     return [
         *(line(f"hand {s}", None, "hand wilds", s, _cards(board)) for s in range(rules.num_players)),
@@ -473,11 +428,11 @@ def _other_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
         line("sets traded", lambda g: int(g.phase == Phase.BONUS)),
         line("set traded", lambda g: g.phase == Phase.BONUS),
         line("bonus paid"),
-        line("trade", lambda g: due_trade(position(g))),
+        line("trade", lambda g: checks.due_trade(position(g))),
         line("draft left", lambda g: _usual_draft(g, rules, board)),
         line("source"),
         line("target"),
-        line("moves left", lambda g: most_moves(position(g))),
+        line("moves left", lambda g: checks.most_moves(position(g))),
         line("move begun"),
         line("battles", lambda g: int(bool(g.captured) or g.phase in DICE_PHASES)),
         line("commander used"),
@@ -485,7 +440,7 @@ def _other_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
         line("chosen dice"),
         line("rerolled"),
         line("rolled"),
-        line("settled", lambda g: [kept_dice(position(g), side) for side in range(2)]),
+        line("settled", lambda g: [checks.kept_dice(position(g), side) for side in range(2)]),
         line("losses"),
     ]
 
@@ -493,27 +448,27 @@ def _other_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
 # ------------------------------------------------------------------------------------------------ usual values
 
 
-def _usual_deaths(game: Any, rules: Rules) -> list[int]:
+def _usual_deaths(game: SimpleNamespace, rules: Rules) -> list[int]:
     """Those who own nothing after set-up are out, by number."""
-    gone = [s for s in range(rules.num_players) if game.round_number > 0 and not game.owned[s].any()]
+    gone = [s for s in range(rules.num_players) if game.round_number > 0 and not game.owned[s]]
     return [gone.index(s) + 1 if s in gone else 0 for s in range(types.MAX_SEATS)]
 
 
-def _usual_to_place(game: Any, rules: Rules) -> list[int]:
+def _usual_to_place(game: SimpleNamespace, rules: Rules) -> list[int]:
     """The starting troops less those on the board (RULES 4.2)."""
     left = [0] * types.MAX_OWNERS
     if game.round_number == 0 and rules.setup != "chart":
         for army in range(rules.num_players + rules.neutral):
-            placed = int(game.troops[game.owner == army].sum(dtype=np.int64))
-            left[army] = max(0, rules.troops_to_start() - placed)
+            left[army] = max(0, rules.troops_to_start() - sum(game.troops[t] for t in game.owned[army]))
     return left
 
 
-def _usual_draft(game: Any, rules: Rules, board: Board) -> int:
+def _usual_draft(game: SimpleNamespace, rules: Rules, board: Board) -> int:
     """The troops due before any cards (RULES 3.1, 9.2); none after an elimination or outside the draft."""
-    if game.phase not in DRAFT_PHASES or game.captured:
+    if game.phase not in checks.DRAFT_PHASES or game.captured:
         return 0
-    scratch, table = np.array([game], game.dtype), tables(rules, board)
+    table = tables(rules, board)
+    scratch = checks.games_of(game, table)
     entry.begin_draft_of_turn(scratch, 0, table.board, table.rules)
     return int(scratch["draft_left"][0])
 
@@ -532,17 +487,17 @@ def _number(low: int, high: int) -> Form:
     return Form(str, read)
 
 
-def _word(words: dict[str, int]) -> Form:
+def _word(values: dict[str, Any]) -> Form:
     """One of a few words, in any case, with blanks or underscores."""
-    texts = {number: word for word, number in words.items()}
+    words = {str(value): word for word, value in values.items()}
+    known = {_plain(word): value for word, value in values.items()}
 
-    def read(text: str) -> int:
-        word = text.upper().replace(" ", "_")
-        if word not in words:
-            raise ValueError(f"{shortened(text)} is unknown; {_near(word, words)}")
-        return words[word]
+    def read(text: str) -> Any:
+        if _plain(text) not in known:
+            raise ValueError(f"{shortened(text)} is unknown; {_near(text, values)}")
+        return known[_plain(text)]
 
-    return Form(lambda value: texts[value], read)
+    return Form(lambda value: words[str(value)], read)
 
 
 def _or_dash(form: Form) -> Form:
@@ -608,23 +563,22 @@ def _territory(board: Board) -> Form:
 def _territories(board: Board) -> Form:
     """A set of territories."""
     names = _listed(_territory(board), distinct=True)
-    return Form(lambda value: names.write(members(value)), lambda text: set_of(names.read(text)))
+    return Form(lambda value: names.write(sorted(value)), lambda text: set(names.read(text)))
 
 
 def _cards(board: Board) -> Form:
     """Cards, wild ones last; the value is a set of territory cards and a number of wild ones."""
     names = _listed(_territory(board), distinct=True)
 
-    def write(value: list[int]) -> str:
-        cards, wilds = value
-        return ", ".join([*(board.territories[t] for t in members(cards)), *[WILD] * wilds]) or "-"
+    def write(value: list[Any]) -> str:
+        return ", ".join([card_text(card, board) for card in sorted(value[0])] + [WILD] * value[1]) or "-"
 
-    def read(text: str) -> list[int]:
+    def read(text: str) -> list[Any]:
         named = [card for card in _parts(text) if card.casefold() != WILD]
         wilds = len(_parts(text)) - len(named)
         if wilds > board.num_wilds:
             raise ValueError(f"{wilds} wild cards: allowed are 0 ... {board.num_wilds}")
-        return [set_of(names.read(", ".join(named))), wilds]
+        return [set(names.read(", ".join(named))), wilds]
 
     return Form(write, read)
 
@@ -657,16 +611,5 @@ def _objective(rules: Rules) -> Form:
     """`face up` or the holder of an objective, and the Reward that lies with it (RULES 9.3)."""
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
-    rewards = {"": NO_REWARD} | {f"reward {_reward_text(reward)}": int(reward) for reward in Reward}
-    words = {(h, r): ", ".join(filter(None, (a, b))) for a, h in holders.items() for b, r in rewards.items()}
-
-    def read(text: str) -> list[int]:
-        holder, comma, reward = (part.strip() for part in text.casefold().partition(","))
-        if holder not in holders or reward not in rewards or (comma and not reward):
-            known = ", ".join(filter(None, [*holders, *rewards]))
-            raise ValueError(
-                f"{shortened(text)} must be a holder and perhaps, after a comma, a reward; allowed: {known}"
-            )
-        return [holders[holder], rewards[reward]]
-
-    return Form(lambda value: words[tuple(value)], read)
+    rewards = {"": NO_REWARD} | {f", reward {_reward_text(reward)}": int(reward) for reward in Reward}
+    return _word({a + b: [holder, reward] for a, holder in holders.items() for b, reward in rewards.items()})
