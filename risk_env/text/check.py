@@ -67,7 +67,7 @@ PHASE_NEEDS = {  # the options that a phase needs
 }
 AFTER_ATTACKS = (*GOAL_PHASES, *FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
 MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
-USES = (  # fields, the options that they need, the phases that use them: in all other games and phases they are empty
+_USES = (  # fields, the options that they need, the phases that use them: in all other games and phases they are empty
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
     ("held_at_start discard battles captured death rolled settled losses chosen_dice", "", PLAY_PHASES),
     ("shown", "card_reroll=True", ALL_PHASES),
@@ -92,6 +92,7 @@ USES = (  # fields, the options that they need, the phases that use them: in all
     ("move_begun", "", (Phase.FORTIFY_AMOUNT,)),
     ("winner truncated", "", (Phase.OVER,)),
 )
+USES = {field: (needs, phases) for fields, needs, phases in _USES for field in fields.split()}
 PLACES = ("source", "target", "headquarters", "capital", "airfield")
 SETS = ("owned", "strong", "deck", "reach", "held_at_start", "discard", "picked", "shown", "bonus", "city")
 DERIVED = ("owned", "strong", "deck", "deck_wilds", "headquarters_open", "trade", "seat", "reach", "legal")
@@ -274,7 +275,8 @@ def kept_dice(p: Position, side: int) -> list[int]:
 def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     """The least and the greatest value of the elements of every field that is not derived; of sets the largest."""
     seats, last = rules.num_players, board.num_territories - 1
-    seat, place, everywhere = (NOBODY, seats - 1), (NOWHERE, last), (set(), set(range(last + 1)))
+    seat, place = (NOBODY, seats - 1), (NOWHERE, last)
+    everywhere: tuple[set[int], set[int]] = (set(), set(range(last + 1)))
     kinds = tables_of(rules, board).new_games(1).dtype
     flags = [field for field in kinds.names or () if kinds[field] == np.bool_]
     return {
@@ -339,7 +341,7 @@ def _phase(p: Position) -> Reasons:
     if p.is_setup != (p.game.round_number == 0):
         yield f"phase {p.phase.name} in round {p.game.round_number}: round 0 is set-up, and only it"
     empty = empty_facts(p.rules, p.board)
-    for field, needs, phases in ((field, *use) for fields, *use in USES for field in fields.split()):
+    for field, (needs, phases) in USES.items():
         value = getattr(p.game, field)
         shown = p.names(value) if field in SETS else value
         if value == getattr(empty, field):
