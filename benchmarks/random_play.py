@@ -56,7 +56,7 @@ def play(games, boards, rules, pickers, lanes, sweeps):
             lane = lanes[k]
             game = games[lane]
             if game.phase == Phase.OVER:
-                start(game, boards[0], rules[0], draw(pickers, lane))
+                start(games, lane, boards[0], rules[0], draw(pickers, lane))
                 begun += 1
             else:
                 game.decisions += 1
@@ -73,7 +73,7 @@ def take_census(games, boards, rules, pickers, lanes, sweeps, asked, forced, eve
             game = games[lane]
             if game.phase == Phase.OVER:
                 events[Event.GAME.value] += 1
-                set_up(game, boards[0], rules[0], draw(pickers, lane))
+                set_up(games, lane, boards[0], rules[0], draw(pickers, lane))
             else:
                 asked[game.phase] += 1
                 game.decisions += 1

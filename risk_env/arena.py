@@ -29,7 +29,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.compiler import BoundKernel
 from risk_env.compiler.calls import COUNTS_CYCLES, NO_ADDRESS, address_of
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.core.observe import MOST_CODE
 from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.engine import batch_loop
 from risk_env.engine.play_on import (
@@ -46,7 +46,8 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
-from risk_env.lanes import Lanes, in_one_piece
+from risk_env.game import split_view
+from risk_env.lanes import Lanes, contiguous
 from risk_env.text import notation
 
 __all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"]
@@ -187,7 +188,7 @@ class Arena:
 
     def seat_players(self, lanes: Numbers) -> None:
         """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
-        lanes = in_one_piece(lanes)
+        lanes = contiguous(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
         self.memory[lanes] = 0
         self.actions[lanes] = NO_ACTION
@@ -202,13 +203,13 @@ class Arena:
     # ------------------------------------------------------------------------------------------ the loop
 
     def run(self, lanes: Numbers) -> Iterator[Numbers]:
-        """Play in these lanes, int64 (k,), until the caller is to decide in each, or the lane has stopped.
+        """Play in these lanes, int64 (k,), until the caller has to decide in each, or the lane has stopped.
 
-        What `actions` hold there is played first. Yields the lanes that have just stopped: the game is over, or what
-        `stop_at_death` and `stop_at_turn` say has happened. `resume` has lanes go on in the same run. The batch's
-        reward, terminated and truncated gather what the run has brought to each lane's game.
+        What `actions` hold there is played first. Yields the lanes that have just stopped: by the end of the game,
+        `stop_at_death` or `stop_at_turn`. `resume` lets lanes continue in the same run. The batch's reward, terminated
+        and truncated accumulate the results of the run.
         """
-        lanes, is_first, self._resumed = in_one_piece(lanes), True, []
+        lanes, is_first, self._resumed = contiguous(lanes), True, []
         while len(lanes):
             stopped, lanes = self._play(lanes, is_first, self._at_once)
             is_first = False
@@ -222,8 +223,8 @@ class Arena:
                 self._ask_first(lanes)
 
     def resume(self, lanes: Numbers) -> None:
-        """Have these lanes go on in the run that has just yielded."""
-        self._resumed.append(in_one_piece(lanes))
+        """Let these lanes continue in the run that has just yielded."""
+        self._resumed.append(contiguous(lanes))
 
     def run_games(self, games: int, begin: Callable[[Numbers, Numbers], None]) -> Iterator[tuple[Numbers, Numbers]]:
         """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that have ended.
@@ -248,8 +249,8 @@ class Arena:
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """One decision in each of these lanes: that in `actions` or, where there is none, of the player to decide."""
-        lanes = in_one_piece(lanes)
+        """One decision in each of these lanes: the one in `actions`, or else that of the player who has to decide."""
+        lanes = contiguous(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
         kinds = self._kinds[self.asked(waiting)]
         self._answer(waiting[(kinds == COMPILED) | (kinds == OTHER)])
@@ -263,7 +264,7 @@ class Arena:
 
     def ask(self, lanes: Numbers) -> Numbers:
         """Let the players answer in these lanes, into `actions`; the lanes in which one did."""
-        lanes = in_one_piece(lanes)
+        lanes = contiguous(lanes)
         asked = self.asked(lanes)
         for number in range(len(self.players)):
             theirs = lanes[asked == number]
@@ -365,7 +366,7 @@ class Arena:
         return address_of(player.choose, *arguments)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles go on by themselves; machine code stays behind."""
+        """Everything but machine code: copies and pickles are independent."""
         return {name: value for name, value in vars(self).items() if name not in ("_choosers", "_kernel")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -398,11 +399,7 @@ def as_floats(codes: Array, board: Board, observation: str = "flat") -> Any:
     values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
     if observation == "flat":
         return values
-    split = TERRITORY_WIDTH * board.num_territories
-    return {
-        "territories": values[:, :split].reshape(len(values), -1, TERRITORY_WIDTH),
-        "globals": values[:, split:].copy(),
-    }
+    return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
 
 
 def _player(player: str | CompiledBot | Policy | Player, observation: str) -> CompiledBot | Player:

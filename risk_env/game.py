@@ -7,6 +7,7 @@ import json
 import operator
 import secrets
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -19,7 +20,7 @@ from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import Tables, tables
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, encode_count, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, last_battle
@@ -224,7 +225,8 @@ class Game:
         """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
         number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
         if self._ask_forced:
-            self._check_legal(number, action)
+            if number not in self.legal_actions():
+                raise self._illegal(action)
             self.record.decisions += 1
             entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, number)
             self._play_chance()
@@ -269,10 +271,6 @@ class Game:
     def _illegal(self, action: Any) -> notation.IllegalAction:
         """The error that says what is legal instead, to be raised."""
         return notation.illegal_action(self.record, self._tables, self.board, action)
-
-    def _check_legal(self, number: int, action: int | str) -> None:
-        if number not in self.legal_actions():
-            raise self._illegal(action)
 
     def action_text(self, action: int) -> str:
         """An action of the phase at hand in words, as `attack Alaska > Kamchatka`."""
@@ -330,12 +328,9 @@ class Game:
         """
         self._check_seat(seat)
         values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
-        if observation == "flat":
-            return values
-        if observation != "structured":
+        if observation not in ("flat", "structured"):
             raise ValueError(f"observation={observation!r} must be 'flat' or 'structured'")
-        split = TERRITORY_WIDTH * self.board.num_territories
-        return {"territories": values[:split].reshape(-1, TERRITORY_WIDTH), "globals": values[split:]}
+        return values if observation == "flat" else split_view(values, self.board)
 
     def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
         """What a seat may see, as the int8 (D,) codes of the core."""
@@ -436,14 +431,18 @@ class Game:
         facts, state = _unpack(data)
         try:
             rules = Rules.from_dict(facts["rules"])
-            board = _shipped_map(facts["map"]) if board is None else board
+            if board is None and facts["map"] not in map_names():
+                shipped = ", ".join(map_names())
+                raise SaveError(f"map {facts['map']!r} is not a shipped one ({shipped}): pass its board")
+            board = load_map(facts["map"]) if board is None else board
             if board.digest != facts["digest"]:
                 raise SaveError(f"saved on map {facts['digest'][:16]}, but {board.source!r} is map {board.digest[:16]}")
             games = tables(rules, board).new_games(1)
             if len(state) != games.nbytes:
                 raise SaveError(f"the state has {len(state)} bytes, a game of this map {games.nbytes}")
             games.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
-            _refuse_impossible(games[0], rules, board)
+            if problems := check(games[0], tables(rules, board), rules, board):
+                raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
             game = cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
             game._play_on()
             return game
@@ -521,14 +520,20 @@ class Game:
 
 def count_codes() -> list[tuple[int, int]]:
     """Every code of `encode_count` with the least count that has it."""
-    codes = np.zeros(MOST_CODE + 1, np.int64)
-    entry.write_count_codes(codes)
-    return [(code, int(least)) for code, least in enumerate(codes)]
+    encode = getattr(encode_count, "py_func", encode_count)  # the kernel's own function, called from Python
+    return [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in range(MOST_CODE + 1)]
 
 
 def observation_size(board: Board) -> int:
     """D: how many numbers a flat observation on this map has."""
     return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
+
+
+def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
+    """Flat observations (..., D) as {"territories": (..., T, F), "globals": (..., G)}, views of them where possible."""
+    border = TERRITORY_WIDTH * board.num_territories
+    territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)
+    return {"territories": territories, "globals": values[..., border:]}
 
 
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
@@ -551,19 +556,6 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     if not isinstance(facts, dict):
         raise SaveError("not a saved game: its header is no table")
     return facts, body[_HEADER.size + length :]
-
-
-def _refuse_impossible(record: Any, rules: Rules, board: Board) -> None:
-    problems = check(record, tables(rules, board), rules, board)
-    if problems:
-        raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
-
-
-def _shipped_map(name: Any) -> Board:
-    """The map that a save names: only a shipped one, whatever files there are."""
-    if name not in map_names():
-        raise SaveError(f"map {name!r} is not a shipped one ({', '.join(map_names())}): pass its board")
-    return load_map(name)
 
 
 def _restore(state: tuple[Any, ...], start: bytes | None, chance: int, actions: tuple[int, ...]) -> Game:

@@ -13,14 +13,13 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.compiler import BoundKernel
-from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.engine import batch_loop
 from risk_env.engine.groups import Ends, Episodes, Questions, Records, Results
 from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
-from risk_env.game import Game, observation_size
+from risk_env.game import Game, observation_size, split_view
 from risk_env.seeds import word
 from risk_env.text import notation
 
@@ -34,7 +33,7 @@ LEAST_LANES = 64  # per thread; with fewer, sharing takes longer than it saves
 REWARDS = {"win": batch_loop.WIN_REWARD, "placement": batch_loop.PLACEMENT_REWARD}
 
 
-def in_one_piece(numbers: Any) -> npt.NDArray[np.int64]:
+def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
     """Lanes or actions as bound kernels take them: int64 (k,), contiguous; ValueError if they are not whole numbers."""
     is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled array's dtype is another object
     if is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous:
@@ -49,8 +48,8 @@ class Lanes:
     """`num_games` games (lanes), each begun, stepped, asked and finished when the caller says so.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and threads.
-    What is written for a lane lies in buffers until the next call for it. `GameBatch` steps all lanes together;
-    `arena.Arena` has players in them.
+    Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together; an `arena.Arena`
+    has players in them.
     """
 
     def __init__(
@@ -143,11 +142,7 @@ class Lanes:
     def _shaped(self, codes: Array) -> Observation:
         if self._observation is None:
             return None
-        if self._observation == "flat":
-            return codes
-        split = TERRITORY_WIDTH * self.board.num_territories
-        territories = codes[..., :split].reshape(*codes.shape[:-1], -1, TERRITORY_WIDTH)
-        return {"territories": territories, "globals": codes[..., split:]}
+        return codes if self._observation == "flat" else split_view(codes, self.board)
 
     def _lent_mask(self) -> Array | None:
         if self._mask_kind == batch_loop.BYTE_MASK:
@@ -167,7 +162,7 @@ class Lanes:
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
         """IllegalAction if the action (int, N) of one of these lanes (int, k) is not legal."""
-        lane = self._first_illegal(in_one_piece(lanes), in_one_piece(actions))
+        lane = self._first_illegal(contiguous(lanes), contiguous(actions))
         if lane != batch_loop.NO_LANE:
             self._refuse(lane, int(actions[lane]))
 
@@ -191,17 +186,17 @@ class Lanes:
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
         """Play a legal action (int, N) in each of these lanes; write reward, terminated, truncated, game_over."""
-        self._share(in_one_piece(lanes), self._step_part, in_one_piece(actions))
+        self._share(contiguous(lanes), self._step_part, contiguous(actions))
 
     def finish(self, lanes: Array) -> None:
         """Write how these lanes' games ended and, with `autoreset`, begin their next."""
-        self._write_final(in_one_piece(lanes))
+        self._write_final(contiguous(lanes))
         if self.autoreset:
             self.begin(lanes)
 
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
-        self._share(in_one_piece(lanes), self._ask)
+        self._share(contiguous(lanes), self._ask)
 
     def _step_part(self, lanes: Array, actions: Array) -> None:
         self._step_some(lanes, actions, NOT_SHARED)

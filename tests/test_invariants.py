@@ -148,7 +148,7 @@ def play_checked(games, boards, rule_records, seed, count, most):
     played = 0
     ended = 0
     for number in range(count):
-        set_up(game, board, rules, mix(seed, np.uint64(number), np.uint64(0)))
+        set_up(games, 0, board, rules, mix(seed, np.uint64(number), np.uint64(0)))
         write_legal(game, board, rules)
         for _ in range(most):
             fault = fault_of(game, board, rules)
@@ -207,7 +207,7 @@ def test_a_planted_fault_is_found() -> None:
 
 @entry_point
 def start_one(games, boards, rules):
-    set_up(games[0], boards[0], rules[0], np.uint64(7))
+    set_up(games, 0, boards[0], rules[0], np.uint64(7))
     write_legal(games[0], boards[0], rules[0])
 
 

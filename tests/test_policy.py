@@ -25,7 +25,7 @@ from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.core.observe import SOURCE_COLUMN, TARGET_COLUMN, TERRITORY_WIDTH
+from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
@@ -84,7 +84,7 @@ def test_features_follow_from_the_observation(preset: str, players: int, options
         assert np.allclose(features, np.concatenate([own, near], 1), atol=1e-4)
         others = observation[TERRITORY_WIDTH * BOARD.num_territories :]
         others = np.where(layout.global_counts, np.log1p(others) / 2, others)
-        ends = [features[territories[:, name] > 0].sum(0) for name in (SOURCE_COLUMN, TARGET_COLUMN)]
+        ends = [features[territories[:, name] > 0].sum(0) for name in (COLUMN.source, COLUMN.target)]
         assert np.allclose(board, np.concatenate([own.ravel(), others, *ends]), atol=1e-4)
 
 

@@ -12,7 +12,7 @@ from risk_agents.base import View
 from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, question
 from risk_env import Game, Rules, presets
-from risk_env.core.observe import NEXT_SET, TERRITORY_WIDTH
+from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from tests import test_twin
 from tests.conftest import mode
@@ -683,7 +683,7 @@ def test_5_2_what_is_shown_of_the_next_fixed_set_is_the_most_and_tells_nothing_o
     assert first.public().next_set == 10
     seen = first.observe_codes(1)
     assert (seen == second.observe_codes(1)).all()
-    assert seen[TERRITORY_WIDTH * CLASSIC.num_territories + NEXT_SET] == 10
+    assert seen[TERRITORY_WIDTH * CLASSIC.num_territories + BLOCK.next_set] == 10
 
 
 @pytest.mark.parametrize(

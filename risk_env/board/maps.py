@@ -21,29 +21,17 @@ from typing import Any
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.toml_table import MapError, Table, key_of, listed, near, short
+from risk_env.core import types
 
-SYMBOLS = ("infantry", "cavalry", "artillery")
-MISSION_KINDS = ("continents", "territories", "destroy")
-OBJECTIVE_KINDS = (
-    "continent",
-    "cities",
-    "enemy_capitals",
-    "cities_in_turn",
-    "territories_in_turn",
-    "territories",
-    "continents",
-    "continent_in_turn",
-)
+SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
+MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
+OBJECTIVE_KINDS = tuple(kind.name.lower() for kind in types.Goal)
 UNCOUNTED_OBJECTIVES = ("continent", "continent_in_turn")
 
-MAX_TERRITORIES = 256
-MAX_BORDERS = 1024  # directed
-MAX_CONTINENTS = 64
+MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders are directed
 MAX_BONUS = 1000
 MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # seats that a "destroy" mission can name
-MAX_MISSIONS = 64
-MAX_OBJECTIVES = 12  # the OBJECTIVE block of the action numbers
 
 _FOLDER = Path(__file__).parent / "map_files"
 MOST_BYTES = 1 << 20  # of a map file
@@ -362,10 +350,10 @@ def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> N
 
 
 def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
-    tables = file.tables("mission", MAX_MISSIONS)
+    tables = file.tables("mission", types.MAX_MISSIONS)
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
-    if len(missions) > MAX_MISSIONS:
-        raise file.error(f"{len(missions)} missions, one a colour to destroy; at most {MAX_MISSIONS} are allowed")
+    if len(missions) > types.MAX_MISSIONS:
+        raise file.error(f"{len(missions)} missions, one a colour to destroy; at most {types.MAX_MISSIONS} are allowed")
     return missions
 
 
@@ -407,7 +395,7 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
 
 
 def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:
-    tables = file.tables("objective", MAX_OBJECTIVES)
+    tables = file.tables("objective", types.NUM_OBJECTIVES)
     objectives = tuple(_objective(table, continents, territories) for table in tables)
     seen: dict[str, str] = {}
     for i, table in enumerate(tables):

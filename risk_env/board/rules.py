@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from risk_env.core.types import OPTION_FLAGS, OPTION_VALUES, Placement
+
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
     "star": {3: 30, 4: 25, 5: 20},
@@ -22,24 +24,10 @@ MOST = 2**31 - 1  # likewise
 
 # The values of each option.
 
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "deck": ("symbol", "star"),
-    "setup": ("claim", "deal", "random", "capitals", "chart"),
-    "neutral": (False, True),
-    "victory": ("domination", "headquarters", "mission", "objectives"),
-    "missions": ("standard", "extended"),
-    "set_values": ("escalating", "by_one", "fixed"),
-    "occupied_bonus": ("once_a_turn", "once_a_set"),
-    "fortify": ("adjacent", "connected", "free"),
-    "defender_dice": ("choice", "max"),
-    "attack": ("choice", "max", "blitz"),
-    "card_reroll": (False, True),
-    "commander": (False, True),
-    "cities": (None, "fixed", "random"),
-    "objectives": (None, "fixed", "random"),
-    "rewards": (False, True),
-    "capitals": (False, True),
-}
+CHOICES: dict[str, tuple[Any, ...]] = {  # in the order of the numbers by which the kernels know them
+    option: tuple(None if value is Placement.NONE else value.name.lower() for value in values)
+    for option, values in OPTION_VALUES.items()
+} | dict.fromkeys(OPTION_FLAGS, (False, True))
 
 
 class Numbers(NamedTuple):

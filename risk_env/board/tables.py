@@ -10,25 +10,10 @@ import numpy.typing as npt
 
 from risk_env.board.action_space import ActionSpace
 from risk_env.board.charts import Chart
-from risk_env.board.maps import OBJECTIVE_KINDS, SYMBOLS, Board
-from risk_env.board.rules import Rules, check_rules
+from risk_env.board.maps import MISSION_KINDS, OBJECTIVE_KINDS, SYMBOLS, Board
+from risk_env.board.rules import CHOICES, Rules, check_rules
 from risk_env.core import types
 from risk_env.core.bits import CHUNK
-
-_MISSION_KINDS = {"continents": types.Mission.CONTINENTS, "territories": types.Mission.TERRITORIES}
-_PLACEMENTS = {None: types.Placement.NONE, "fixed": types.Placement.FIXED, "random": types.Placement.RANDOM}
-_CHOICES: dict[str, type[Any]] = {
-    "deck": types.Deck,
-    "setup": types.Setup,
-    "victory": types.Victory,
-    "set_values": types.SetValues,
-    "occupied_bonus": types.OccupiedBonus,
-    "fortify": types.Fortify,
-    "defender_dice": types.DefenderDice,
-    "attack": types.Attack,
-}
-_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
-
 
 Records = npt.NDArray[Any]  # of structured dtype; an element's fields are its attributes
 
@@ -55,15 +40,11 @@ class Tables(NamedTuple):
 def tables(rules: Rules, board: Board) -> Tables:
     """The records of rules and map; ValueError if these rules cannot be played on this map."""
     check_rules(rules, board)
-    sizes = size_class_of(board)
+    sizes = types.size_class(board.num_territories, len(board.borders), len(board.continents))
     space = ActionSpace(rules, board)
-    rules_table = _rules_table(rules, board, sizes, space)
-    return Tables(_read_only(_board_table(board, sizes)), _read_only(rules_table), sizes, space)
-
-
-def size_class_of(board: Board) -> types.SizeClass:
-    """The size class of a map."""
-    return types.size_class(board.num_territories, len(board.borders), len(board.continents))
+    board_table, rules_table = _board_table(board, sizes), _rules_table(rules, board, sizes, space)
+    _write_empty(rules_table[0].empty, rules, board_table[0])
+    return Tables(_read_only(board_table), _read_only(rules_table), sizes, space)
 
 
 def _read_only(table: Records) -> Records:
@@ -121,7 +102,7 @@ def _write_borders(record: Any, board: Board) -> None:
 def _write_missions(record: Any, board: Board) -> None:
     record.num_missions = len(board.missions)
     for number, mission in enumerate(board.missions):
-        record.mission_kind[number] = _MISSION_KINDS.get(mission.kind, types.Mission.DESTROY)
+        record.mission_kind[number] = MISSION_KINDS.index(mission.kind)
         record.mission_continents[number] = sum(1 << continent for continent in mission.continents)
         record.mission_any_third[number] = mission.any_third
         record.mission_territories[number] = mission.territories
@@ -146,13 +127,8 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     record = table[0]
     record.num_players = rules.num_players
     record.num_armies = rules.num_players + rules.neutral
-    record.extended_missions = rules.missions == "extended"
-    for option, words in _CHOICES.items():
-        record[option] = words[getattr(rules, option).upper()]
-    for option in _FLAGS:
-        record[option] = getattr(rules, option)
-    record.cities = _PLACEMENTS[rules.cities]
-    record.objectives = _PLACEMENTS[rules.objectives]
+    for option, choices in CHOICES.items():
+        record[option] = choices.index(getattr(rules, option))
     record.headquarters_to_win = rules.headquarters_to_win or rules.num_players - 1
     record.max_troops = rules.max_troops or types.UNLIMITED
     record.max_rounds = rules.max_rounds or types.UNLIMITED
@@ -164,6 +140,17 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     if rules.setup == "chart" and chart is not None:
         _write_chart(record, chart)
     return table
+
+
+def _write_empty(game: Any, rules: Rules, board: Any) -> None:
+    """A game before its set-up: nobody is anywhere, and all cards are in the deck (RULES 2.1, 2.2)."""
+    for field in ("owner", "source", "target", "headquarters", "capital", "airfield"):
+        game[field] = types.NOWHERE
+    for field in ("winner", "mission", "objective_reward", "reward_owner"):
+        game[field] = types.NOBODY
+    game.objective = types.Held.NOT_IN_PLAY
+    game.deck = board.everywhere
+    game.deck_wilds = board.num_wilds if rules.deck == "symbol" else 0
 
 
 def _write_actions(record: Any, space: ActionSpace) -> None:

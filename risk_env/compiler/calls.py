@@ -35,7 +35,7 @@ else:
 def address_of(entry: Any, *arguments: Any) -> int:
     """The address of an entry point's machine code for arguments of these types, for as long as the entry point exists.
 
-    NO_ADDRESS where there is none: with the JIT off, for what is not compiled, and for what returns anything.
+    NO_ADDRESS with the JIT off, for functions that are not compiled, and for those that return anything.
     """
     if not HAS_ADDRESSES or not is_jitted(entry):
         return NO_ADDRESS

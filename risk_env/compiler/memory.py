@@ -4,6 +4,7 @@ Each function returns an intrinsic. The atomic ones take a number by its place i
 """
 
 import platform
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -22,16 +23,6 @@ _PAUSES: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 
 
-def exchange() -> Any:
-    """(numbers, row, column, value): write the value; the number before."""
-    return _read_and_write("xchg")
-
-
-def fetch_add() -> Any:
-    """(numbers, row, column, value): add the value; the number before."""
-    return _read_and_write("add")
-
-
 def _read_and_write(operation: str) -> Any:
     @intrinsic
     def change(_, numbers, row, column, value):
@@ -42,6 +33,10 @@ def _read_and_write(operation: str) -> Any:
         return types.int64(numbers, types.int64, types.int64, types.int64), code
 
     return change
+
+
+exchange = partial(_read_and_write, "xchg")  # (numbers, row, column, value): write the value; the number before
+fetch_add = partial(_read_and_write, "add")  # (numbers, row, column, value): add the value; the number before
 
 
 def compare_exchange() -> Any:

@@ -1,4 +1,4 @@
-"""Numba's compiler, adapted: no machine code for helpers by themselves, entry points optimised as a whole.
+"""Numba's compiler, adapted: helpers get no machine code of their own, entry points are optimised as a whole.
 
 This module uses Numba's private classes. It is not imported in plain mode (`mode.PLAIN`).
 """
@@ -28,24 +28,25 @@ class _HelperLibrary(JITCodeLibrary):
 class _EntryLibrary(JITCodeLibrary):
     """The code of an entry point and of all its helpers, which become internal: one that is called once is inlined."""
 
-    vectorized = 0  # vectorized loops over a few words or dice are slower
+    vectorized = False  # vectorized loops over a few words or dice are slower
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage.name == "linkonce_odr":
                 function.linkage = "internal"
-        with numba_setting("LOOP_VECTORIZE", self.vectorized):
+        with numba_setting("LOOP_VECTORIZE", int(self.vectorized)):
             super()._optimize_final_module()
 
 
-class _VectorizedLibrary(_EntryLibrary):
-    """The same, with vectorized loops."""
+class _Pass(AnalysisPass):
+    """Numba asks every pass for a constructor."""
 
-    vectorized = 1
+    def __init__(self) -> None:
+        super().__init__()
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _PlainIndices(AnalysisPass):
+class _PlainIndices(_Pass):
     """Before a function of the core is lowered: treat array indices as unsigned, since none is negative there.
 
     Python's negative indices take three instructions an index, a tenth of a step's time. With bounds checks a negative
@@ -53,9 +54,6 @@ class _PlainIndices(AnalysisPass):
     """
 
     _name = "risk_env_plain_indices"
-
-    def __init__(self) -> None:
-        super().__init__()
 
     def run_pass(self, state: Any) -> bool:
         if not is_core(state.func_id.modname):
@@ -77,13 +75,10 @@ def _without_sign(index: Any) -> Any:
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _HelperCode(AnalysisPass):
+class _HelperCode(_Pass):
     """Before a helper is lowered: put its code into a `_HelperLibrary`."""
 
     _name = "risk_env_helper_code"
-
-    def __init__(self) -> None:
-        super().__init__()
 
     def run_pass(self, state: Any) -> bool:
         state.library = _HelperLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -92,13 +87,10 @@ class _HelperCode(AnalysisPass):
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _HelperKnown(AnalysisPass):
+class _HelperKnown(_Pass):
     """After a helper is lowered: register its code for its callers, under a key in place of a machine code address."""
 
     _name = "risk_env_helper_known"
-
-    def __init__(self) -> None:
-        super().__init__()
 
     def run_pass(self, state: Any) -> bool:
         warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
@@ -108,17 +100,15 @@ class _HelperKnown(AnalysisPass):
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _EntryCode(AnalysisPass):
+class _EntryCode(_Pass):
     """Before an entry point is lowered: put its code into an `_EntryLibrary`."""
 
     _name = "risk_env_entry_code"
-    library: type[JITCodeLibrary] = _EntryLibrary
-
-    def __init__(self) -> None:
-        super().__init__()
+    vectorized = False
 
     def run_pass(self, state: Any) -> bool:
-        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.vectorized = self.vectorized
         state.library.enable_object_caching()
         return False
 
@@ -128,40 +118,40 @@ class _VectorizedCode(_EntryCode):
     """The same with vectorized loops."""
 
     _name = "risk_env_vectorized_code"
-    library = _VectorizedLibrary
+    vectorized = True
 
 
-class HelperCompiler(CompilerBase):
-    """Numba's default pipeline, without machine code for each helper: that takes half of the time otherwise."""
+class _Compiler(CompilerBase):
+    """Numba's default pipeline, with passes added after others."""
 
-    def define_pipelines(self) -> list[Any]:
-        """The passes in their order."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_PlainIndices, AnnotateTypes)
-        passes.add_pass_after(_HelperCode, AnnotateTypes)
-        passes.add_pass_after(_HelperKnown, NativeLowering)
-        passes.finalize()
-        return [passes]
-
-
-class EntryCompiler(CompilerBase):
-    """Numba's default pipeline, with all helpers internal to the entry point."""
-
-    code = _EntryCode
+    added: tuple[tuple[type, type], ...]
 
     def define_pipelines(self) -> list[Any]:
         """The passes in their order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_PlainIndices, AnnotateTypes)
-        passes.add_pass_after(self.code, AnnotateTypes)
+        for new, before in self.added:
+            passes.add_pass_after(new, before)
         passes.finalize()
         return [passes]
 
 
-class VectorizedCompiler(EntryCompiler):
+class HelperCompiler(_Compiler):
+    """Without machine code for each helper: that takes half of the time otherwise."""
+
+    added = ((_HelperCode, AnnotateTypes), (_HelperKnown, NativeLowering))
+
+
+class EntryCompiler(_Compiler):
+    """With all helpers internal to the entry point."""
+
+    added = ((_EntryCode, AnnotateTypes),)
+
+
+class VectorizedCompiler(_Compiler):
     """The same with vectorized loops."""
 
-    code = _VectorizedCode
+    added = ((_VectorizedCode, AnnotateTypes),)
 
 
 def helper_options(module: str) -> dict[str, Any]:

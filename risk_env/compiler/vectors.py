@@ -1,6 +1,6 @@
 """LLVM code for vectors, which it compiles for whatever vector units the processor has.
 
-Each function returns an intrinsic that works on elements `first`, `first` + 1, ... of an array, in one piece.
+Each function returns an intrinsic that works on elements `first`, `first` + 1, ... of an array at once.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ _WORD = 64  # bits
 
 
 def differing(size: int, bits: int) -> Any:
-    """(numbers, others, first): where `size` numbers of so many bits differ, as bits of a word."""
+    """(numbers, others, first): where `size` numbers of `bits` bits differ, as bits of a word."""
     element = ir.IntType(bits)
 
     @intrinsic

@@ -32,15 +32,7 @@ from risk_env.core.goals import objectives_met
 from risk_env.core.movement import can_fortify_from, movable
 from risk_env.core.position import free_territories, with_room
 from risk_env.core.turn import airfield_places
-from risk_env.core.types import (
-    ALL_OF_THEM,
-    BLITZ,
-    HALF,
-    MANY,
-    NUM_FACES,
-    Deck,
-    Phase,
-)
+from risk_env.core.types import ALL_OF_THEM, BLITZ, HALF, MANY, NUM_FACES, Deck, Phase
 
 BLITZ_DICE = 2  # a blitz needs three troops, which allow two dice (RULES 3.2.4)
 

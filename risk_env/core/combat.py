@@ -5,13 +5,7 @@ from numpy import int64
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ZERO, add, has
 from risk_env.core.chance import below, roll
-from risk_env.core.position import (
-    change_owner,
-    holds_nothing,
-    owner_of,
-    set_troops,
-    troops_on,
-)
+from risk_env.core.position import change_owner, holds_nothing, owner_of, set_troops, troops_on
 from risk_env.core.types import (
     BLITZ,
     NOBODY,

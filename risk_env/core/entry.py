@@ -10,7 +10,7 @@ from risk_env.core.actions import write_legal
 from risk_env.core.chance import mix
 from risk_env.core.draft import begin_draft
 from risk_env.core.goals import place_of
-from risk_env.core.observe import encode_count, observe
+from risk_env.core.observe import observe
 from risk_env.core.setup import set_up
 from risk_env.core.step import answer, apply, is_chance, play_one_chance, resume, start
 
@@ -24,14 +24,14 @@ def seed_of(seed, lane, episode):
 @entry_point
 def set_up_game(games, i, boards, rules, seed):
     """Set game `i` up with the generator's state `seed` (uint64) and write its first question; nothing is played."""
-    set_up(games[i], boards[0], rules[0], seed)
+    set_up(games, i, boards[0], rules[0], seed)
     write_legal(games[i], boards[0], rules[0])
 
 
 @entry_point
 def start_game(games, i, boards, rules, seed):
     """Set game `i` up and play on to its first asked decision."""
-    start(games[i], boards[0], rules[0], seed)
+    start(games, i, boards[0], rules[0], seed)
 
 
 @entry_point
@@ -86,20 +86,6 @@ def resume_game(games, i, boards, rules):
 def write_legal_actions(games, i, boards, rules):
     """Write the legal actions of game `i`, as after loading a position."""
     write_legal(games[i], boards[0], rules[0])
-
-
-@entry_point
-def write_count_codes(least):
-    """Write the least count of each code into `least` (int64, 128)."""
-    for code in range(len(least)):
-        low, high = 0, 2**31 - 1
-        while low < high:
-            middle = (low + high) // 2
-            if encode_count(middle) < code:
-                low = middle + 1
-            else:
-                high = middle
-        least[code] = low
 
 
 @entry_point

@@ -15,16 +15,7 @@ from risk_env.core.position import (
     total_troops,
     troops_on,
 )
-from risk_env.core.types import (
-    NOBODY,
-    NOWHERE,
-    NUM_OBJECTIVES,
-    Goal,
-    Held,
-    Mission,
-    Phase,
-    Victory,
-)
+from risk_env.core.types import NOBODY, NOWHERE, NUM_OBJECTIVES, Goal, Held, Mission, Phase, Victory
 
 OBJECTIVES_TO_WIN = 3
 

@@ -4,9 +4,12 @@
  | territory 0 | territory 1 | ... | territory T-1 | globals, continents |
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise. Counts are coded
-by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` describe the columns: the offsets below,
+by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the columns: their numbers below,
 the tables of docs/observation.md and the tests follow from them.
 """
+
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -104,13 +107,9 @@ CONTINENT_WIDTH = len(CONTINENT_COLUMNS)
 WORDS_A_TERRITORY = TERRITORY_WIDTH // 8
 
 
-def _column(name: str) -> int:
-    return [column for column, _ in TERRITORY_COLUMNS].index(name)
-
-
-def _block(name: str) -> int:
-    names = [block for block, _, _ in GLOBAL_BLOCKS]
-    return sum(width for _, width, _ in GLOBAL_BLOCKS[: names.index(name)])
+def _named(names: list[str], numbers: Any) -> Any:
+    """Numbers by name, which kernels read as constants."""
+    return namedtuple("Named", names)(*numbers)
 
 
 def num_globals(num_continents: int) -> int:
@@ -118,30 +117,9 @@ def num_globals(num_continents: int) -> int:
     return -(-(GLOBAL_WIDTH + CONTINENT_WIDTH * num_continents) // 8) * 8
 
 
-NEUTRAL_COLUMN = _column("troops_neutral")
-SOURCE_COLUMN = _column("source")
-TARGET_COLUMN = _column("target")
-OWN_CARD_COLUMN = _column("own_card")
-KNOWN_CARD_COLUMN = _column("known_card")
-DISCARDED_COLUMN = _column("discarded")
-CITY_COLUMN = _column("city")
-HEADQUARTERS_COLUMN = _column("headquarters_of")
-AIRFIELD_COLUMN = _column("airfield")
-TAKEN_COLUMN = _column("taken")
-PHASE, TURN, ALIVE = _block("phase"), _block("turn"), _block("alive")
-TERRITORIES, TROOPS, INCOME, CARDS = _block("territories"), _block("troops"), _block("income"), _block("cards")
-OBJECTIVES_HELD, TO_PLACE, NEUTRAL = _block("objectives_held"), _block("to_place"), _block("neutral")
-OWN_SYMBOLS, OWN_WILDS, PICKED = _block("own_symbols"), _block("own_wilds"), _block("picked")
-NEXT_SET, DECK, DRAFT_LEFT, MOVABLE = _block("next_set"), _block("deck"), _block("draft_left"), _block("movable")
-MOVES_LEFT, BATTLES_LEFT = _block("moves_left"), _block("battles_left")
-ROUND, ROUNDS_LEFT = _block("round"), _block("rounds_left")
-ATTACK_DICE, OWN_FACES, OTHER_FACES = _block("attack_dice"), _block("own_faces"), _block("other_faces")
-CAPTURED, BONUS_PAID, COMMANDER_USED = _block("captured"), _block("bonus_paid"), _block("commander_used")
-OBJECTIVE_TAKEN, ATTACKS_OVER = _block("objective_taken"), _block("attacks_over")
-MOVE_BEGUN, MUST_TRADE = _block("move_begun"), _block("must_trade")
-OBJECTIVE, OBJECTIVE_REWARD, REWARD = _block("objective"), _block("objective_reward"), _block("reward")
-MISSION_TARGET, MISSION_TERRITORIES = _block("mission_target"), _block("mission_territories")
-MISSION_MIN_TROOPS, MISSION_THIRD = _block("mission_min_troops"), _block("mission_third")
+COLUMN = _named([name for name, _ in TERRITORY_COLUMNS], range(TERRITORY_WIDTH))
+_WIDTHS = [width for _, width, _ in GLOBAL_BLOCKS]
+BLOCK = _named([name for name, _, _ in GLOBAL_BLOCKS], [sum(_WIDTHS[:k]) for k in range(len(_WIDTHS))])  # first columns
 
 
 @inlined
@@ -178,7 +156,7 @@ def observe(game, board, rules, seat, words, observation):
 
 @kernel
 def observe_all_but_armies(game, board, rules, seat, words, observation):
-    """All of an observation except the troops of each army on the whole board, which are set to zero."""
+    """An observation without the total troops of each army, which are set to zero."""
     observe_territories(game, board, rules, seat, words)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for w in range(first // 8, len(words)):
@@ -211,14 +189,14 @@ def column_shifts(rules, seat):
     for owner in range(rules.num_players):
         shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))
     if rules.neutral:
-        shifts |= np.uint64(8 * NEUTRAL_COLUMN) << np.uint64(8 * (int(rules.num_players) + 1))
+        shifts |= np.uint64(8 * COLUMN.troops_neutral) << np.uint64(8 * (int(rules.num_players) + 1))
     return shifts
 
 
 @inlined
 def column_of(rules, seat, owner):
     """The column of an owner's troops; any column for FREE, which has none."""
-    return NEUTRAL_COLUMN if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
+    return COLUMN.troops_neutral if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
 
 
 @inlined
@@ -237,28 +215,35 @@ def mark_all(observation, first, word, column, value):
 @kernel
 def observe_marks(game, board, rules, seat, observation):
     """The columns that are zero for most territories: the current move, cards, and what variants add."""
-    if game.source != NOWHERE:
-        mark(observation, int(game.source), SOURCE_COLUMN, 1)
-    if game.target != NOWHERE:
-        mark(observation, int(game.target), TARGET_COLUMN, 1)
+    mark_move(game, observation, 1)
     for w in range(len(game.hand[seat])):
-        mark_all(observation, w << 6, game.discard[w], DISCARDED_COLUMN, 1)
-        mark_all(observation, w << 6, game.hand[seat, w], OWN_CARD_COLUMN, 1)
+        mark_all(observation, w << 6, game.discard[w], COLUMN.discarded, 1)
+        mark_all(observation, w << 6, game.hand[seat, w], COLUMN.own_card, 1)
         mark_known_cards(game, rules, seat, w, observation)
-        mark_all(observation, w << 6, game.picked[w] & game.hand[seat, w], OWN_CARD_COLUMN, 2)
+        mark_all(observation, w << 6, game.picked[w] & game.hand[seat, w], COLUMN.own_card, 2)
     observe_places(game, rules, seat, observation)
+
+
+@inlined
+def mark_move(game, observation, value):
+    """The source and the target of the current move."""
+    if game.source != NOWHERE:
+        mark(observation, int(game.source), COLUMN.source, value)
+    if game.target != NOWHERE:
+        mark(observation, int(game.target), COLUMN.target, value)
 
 
 @kernel
 def observe_places(game, rules, seat, observation):
-    """The columns from CITY_COLUMN on: what variants add to places."""
+    """The columns from `city` on: what variants add to places."""
     if rules.deck == Deck.STAR:
         observe_star_marks(game, rules, seat, observation)
     elif rules.victory == Victory.HEADQUARTERS:
         for other in range(rules.num_players):
             known = game.headquarters_open or other == seat
-            if known and game.headquarters[other] != NOWHERE:
-                mark(observation, int(game.headquarters[other]), HEADQUARTERS_COLUMN, 1 + seen_from(rules, seat, other))
+            place = int(game.headquarters[other])
+            if known and place != NOWHERE:
+                mark(observation, place, COLUMN.headquarters_of, 1 + seen_from(rules, seat, other))
 
 
 @kernel
@@ -266,23 +251,23 @@ def mark_known_cards(game, rules, seat, w, observation):
     """The cards of word w whose holder all players know (RULES 2.4, 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & (game.shown[w] if holder == seat else game.shown[w] | game.picked[w])
-        mark_all(observation, w << 6, known, KNOWN_CARD_COLUMN, 1 + seen_from(rules, seat, holder))
+        mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))
 
 
 @kernel
 def observe_star_marks(game, rules, seat, observation):
     """Cities, capitals, airfields and what was taken this turn (2008 games)."""
     for w in range(len(game.city)):
-        mark_all(observation, w << 6, game.city[w], CITY_COLUMN, 1)
+        mark_all(observation, w << 6, game.city[w], COLUMN.city, 1)
         if game.round_number > 0:
-            mark_all(observation, w << 6, taken_this_turn(game, int(game.turn), w), TAKEN_COLUMN, 1)
+            mark_all(observation, w << 6, taken_this_turn(game, int(game.turn), w), COLUMN.taken, 1)
     for other in range(rules.num_players):
         if game.capital[other] != NOWHERE:
-            mark(observation, int(game.capital[other]), HEADQUARTERS_COLUMN, 1 + seen_from(rules, seat, other))
+            mark(observation, int(game.capital[other]), COLUMN.headquarters_of, 1 + seen_from(rules, seat, other))
     for which in range(NUM_AIRFIELDS):
         place = int(game.airfield[which])
         if place != NOWHERE:
-            mark(observation, place, AIRFIELD_COLUMN, 1 + seen_from(rules, seat, owner_of(game, place)))
+            mark(observation, place, COLUMN.airfield, 1 + seen_from(rules, seat, owner_of(game, place)))
 
 
 @kernel
@@ -291,11 +276,11 @@ def observe_seats(game, rules, seat, observation):
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
         if is_alive(game, other):
-            observation[ALIVE + k] = 1
-            observation[CARDS + k] = encode_count(hand_size(game, other))
-            observation[TO_PLACE + k] = encode_count(int(game.to_place[other]))
+            observation[BLOCK.alive + k] = 1
+            observation[BLOCK.cards + k] = encode_count(hand_size(game, other))
+            observation[BLOCK.to_place + k] = encode_count(int(game.to_place[other]))
     if rules.neutral:
-        observation[NEUTRAL + 2] = encode_count(int(game.to_place[rules.num_players]))
+        observation[BLOCK.neutral + 2] = encode_count(int(game.to_place[rules.num_players]))
 
 
 @kernel
@@ -311,20 +296,20 @@ def observe_holdings(game, board, rules, seat, observation):
 def observe_lands(game, board, rules, seat, army, observation):
     """Number of territories of an army, and the income from them."""
     if army == rules.num_players:
-        observation[NEUTRAL] = encode_count(num_territories(game, army))
+        observation[BLOCK.neutral] = encode_count(num_territories(game, army))
     elif is_alive(game, army):
         k = seen_from(rules, seat, army)
-        observation[TERRITORIES + k] = encode_count(num_territories(game, army))
-        observation[INCOME + k] = encode_count(troops_due(game, board, rules, army))
+        observation[BLOCK.territories + k] = encode_count(num_territories(game, army))
+        observation[BLOCK.income + k] = encode_count(troops_due(game, board, rules, army))
 
 
 @inlined
 def observe_army(game, rules, seat, army, troops, observation):
     """The troops of one army on the whole board."""
     if army == rules.num_players:
-        observation[NEUTRAL + 1] = encode_count(troops)
+        observation[BLOCK.neutral + 1] = encode_count(troops)
     elif is_alive(game, army):
-        observation[TROOPS + seen_from(rules, seat, army)] = encode_count(troops)
+        observation[BLOCK.troops + seen_from(rules, seat, army)] = encode_count(troops)
 
 
 @kernel
@@ -345,7 +330,7 @@ def observe_continent(game, board, rules, seat, observation, continent):
 @kernel
 def observe_turn(game, board, rules, seat, observation):
     """Whose turn it is, the current question, and what is pending."""
-    observation[TURN + seen_from(rules, seat, int(game.turn))] = 1
+    observation[BLOCK.turn + seen_from(rules, seat, int(game.turn))] = 1
     observe_question(game, rules, observation)
     observe_course(game, rules, observation)
     observe_rounds(game, rules, observation)
@@ -357,56 +342,56 @@ def observe_turn(game, board, rules, seat, observation):
 def observe_question(game, rules, observation):
     """What is asked, and the numbers that only this question has."""
     if game.phase < Phase.OVER:
-        observation[PHASE + int(game.phase)] = 1
+        observation[BLOCK.phase + int(game.phase)] = 1
     if game.phase == Phase.DRAFT_AMOUNT:
-        observation[MOVABLE] = encode_count(draftable(game, rules, int(game.target)))
+        observation[BLOCK.movable] = encode_count(draftable(game, rules, int(game.target)))
     elif game.phase == Phase.OCCUPY or game.phase == Phase.FORTIFY_AMOUNT:
-        observation[MOVABLE] = encode_count(movable(game, rules))
+        observation[BLOCK.movable] = encode_count(movable(game, rules))
     elif game.phase == Phase.DEFEND:
-        observation[ATTACK_DICE] = int(game.chosen_dice[ATTACKER])
+        observation[BLOCK.attack_dice] = int(game.chosen_dice[ATTACKER])
     elif game.phase == Phase.REROLL or game.phase == Phase.COMMANDER:
         for d in range(3):
-            observation[OWN_FACES + d] = int(game.settled[ATTACKER, d])
+            observation[BLOCK.own_faces + d] = int(game.settled[ATTACKER, d])
         for d in range(2):
-            observation[OTHER_FACES + d] = int(game.settled[DEFENDER, d])
+            observation[BLOCK.other_faces + d] = int(game.settled[DEFENDER, d])
 
 
 @inlined
 def observe_course(game, rules, observation):
     """The state of the turn."""
-    observation[DRAFT_LEFT] = encode_count(int(game.draft_left))
-    observation[MOVES_LEFT] = encode_count(int(game.moves_left))
-    observation[BATTLES_LEFT] = encode_limit(int(rules.max_battles) - int(game.battles))
-    observation[CAPTURED] = int(game.captured)
-    observation[BONUS_PAID] = int(game.bonus_paid)
-    observation[COMMANDER_USED] = int(game.commander_used)
-    observation[OBJECTIVE_TAKEN] = int(game.objective_taken)
-    observation[ATTACKS_OVER] = int(game.attacks_over)
-    observation[MOVE_BEGUN] = int(game.move_begun)
-    observation[MUST_TRADE] = int(game.trade != 0)
+    observation[BLOCK.draft_left] = encode_count(int(game.draft_left))
+    observation[BLOCK.moves_left] = encode_count(int(game.moves_left))
+    observation[BLOCK.battles_left] = encode_limit(int(rules.max_battles) - int(game.battles))
+    observation[BLOCK.captured] = int(game.captured)
+    observation[BLOCK.bonus_paid] = int(game.bonus_paid)
+    observation[BLOCK.commander_used] = int(game.commander_used)
+    observation[BLOCK.objective_taken] = int(game.objective_taken)
+    observation[BLOCK.attacks_over] = int(game.attacks_over)
+    observation[BLOCK.move_begun] = int(game.move_begun)
+    observation[BLOCK.must_trade] = int(game.trade != 0)
 
 
 @inlined
 def observe_rounds(game, rules, observation):
     """The round, and how many are left."""
-    observation[ROUND] = encode_count(int(game.round_number))
-    observation[ROUNDS_LEFT] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
+    observation[BLOCK.round] = encode_count(int(game.round_number))
+    observation[BLOCK.rounds_left] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
 
 
 @inlined
 def observe_own_cards(game, board, seat, observation):
     """The own hand."""
     for symbol in range(3):
-        observation[OWN_SYMBOLS + symbol] = count_symbol(game.hand[seat], board, symbol)
-    observation[OWN_WILDS] = int(game.wilds[seat])
+        observation[BLOCK.own_symbols + symbol] = count_symbol(game.hand[seat], board, symbol)
+    observation[BLOCK.own_wilds] = int(game.wilds[seat])
 
 
 @inlined
 def observe_piles(game, rules, observation):
     """What all players know about the cards."""
-    observation[PICKED] = num_picked(game)
-    observation[NEXT_SET] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
-    observation[DECK] = encode_count(size(game.deck) + int(game.deck_wilds))
+    observation[BLOCK.picked] = num_picked(game)
+    observation[BLOCK.next_set] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
+    observation[BLOCK.deck] = encode_count(size(game.deck) + int(game.deck_wilds))
 
 
 @kernel
@@ -416,14 +401,14 @@ def observe_objectives(game, rules, seat, observation):
         state = int(game.objective[objective])
         if state >= 0:
             k = seen_from(rules, seat, state)
-            observation[OBJECTIVE + objective] = 2 + k
-            observation[OBJECTIVES_HELD + k] += 1
+            observation[BLOCK.objective + objective] = 2 + k
+            observation[BLOCK.objectives_held + k] += 1
         elif state == Held.FACE_UP:
-            observation[OBJECTIVE + objective] = 1
-            observation[OBJECTIVE_REWARD + objective] = 1 + int(game.objective_reward[objective])
+            observation[BLOCK.objective + objective] = 1
+            observation[BLOCK.objective_reward + objective] = 1 + int(game.objective_reward[objective])
     for reward in range(NUM_REWARDS):
         owner = int(game.reward_owner[reward])
-        observation[REWARD + reward] = 0 if owner == NOBODY else 1 + seen_from(rules, seat, owner)
+        observation[BLOCK.reward + reward] = 0 if owner == NOBODY else 1 + seen_from(rules, seat, owner)
 
 
 @kernel
@@ -433,14 +418,14 @@ def observe_mission(game, board, rules, seat, observation):
     kind = board.mission_kind[mission]
     target = int(board.mission_target[mission])
     if kind == Mission.CONTINENTS:
-        observation[MISSION_THIRD] = int(board.mission_any_third[mission])
+        observation[BLOCK.mission_third] = int(board.mission_any_third[mission])
         for continent in range(board.num_continents):
             wanted = (board.mission_continents[mission] >> np.uint64(continent)) & ONE
             observation[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = int(wanted)
     elif kind == Mission.DESTROY and target != seat:
-        observation[MISSION_TARGET + seen_from(rules, seat, target)] = 1
+        observation[BLOCK.mission_target + seen_from(rules, seat, target)] = 1
     else:
         own_colour = kind == Mission.DESTROY
         needed = board.mission_fallback[mission] if own_colour else board.mission_territories[mission]
-        observation[MISSION_TERRITORIES] = encode_count(int(needed))
-        observation[MISSION_MIN_TROOPS] = 1 if own_colour else int(board.mission_min_troops[mission])
+        observation[BLOCK.mission_territories] = encode_count(int(needed))
+        observation[BLOCK.mission_min_troops] = 1 if own_colour else int(board.mission_min_troops[mission])

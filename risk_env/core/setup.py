@@ -1,49 +1,23 @@
-"""Set-up: an empty record, starter, missions, cities, objectives, territories, cards (RULES 4, 6.1, 7.1, 9, 11.4)."""
+"""Set-up: starter, missions, cities, objectives, territories, cards (RULES 4, 6.1, 7.1, 9, 11.4)."""
 
 from numpy import int64
 
 from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, clear, nth_bit, popcount, remove
 from risk_env.core.chance import any_of, below, draw_card
-from risk_env.core.position import (
-    add_troops,
-    any_free,
-    hold,
-    set_troops,
-    with_room,
-)
-from risk_env.core.turn import begin_turn, clear_turn
-from risk_env.core.types import (
-    FREE,
-    MAX_OWNERS,
-    MAX_SEATS,
-    NO_REWARD,
-    NOBODY,
-    NOWHERE,
-    NUM_AIRFIELDS,
-    NUM_OBJECTIVES,
-    NUM_REWARDS,
-    Deck,
-    Held,
-    Mission,
-    Phase,
-    Placement,
-    Setup,
-    Victory,
-)
+from risk_env.core.position import add_troops, any_free, hold, set_troops, with_room
+from risk_env.core.turn import begin_turn
+from risk_env.core.types import NOWHERE, Deck, Held, Mission, Missions, Phase, Placement, Reward, Setup, Victory
 
 NEUTRAL_IN_A_ROW = 2  # own troops placed at a time beside a neutral army (RULES 6.1)
 DRAWN_OBJECTIVES = 4  # of each rank (RULES 9.3)
-MAJOR_REWARD_0 = 4
 
 
 @kernel
-def set_up(game, board, rules, seed):
-    """Set a game up to its first question, from the generator's state `seed`; chance in the order of RULES 11.4."""
-    empty_board(game)
-    empty_cards(game, board, rules)
-    empty_goals(game)
-    empty_turn(game)
+def set_up(games, i, board, rules, seed):
+    """Set game `i` up to its first question, with the generator's state `seed`; chance in the order of RULES 11.4."""
+    games[i] = rules.empty
+    game = games[i]
     game.random = seed
     game.starter = draw_starter(game, rules)
     if rules.victory == Victory.MISSION:
@@ -56,77 +30,6 @@ def set_up(game, board, rules, seed):
     first = int64(game.starter)
     pass_on(game, first if game.to_place[first] > 0 else next_with_troops(game, rules))
     continue_setup(game, board, rules)
-
-
-@kernel
-def empty_board(game):
-    for owner in range(MAX_OWNERS):
-        clear(game.owned[owner])
-        game.to_place[owner] = 0
-    clear(game.strong)
-    clear(game.reach)
-    clear(game.held_at_start)
-    clear(game.city)
-    clear(game.legal)
-    for territory in range(len(game.troops)):
-        game.troops[territory] = 0
-        game.owner[territory] = FREE
-
-
-@kernel
-def empty_cards(game, board, rules):
-    """All cards in the deck, the wild ones too if the deck has any (RULES 2.1, 2.2)."""
-    for w in range(len(game.deck)):
-        game.deck[w] = board.everywhere[w]
-    clear(game.discard)
-    clear(game.picked)
-    clear(game.shown)
-    clear(game.bonus)
-    game.deck_wilds = board.num_wilds if rules.deck == Deck.SYMBOL else 0
-    game.discard_wilds = 0
-    game.picked_wilds = 0
-    game.sets_traded = 0
-    for seat in range(MAX_SEATS):
-        clear(game.hand[seat])
-        game.wilds[seat] = 0
-
-
-@kernel
-def empty_goals(game):
-    for seat in range(MAX_SEATS):
-        game.headquarters[seat] = NOWHERE
-        game.capital[seat] = NOWHERE
-        game.mission[seat] = NOBODY
-        game.death[seat] = 0
-    for objective in range(NUM_OBJECTIVES):
-        game.objective[objective] = Held.NOT_IN_PLAY
-        game.objective_reward[objective] = NO_REWARD
-    for reward in range(NUM_REWARDS):
-        game.reward_owner[reward] = NOBODY
-    for which in range(NUM_AIRFIELDS):
-        game.airfield[which] = NOWHERE
-    game.headquarters_open = False
-
-
-@kernel
-def empty_turn(game):
-    clear_turn(game)
-    game.winner = NOBODY
-    game.truncated = False
-    game.blitz = False
-    game.move_begun = False
-    game.round_number = 0
-    game.draft_left = 0
-    game.decisions = 0
-    game.moves_left = 0
-    game.in_a_row = 0
-    for side in range(2):
-        game.losses[side] = 0
-        game.rerolled[side] = 0
-        game.chosen_dice[side] = 0
-        for d in range(game.rolled.shape[1]):
-            game.rolled[side, d] = 0
-            game.settled[side, d] = 0
 
 
 @kernel
@@ -143,7 +46,7 @@ def mission_pile(board, rules):
     pile = ZERO
     for mission in range(board.num_missions):
         unused = board.mission_kind[mission] == Mission.DESTROY and board.mission_target[mission] >= rules.num_players
-        if not unused and (rules.extended_missions or not board.mission_extended[mission]):
+        if not unused and (rules.missions == Missions.EXTENDED or not board.mission_extended[mission]):
             pile |= bit(mission)
     return pile
 
@@ -182,8 +85,8 @@ def lay_out_objectives(game, board, rules):
             if board.goal_fixed[objective]:
                 game.objective[objective] = Held.FACE_UP
     elif rules.objectives == Placement.RANDOM:
-        draw_objectives(game, board, rules, False, 0)
-        draw_objectives(game, board, rules, True, MAJOR_REWARD_0)
+        draw_objectives(game, board, rules, False, Reward.AIRFIELD.value)
+        draw_objectives(game, board, rules, True, Reward.MAJOR_AIRFIELD.value)
 
 
 @kernel

@@ -35,10 +35,10 @@ from risk_env.core.types import Phase
 
 
 @kernel
-def start(game, board, rules, seed):
-    """Set a game up and play to its first asked decision."""
-    set_up(game, board, rules, seed)
-    resume(game, board, rules)
+def start(games, i, board, rules, seed):
+    """Set game `i` up and play to its first asked decision."""
+    set_up(games, i, board, rules, seed)
+    resume(games[i], board, rules)
 
 
 @kernel

@@ -8,14 +8,7 @@ from risk_env.core.cards import ELIMINATION_HAND, hand_size
 from risk_env.core.chance import draw_card
 from risk_env.core.combat import airfield_reward, end_battle, lose_reward
 from risk_env.core.draft import anywhere_to_draft, begin_draft
-from risk_env.core.goals import (
-    end_game,
-    judge_capture,
-    judge_missions,
-    objectives_met,
-    objectives_won,
-    truncate,
-)
+from risk_env.core.goals import end_game, judge_capture, judge_missions, objectives_met, objectives_won, truncate
 from risk_env.core.movement import begin_fortify, begin_starting_maneuver, end_move, movable
 from risk_env.core.position import is_alive
 from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, Reward, Trade

@@ -82,6 +82,11 @@ class Victory(IntEnum):
     OBJECTIVES = 3
 
 
+class Missions(IntEnum):
+    STANDARD = 0
+    EXTENDED = 1
+
+
 class SetValues(IntEnum):
     ESCALATING = 0
     BY_ONE = 1
@@ -111,11 +116,28 @@ class Attack(IntEnum):
 
 
 class Placement(IntEnum):
-    """Where cities and objectives come from."""
+    """Where cities and objectives come from; NONE is the option's value None."""
 
     NONE = 0
     FIXED = 1
     RANDOM = 2
+
+
+# Options of RULES 13: those whose values are words (these names in lower case), and those that are on or off.
+OPTION_VALUES: dict[str, type[IntEnum]] = {
+    "deck": Deck,
+    "setup": Setup,
+    "victory": Victory,
+    "missions": Missions,
+    "set_values": SetValues,
+    "occupied_bonus": OccupiedBonus,
+    "fortify": Fortify,
+    "defender_dice": DefenderDice,
+    "attack": Attack,
+    "cities": Placement,
+    "objectives": Placement,
+}
+OPTION_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
 
 
 class Trade(IntEnum):
@@ -328,28 +350,17 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
             ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
             ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits
-            ("num_territories", np.int64),
-            ("num_borders", np.int64),
-            ("num_continents", np.int64),
-            ("num_chunks", np.int64),
-            ("num_missions", np.int64),
-            ("num_objectives", np.int64),
-            ("num_wilds", np.int64),
-            ("random_cities", np.int64),
+            *((number, np.int64) for number in ("num_territories", "num_borders", "num_continents", "num_chunks")),
+            *((number, np.int64) for number in ("num_missions", "num_objectives", "num_wilds", "random_cities")),
             ("continent_bonus", np.int32, (C,)),
             ("border_source", np.int16, (B,)),
             ("border_target", np.int16, (B,)),
-            ("mission_territories", np.int16, (MAX_MISSIONS,)),
-            ("mission_min_troops", np.int16, (MAX_MISSIONS,)),
-            ("mission_fallback", np.int16, (MAX_MISSIONS,)),
-            ("goal_count", np.int16, (NUM_OBJECTIVES,)),
             ("continent_of", np.int8, (T,)),
-            ("mission_kind", np.int8, (MAX_MISSIONS,)),
-            ("mission_target", np.int8, (MAX_MISSIONS,)),
-            ("mission_any_third", np.uint8, (MAX_MISSIONS,)),
-            ("mission_extended", np.uint8, (MAX_MISSIONS,)),
-            ("goal_kind", np.int8, (NUM_OBJECTIVES,)),
-            ("goal_continent", np.int8, (NUM_OBJECTIVES,)),
+            *((f"mission_{fact}", np.int16, (MAX_MISSIONS,)) for fact in ("territories", "min_troops", "fallback")),
+            *((f"mission_{fact}", np.int8, (MAX_MISSIONS,)) for fact in ("kind", "target")),
+            *((f"mission_{flag}", np.uint8, (MAX_MISSIONS,)) for flag in ("any_third", "extended")),
+            ("goal_count", np.int16, (NUM_OBJECTIVES,)),
+            *((f"goal_{fact}", np.int8, (NUM_OBJECTIVES,)) for fact in ("kind", "continent")),
             ("goal_major", np.uint8, (NUM_OBJECTIVES,)),
             ("goal_fixed", np.uint8, (NUM_OBJECTIVES,)),  # face up in Basic Training
         ]
@@ -358,10 +369,11 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 @cache
 def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """One choice of options, the numbers of the actions on one map, and the start chart if there is one."""
+    """One choice of options, the first action of each block on one map, and what a game begins with."""
     T = sizes.territories
     return packed(
         [
+            ("empty", game_dtype(sizes)),  # a game before its set-up
             ("chart_troops", np.int32, (T,)),
             ("initial_troops", np.int64),
             ("max_troops", np.int64),  # UNLIMITED for none, like the next two
@@ -371,49 +383,16 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("amounts", np.int32, (len(AMOUNTS),)),
             ("chart_capital", np.int16, (MAX_SEATS,)),
             ("chart_owner", np.int8, (T,)),
+            ("headquarters_to_win", np.int8),
             ("num_players", np.int64),
             ("num_armies", np.int64),  # players, and the neutral army
-            *_block_fields(),
-            *_option_fields(),
+            ("num_actions", np.int64),
+            *((f"{block}_0", np.int64) for block in ("border", "dice", "amount", "card", "die", "objective")),
+            ("done", np.int64),
+            *((option, np.int8) for option in OPTION_VALUES),
+            *((option, np.bool_) for option in OPTION_FLAGS),
         ]
     )
-
-
-def _block_fields() -> list[Any]:
-    """First action of each block (docs/decisions.md), and the number of actions."""
-    return [
-        ("border_0", np.int64),
-        ("dice_0", np.int64),
-        ("amount_0", np.int64),
-        ("card_0", np.int64),
-        ("done", np.int64),
-        ("die_0", np.int64),
-        ("objective_0", np.int64),
-        ("num_actions", np.int64),
-    ]
-
-
-def _option_fields() -> list[Any]:
-    """Options under their names in RULES 13."""
-    return [
-        ("deck", np.int8),
-        ("setup", np.int8),
-        ("victory", np.int8),
-        ("headquarters_to_win", np.int8),
-        ("set_values", np.int8),
-        ("occupied_bonus", np.int8),
-        ("fortify", np.int8),
-        ("defender_dice", np.int8),
-        ("attack", np.int8),
-        ("cities", np.int8),
-        ("objectives", np.int8),
-        ("extended_missions", np.bool_),
-        ("neutral", np.bool_),
-        ("card_reroll", np.bool_),
-        ("commander", np.bool_),
-        ("rewards", np.bool_),
-        ("capitals", np.bool_),
-    ]
 
 
 def packed(fields: list[Any]) -> np.dtype[Any]:

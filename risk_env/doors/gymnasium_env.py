@@ -15,27 +15,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from risk_env.board.maps import Board
-from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
-from risk_env.game import Game, observation_size
+from risk_env.doors.spaces import observation_space
+from risk_env.game import Game
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
 Array = npt.NDArray[Any]
-
-
-def observation_space(board: Board, observation: str = "flat") -> gymnasium.Space[Any]:
-    """The space of observations on a map: Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,)."""
-    D, T = observation_size(board), board.num_territories
-    if observation == "flat":
-        return _unit_box(D)
-    split = T * TERRITORY_WIDTH
-    return gymnasium.spaces.Dict({"territories": _unit_box(T, TERRITORY_WIDTH), "globals": _unit_box(D - split)})
-
-
-def _unit_box(*shape: int) -> gymnasium.spaces.Box:
-    return gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
 
 
 def make_lanes(

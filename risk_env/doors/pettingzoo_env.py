@@ -22,11 +22,11 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import NOBODY
 from risk_env.doors.registration import register_if_loaded
+from risk_env.doors.spaces import observation_space
 from risk_env.engine.step_buffer import NO_ACTION, question_kernel
-from risk_env.game import Game, observation_size
+from risk_env.game import Game, observation_size, split_view
 from risk_env.lanes import check_choice
 
 ID = "risk_env/risk_v0"
@@ -85,7 +85,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.render_mode = render_mode
         self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
-        self._reward, self._is_flat = reward, observation == "flat"
+        self._reward, self._kind = reward, observation
         self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
@@ -106,18 +106,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.agent_selection = ""
         self._asked: Any = None  # the agent that the game asks, None if it asks nobody
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
-        self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
+        seen, mask = observation_space(self.board, self._kind), spaces.Box(0, 1, (self._num_actions,), np.int8)
+        both = {"observation": seen, "action_mask": mask}
+        self.observation_spaces = {agent: spaces.Dict(both) for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
-
-    def _observation_space(self) -> spaces.Dict:
-        mask = spaces.Box(0, 1, (self._num_actions,), np.int8)
-        if self._is_flat:
-            return spaces.Dict({"observation": spaces.Box(0, 1, (self._size,), np.float32), "action_mask": mask})
-        T = self.board.num_territories
-        territories = spaces.Box(0, 1, (T, TERRITORY_WIDTH), np.float32)
-        others = spaces.Box(0, 1, (self._size - T * TERRITORY_WIDTH,), np.float32)
-        view = spaces.Dict({"territories": territories, "globals": others})
-        return spaces.Dict({"observation": view, "action_mask": mask})
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of an agent's observations; the same object every time."""
@@ -209,11 +201,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": mask}
-        self._observation = {"observation": view if self._is_flat else self._split(view), "action_mask": mask}
-
-    def _split(self, view: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
-        border = TERRITORY_WIDTH * self.board.num_territories
-        return {"territories": view[:border].reshape(-1, TERRITORY_WIDTH), "globals": view[border:]}
+        self._observation = {
+            "observation": view if self._kind == "flat" else split_view(view, self.board),
+            "action_mask": mask,
+        }
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""
@@ -262,7 +253,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """What an agent observes now; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
             return self._observation
-        view = self.game.observe(self._seat_of(agent), "flat" if self._is_flat else "structured")
+        view = self.game.observe(self._seat_of(agent), self._kind)
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
     def _seat_of(self, agent: str) -> int:

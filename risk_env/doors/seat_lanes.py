@@ -1,8 +1,8 @@
 """Lanes of one learner each: all other seats are played inside (the Gymnasium and SB3 doors).
 
 A lane is one learner's seat in one game after another. Opponents move until the learner must decide, has died or the
-game is over; in the last two cases the lane ends and its next game begins at once. What happens in a game after
-its learner has died is nobody's experience, so it is not played.
+game is over; in the last two cases the lane ends and its next game begins at once. The rest of a game whose learner has
+died is not played.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game
-from risk_env.lanes import Lanes, check_choice, in_one_piece
+from risk_env.lanes import Lanes, check_choice, contiguous
 from risk_env.seeds import game_seed, word
 
 Array = npt.NDArray[Any]
@@ -103,7 +103,7 @@ class SeatLanes:
         self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
         self._options |= {"illegal": illegal}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
-        self._is_amid = False  # whether a step or reset has begun and not ended
+        self._is_interrupted = False  # whether a step or reset has begun and not ended
         self._make_arrays()
 
     def _make_arrays(self) -> None:
@@ -130,9 +130,9 @@ class SeatLanes:
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
         """Begin the next game of every lane, or of these; with `seed` their first."""
-        lanes = self._all if lanes is None else in_one_piece(lanes)
-        others_amid = self._is_amid and len(lanes) < self.num_lanes
-        self._is_amid = True
+        lanes = self._all if lanes is None else contiguous(lanes)
+        others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
+        self._is_interrupted = True
         if seed is not None:
             self.batch.seed_word = word(seed)
             self.batch.episodes[lanes] = -1
@@ -141,30 +141,30 @@ class SeatLanes:
         self._begin(lanes)
         self._go_on(lanes)
         self.batch.ask(self._all)
-        self._is_amid = others_amid
+        self._is_interrupted = others_interrupted
 
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' actions (int, N) and everybody else's until every learner is to decide again.
 
         Only in these lanes (int64, k; None: in all); in the others nothing happens, whatever their actions. An illegal
         one raises IllegalAction, and no lane is stepped. Written are reward, terminated, truncated, ended and, where
-        it ended, the final fields; without `autoreset` a lane that has ended needs a reset. So do all when an
-        opponent's error has left them amid a step.
+        it ended, the final fields; without `autoreset` a lane that has ended needs a reset. After an opponent's error
+        has interrupted a step, all lanes need one.
         """
-        if self._is_amid:
+        if self._is_interrupted:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")
         actions = self.batch.as_actions(actions)
         if self.illegal == "random":
             actions = self._made_legal(actions)
-        lanes = self._all if lanes is None else in_one_piece(lanes)
+        lanes = self._all if lanes is None else contiguous(lanes)
         self.batch.check_legal(actions, lanes)
-        self._is_amid = True
+        self._is_interrupted = True
         self._forget_step()
         self._has_decided[lanes] = True
         self.arena.actions[lanes] = actions[lanes]
         self._go_on(lanes)
         self.batch.ask(lanes)
-        self._is_amid = False
+        self._is_interrupted = False
 
     def observation(self) -> Any:
         """What every learner sees: a new float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}."""
@@ -193,12 +193,12 @@ class SeatLanes:
         self._is_even = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All games, players' chance and memories, to go on from by `load_state_dict`; not who the players are."""
+        """All games, players' chance and memories, for `load_state_dict`; not who the players are."""
         draw = None if self._is_even else self._bounds.copy()
         return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": [read(self).copy() for read in _STATE]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` of lanes with the same arguments gave."""
+        """Continue from the `state_dict` of lanes with the same arguments."""
         self.batch.seed_word = np.uint64(state["seed_word"])
         self._is_even = state["draw"] is None
         if not self._is_even:
@@ -209,7 +209,7 @@ class SeatLanes:
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
-        """Go on in a lane from a position in words, with the chance of the lane's game; the opponents know no other."""
+        """Continue in a lane from a position as text, with the chance of the lane's game; opponents begin there."""
         batch = self.batch
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record

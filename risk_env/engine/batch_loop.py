@@ -42,7 +42,7 @@ PLAYED_AT_ONCE = 32
 
 @entry_point
 def first_illegal(games, rules, lanes, actions):
-    """The first lane whose action (int64, N) is not legal, NO_LANE if there is none; finished games need no action."""
+    """The first lane whose action (int64, N) is not legal, or NO_LANE; finished games need no action."""
     return illegal_among(0, len(lanes), games, rules, lanes, actions)
 
 
@@ -75,16 +75,16 @@ def write_seed(seed, lane, episodes, seeds):
 def start_lanes(games, boards, rules, lanes, seeds):
     """Begin a game in each of the lanes, with chance from its seed, uint64 (N,)."""
     for k in range(len(lanes)):
-        start(games[lanes[k]], boards[0], rules[0], seeds[lanes[k]])
+        start(games, lanes[k], boards[0], rules[0], seeds[lanes[k]])
 
 
 @entry_point
 def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes, actions, share):
-    """Play a legal action (int64, N) in each of the lanes; write what it brings each seat.
+    """Play a legal action (int64, N) in each of the lanes; write the results of each seat.
 
-    A full step is one of all lanes, in their order. First all actions are checked: False, and nothing done, if one is
-    illegal. And while a lane's game is in the processor's cache, the rest is done: the end of a game is written
-    (`write_final`), with autoreset the next game begins, and the next question is written (`write_questions`).
+    A full step is one of all lanes, in their order. It first checks all actions: if one is illegal, it returns False
+    and does nothing. While a lane's game is in the processor's cache, it also writes the end of a game (`write_final`),
+    begins the next game (with autoreset), and writes the next question (`write_questions`).
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`); a helper repeats it whenever it is called.
@@ -111,7 +111,7 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
 def check_shared(records, lanes, actions, share):
     """Check the actions together with other threads; whether all are known to be legal.
 
-    If another thread takes long, the caller checks all actions by itself, and plays all lanes by itself.
+    If another thread takes long, the caller alone checks all actions and plays all lanes.
     """
     first, last = take(share, FIRST, CHECKED_AT_ONCE)
     while first < last:
@@ -143,13 +143,13 @@ def step_some(first, last, records, results, ends, episodes, questions, is_full_
             if is_over:
                 write_end(games[lane], board, rules, lane, ends)
                 if episodes.autoreset:
-                    begin_next(games[lane], board, rules, lane, episodes)
+                    begin_next(games, board, rules, lane, episodes)
             write_question(games[lane], board, rules, lane, questions)
 
 
 @inlined
 def clear_rewards(first, last, lanes, are_all, results):
-    """Nobody gets anything; if these are all lanes in their order, their rows are in one piece, which is faster."""
+    """Set the results of the lanes to zero; if these are all lanes in their order, by slices, which is faster."""
     if are_all:
         results.rewards[first:last] = 0.0
         results.terminated[first:last] = False
@@ -162,11 +162,11 @@ def clear_rewards(first, last, lanes, are_all, results):
 
 
 @inlined
-def begin_next(game, board, rules, lane, episodes):
+def begin_next(games, board, rules, lane, episodes):
     """The lane's next game."""
     episodes.numbers[lane] += 1
     write_seed(episodes.seed, lane, episodes.numbers, episodes.seeds)
-    start(game, board, rules, episodes.seeds[lane])
+    start(games, lane, board, rules, episodes.seeds[lane])
 
 
 @inlined
@@ -181,7 +181,7 @@ def fetch_lane(lane, games, is_full_step, questions):
 
 @inlined
 def step_game(game, board, rules, action, lane, results):
-    """Play a legal action, none in a game that is over; write what it brings the seats that end. Whether it is over."""
+    """Play a legal action, none in a game that is over; write the results of seats that end. Whether it is over."""
     was_over = game.phase == Phase.OVER
     dead = seats_marked(game.death)
     if not was_over:
@@ -220,7 +220,7 @@ def reward_of(game, board, rules, seat, kind):
 
 @entry_point
 def write_final(records, ends, lanes):
-    """Keep the end of the games of these lanes."""
+    """Write how the games of these lanes ended."""
     for k in range(len(lanes)):
         write_end(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], ends)
 

@@ -21,7 +21,7 @@ class Records(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What a step brings each seat."""
+    """The results of a step for each seat."""
 
     kind: int  # of reward: WIN_REWARD or PLACEMENT_REWARD
     rewards: npt.NDArray[np.float32]  # (N, P)

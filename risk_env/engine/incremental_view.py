@@ -1,8 +1,8 @@
 """Observations of a batch, updated where they have changed since they were written.
 
 One decision changes little of what a seat sees, and a batch keeps its observations. A *view cache* (`view_cache_dtype`)
-holds the facts that an observation was written from. They are compared with the game as it is now, whether it was
-played on, started again, loaded or changed from outside. Nobody else may write into the observation.
+holds the facts that an observation was written from. They are compared with the game as it is now: how the game changed
+does not matter. No other code may write into the observation.
 """
 
 from functools import cache as cached
@@ -14,30 +14,17 @@ from numpy import int64
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove
 from risk_env.core.observe import (
-    ATTACK_DICE,
-    CAPTURED,
-    CITY_COLUMN,
+    BLOCK,
+    COLUMN,
     CONTINENT_WIDTH,
-    DISCARDED_COLUMN,
     GLOBAL_WIDTH,
-    KNOWN_CARD_COLUMN,
-    MISSION_TARGET,
-    MOVABLE,
-    OBJECTIVE,
-    OBJECTIVES_HELD,
-    OWN_CARD_COLUMN,
-    OWN_FACES,
-    PHASE,
-    REWARD,
-    SOURCE_COLUMN,
-    TARGET_COLUMN,
     TERRITORY_WIDTH,
-    TURN,
     WORDS_A_TERRITORY,
     column_of,
     encode_count,
     mark,
     mark_known_cards,
+    mark_move,
     observe_all_but_armies,
     observe_army,
     observe_continent,
@@ -60,7 +47,6 @@ from risk_env.core.types import (
     MAX_OWNERS,
     MAX_SEATS,
     NOBODY,
-    NOWHERE,
     Deck,
     Phase,
     SizeClass,
@@ -79,8 +65,8 @@ from risk_env.engine.vectors import (
 
 _WORD = 8  # columns
 _BYTE = np.uint64(0xFF)
-_HOLDERS = np.uint64(0x0706050403020100)  # byte k is k: nobody, six seats, the neutral army
-_BEFORE_PLACES = (ONE << np.uint64(8 * (CITY_COLUMN % _WORD))) - ONE  # of a territory's second word
+_HOLDERS = np.uint64(0x0706050403020100)  # byte k is k, the code of a holder: nobody, six seats, the neutral army
+_BEFORE_PLACES = (ONE << np.uint64(8 * (COLUMN.city % _WORD))) - ONE  # of a territory's second word
 
 
 @cached
@@ -205,10 +191,11 @@ def cache_counted_cards(game, cache):
 def rotate_observation(game, board, rules, seat, cache, words, observation):
     """Make it another seat's observation: the same facts with players counted from there, and that seat's own cards."""
     first = TERRITORY_WIDTH * int64(board.num_territories)
-    places = seen_from(rules, int64(cache.seat), seat)
-    rotate_territories(board, rules, places, words)
-    rotate_players(rules, places, observation[first:])
-    rotate_continents(board, rules, seat, places, cache, observation[first:])
+    field, down, up = rotation(rules, seen_from(rules, int64(cache.seat), seat))
+    rotate_territories(board, field, down, up, words)
+    rotate_blocks(observation[first:], BLOCK.turn, field, down, up)  # the eight with a column for each player
+    holders = rotated(_HOLDERS >> np.uint64(8), field, up, down) << np.uint64(8)
+    rewrite_continents(board, seat, holders, cache, observation[first:])
     observe_own_cards(game, board, seat, observation[first:])
     if rules.victory == Victory.MISSION:
         clear_mission(board, observation[first:])
@@ -218,9 +205,8 @@ def rotate_observation(game, board, rules, seat, cache, words, observation):
 
 
 @inlined
-def rotate_territories(board, rules, places, words):
+def rotate_territories(board, field, down, up, words):
     """The players' columns: of four territories at a time, then of the remaining ones one by one."""
-    field, down, up = rotation(rules, places)
     territories = int64(board.num_territories)
     for territory in range(0, territories - 3, 4):
         rotate_every_other(words, WORDS_A_TERRITORY * territory, field, down, up)
@@ -230,23 +216,15 @@ def rotate_territories(board, rules, places, words):
 
 
 @inlined
-def rotate_players(rules, places, observation):
-    """The global features with a column for each player: eight blocks from TURN on."""
-    field, down, up = rotation(rules, places)
-    rotate_blocks(observation, TURN, field, down, up)
-
-
-@inlined
 def rotation(rules, places):
-    """Arguments of `rotated` for a word of players' columns (bytes): the field, and the shifts down and up, in bits."""
+    """For `rotated` of a word of players' columns (bytes), by that many places: the field, the shifts down and up."""
     players = int64(rules.num_players)
     return (ONE << np.uint64(8 * players)) - ONE, np.uint64(8 * places), np.uint64(8 * (players - places))
 
 
 @inlined
-def rotate_continents(board, rules, seat, places, cache, observation):
-    """The holder of each continent, and how many of its territories the seat holds."""
-    holders = rotated_holders(rules, places)
+def rewrite_continents(board, seat, holders, cache, observation):
+    """The holder of each continent, whose new code is byte `code` of `holders`, and the seat's territories in it."""
     for continent in range(board.num_continents):
         first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
         observation[first] = (holders >> (np.uint64(8) * np.uint64(observation[first]))) & _BYTE
@@ -257,16 +235,9 @@ def rotate_continents(board, rules, seat, places, cache, observation):
 
 
 @inlined
-def rotated_holders(rules, places):
-    """Byte k of a word: the new code of a continent's holder with code k; a table is faster than branches."""
-    field, down, up = rotation(rules, places)
-    return rotated(_HOLDERS >> np.uint64(8), field, up, down) << np.uint64(8)
-
-
-@inlined
 def clear_mission(board, observation):
     """Clear the columns of the own mission."""
-    for column in range(MISSION_TARGET, GLOBAL_WIDTH):
+    for column in range(BLOCK.mission_target, GLOBAL_WIDTH):
         observation[column] = 0
     for continent in range(board.num_continents):
         observation[GLOBAL_WIDTH + CONTINENT_WIDTH * continent + 2] = 0
@@ -355,9 +326,9 @@ def counts_have_changed(game, cache):
 def update_card(game, rules, seat, cache, observation, card):
     """The columns of one territory's card."""
     own, picked, discarded = has(cache.own_hand, card), has(cache.picked, card), has(cache.discard, card)
-    mark(observation, card, OWN_CARD_COLUMN, (2 if picked else 1) if own else 0)
-    mark(observation, card, KNOWN_CARD_COLUMN, 0)
-    mark(observation, card, DISCARDED_COLUMN, 1 if discarded else 0)
+    mark(observation, card, COLUMN.own_card, (2 if picked else 1) if own else 0)
+    mark(observation, card, COLUMN.known_card, 0)
+    mark(observation, card, COLUMN.discarded, 1 if discarded else 0)
     if picked or has(cache.rerolled_cards, card):
         mark_known_cards(game, rules, seat, card >> 6, observation)
 
@@ -365,21 +336,15 @@ def update_card(game, rules, seat, cache, observation, card):
 @inlined
 def update_move(game, cache, observation):
     """Unmark the last move's source and target, and mark the current ones."""
-    if cache.source != NOWHERE:
-        mark(observation, int64(cache.source), SOURCE_COLUMN, 0)
-    if cache.target != NOWHERE:
-        mark(observation, int64(cache.target), TARGET_COLUMN, 0)
-    if game.source != NOWHERE:
-        mark(observation, int64(game.source), SOURCE_COLUMN, 1)
-    if game.target != NOWHERE:
-        mark(observation, int64(game.target), TARGET_COLUMN, 1)
+    mark_move(cache, observation, 0)
+    mark_move(game, observation, 1)
     cache.source = game.source
     cache.target = game.target
 
 
 @kernel
 def update_holdings(game, board, rules, seat, cache, observation):
-    """`observe_holdings` of the armies and continents that changed, in games where nothing else counts."""
+    """`observe_holdings` for the armies and continents that changed, in games where it depends on owners only."""
     for army in range(rules.num_armies):
         if (cache.changed_armies >> np.uint64(army)) & ONE != ZERO:
             observe_lands(game, board, rules, seat, army, observation)
@@ -391,7 +356,7 @@ def update_holdings(game, board, rules, seat, cache, observation):
 
 @inlined
 def update_places(game, board, rules, seat, words, observation):
-    """What variants add to places: they are few, so all are marked again."""
+    """What variants add to places. These are few, so all are marked again."""
     if rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
         for territory in range(board.num_territories):
             words[WORDS_A_TERRITORY * territory + 1] &= _BEFORE_PLACES
@@ -406,8 +371,8 @@ def update_turn(game, rules, seat, cache, observation):
     observe_question(game, rules, observation)
     observe_course(game, rules, observation)
     if cache.turn != game.turn:
-        observation[TURN + seen_from(rules, seat, int64(cache.turn))] = 0
-        observation[TURN + seen_from(rules, seat, int64(game.turn))] = 1
+        observation[BLOCK.turn + seen_from(rules, seat, int64(cache.turn))] = 0
+        observation[BLOCK.turn + seen_from(rules, seat, int64(game.turn))] = 1
         cache.turn = game.turn
     if cache.round_number != game.round_number:
         cache.round_number = game.round_number
@@ -417,19 +382,19 @@ def update_turn(game, rules, seat, cache, observation):
 @inlined
 def clear_question(cache, observation):
     """Clear the columns that `observe_question` wrote."""
-    observation[PHASE + int64(cache.phase)] = 0
-    observation[MOVABLE] = 0
-    observation[ATTACK_DICE] = 0
+    observation[BLOCK.phase + int64(cache.phase)] = 0
+    observation[BLOCK.movable] = 0
+    observation[BLOCK.attack_dice] = 0
     if cache.phase == Phase.REROLL or cache.phase == Phase.COMMANDER:
-        for face in range(OWN_FACES, CAPTURED):
+        for face in range(BLOCK.own_faces, BLOCK.captured):
             observation[face] = 0
 
 
 @inlined
 def update_objectives(game, rules, seat, observation):
     """Objectives and Rewards, written again."""
-    for column in range(OBJECTIVES_HELD, OBJECTIVES_HELD + MAX_SEATS):
+    for column in range(BLOCK.objectives_held, BLOCK.objectives_held + MAX_SEATS):
         observation[column] = 0
-    for column in range(OBJECTIVE, REWARD):
+    for column in range(BLOCK.objective, BLOCK.reward):
         observation[column] = 0
     observe_objectives(game, rules, seat, observation)

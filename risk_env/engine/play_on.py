@@ -1,7 +1,8 @@
-"""Play on in many lanes without going back to Python, until somebody else than a compiled bot is to decide.
+"""Play in many lanes without returning to Python, until a player that is not a compiled bot has to decide.
 
-Bots are called by their addresses (`compiler.calls`): this kernel is compiled once, whoever plays. What a kernel cannot
-call (policies, agents in Python) is asked from Python, which writes its answers into `Flow.actions` and calls again.
+Bots are called by their addresses (`compiler.calls`), so this kernel is compiled once for all players. Players that a
+kernel cannot call (policies, agents in Python) are asked from Python, which writes their answers into `Flow.actions`
+and calls again.
 """
 
 from typing import Any, NamedTuple
@@ -48,21 +49,21 @@ class Tally(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """What goes to and fro between the kernel and Python."""
+    """What the kernel and Python exchange."""
 
     actions: Any  # int64 (N,): the answer to be played next, NO_ACTION where there is none yet
     states: Any  # int8 (N,): GOES_ON, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
-    stopped: Any  # int64 (N,): lanes that do not go on
+    stopped: Any  # int64 (N,): lanes that have stopped
     left: Any  # int64 (N,): lanes that wait for a player
 
 
 @entry_point
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
-    """Play the answers in `flow.actions`, and on by compiled bots, until in each of the lanes somebody else is to
+    """Play the answers in `flow.actions`, then those of compiled bots, until in each of the lanes another player has to
     decide, the lane stops, or `most` actions have been played in it.
 
-    `results` gather what that brings; a call with `is_first` clears them. Returns how many lanes have stopped and how
-    many wait for a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
+    `results` accumulate; a call with `is_first` clears them. Returns how many lanes have stopped and how many wait for
+    a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
     """
     begun = cycles_now(tally)
     num_stopped, num_left = 0, 0
@@ -111,7 +112,7 @@ def state_of(game, stops, lane):
 
 @kernel
 def bot_answers(records, seats, tally, actions, one):
-    """Ask the compiled bot that is to decide; False if it is none."""
+    """Ask the compiled bot that has to decide; False if another player has to."""
     lane = one[0]
     seat = int(records.games[lane].seat)
     number = seats.numbers[lane, seat]

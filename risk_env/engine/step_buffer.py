@@ -1,4 +1,4 @@
-"""One seat's action and the next seat's question, in one call: who decides, what it may do, what it sees, as arrays.
+"""One seat's action and the next seat's question in one call: who decides, what it may do, what it sees, as arrays.
 
 A *step buffer*, an array of one record, holds everything that the kernel needs of one game: passing more arrays would
 take longer than the step itself.
@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.compiler import brief_entry_point, compiled_for, inlined
-from risk_env.core.bits import has
+from risk_env.core.bits import has, popcount
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.step import answer
 from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.batch_loop import write_bytes
+from risk_env.engine.vectors import seats_marked
 
 NO_ACTION = -2  # instead of an action
 ILLEGAL = -2  # instead of a seat
@@ -74,17 +75,8 @@ def next_question(buffers, action, observation, mask):
         write_fractions(codes, observation)
         write_mask(game, mask)
     fallen = buffer.fallen
-    buffer.fallen = count_fallen(game)
+    buffer.fallen = popcount(seats_marked(game.death))
     return seat if buffer.fallen == fallen else NOBODY
-
-
-@inlined
-def count_fallen(game):
-    """How many seats have been eliminated."""
-    fallen = 0
-    for seat in range(len(game.death)):
-        fallen += int(game.death[seat] > 0)
-    return fallen
 
 
 @inlined

@@ -154,10 +154,7 @@ def all_are_checked(share, size):
 
 @inlined
 def close_checks(share, size):
-    """The caller stops waiting for the checks: no helper goes on to the second stage, unless all are done after all.
-
-    Whether all are.
-    """
+    """The caller stops waiting for the checks; if they are not all done, no helper begins the second stage."""
     signals = share.signals
     return exchange(signals, len(signals) - 1, CHECKED, CLOSED) == size
 

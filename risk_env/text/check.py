@@ -176,12 +176,8 @@ def games_of(game: SimpleNamespace, tables: Tables) -> Any:
 
 
 def empty_games(tables: Tables) -> Any:
-    """A record (array of shape (1,)) in which every field is empty."""
-    games = tables.new_games(1)
-    for field in (*PLACES, "owner", "mission", "objective_reward", "reward_owner", "seat", "winner"):
-        games[field] = NOWHERE
-    games["objective"] = Held.NOT_IN_PLAY
-    return games
+    """A record (array of shape (1,)) in which every field is empty; the deck is full."""
+    return tables.rules["empty"].copy()
 
 
 def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
