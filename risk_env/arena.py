@@ -432,16 +432,8 @@ def _checked_answers(answers: Any, masks: Array, policy: Any) -> Array:
 
 def result_dtype(num_players: int) -> np.dtype[Any]:
     """One game's result: its seed, winner (-1 none), places, rounds, asked decisions, whether it was truncated."""
-    return np.dtype(
-        [
-            ("seed", np.uint64),
-            ("winner", np.int8),
-            ("placement", np.int8, (num_players,)),
-            ("rounds", np.int32),
-            ("decisions", np.int32),
-            ("truncated", np.bool_),
-        ]
-    )
+    counts = [("rounds", np.int32), ("decisions", np.int32), ("truncated", np.bool_)]
+    return np.dtype([("seed", np.uint64), ("winner", np.int8), ("placement", np.int8, (num_players,)), *counts])
 
 
 def play(

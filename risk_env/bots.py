@@ -1,7 +1,7 @@
 """Players by name.
 
-Players register in the entry-point group `risk_env.agents`, those of this project like those of any other: each is a
-`CompiledBot` or a class of agents (`risk_agents.base.Agent`). No player is named here.
+All players, this project's own included, register in the entry-point group `risk_env.agents`: each is a `CompiledBot`
+or a class of agents (`risk_agents.base.Agent`).
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def find(name: str) -> Any:
 def about(name: str) -> str:
     """One line about a registered player: the first of its class's or module's docstring."""
     found = find(name)
-    told = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
-    return (told.__doc__ or "").strip().partition("\n")[0]
+    documented = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
+    return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 def compiled(bot: str | CompiledBot) -> CompiledBot:

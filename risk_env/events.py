@@ -1,4 +1,4 @@
-"""What happened in a game, told once: the log, the last battle, words and pages are made from these events.
+"""What happened in a game, in one place: the log, the last battle, words and pages are made from these events.
 
 A `GameLog` plays a game's history again on a record of its own, forced actions and chance results one by one, and
 compares the records before and after each. An event that only one seat may see names it (RULES 2.4, 7.1, 8.1).
@@ -24,7 +24,7 @@ from risk_env.public import dice_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
-PRIVATE_PHASES = (Phase.HEADQUARTERS, Phase.TRADE, Phase.REROLL)  # to be asked, or the answer, tells something hidden
+PRIVATE_PHASES = (Phase.HEADQUARTERS, Phase.TRADE, Phase.REROLL)  # the question or its answer reveals a hidden fact
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
 
 Numbers = tuple[int, ...]
@@ -330,7 +330,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """What follows by itself: headquarters revealed, the end of the game, a new round and turn."""
+    """What follows without an action: headquarters revealed, the end of the game, a new round and turn."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]

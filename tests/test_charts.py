@@ -5,35 +5,27 @@ import itertools
 import pytest
 
 from risk_env.board.charts import Chart
-from risk_env.board.maps import Board, load_map
+from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules
 
-# by map and number of players: no choice of capitals lies farther apart; found by trying all, see below
-FARTHEST = {
-    ("classic", 3): 7,
-    ("classic", 4): 5,
-    ("classic", 5): 4,
-    ("big", 3): 8,
-    ("big", 4): 8,
-    ("big", 5): 6,
-}
+CHARTS = [(name, chart.num_players) for name in map_names() for chart in load_map(name).charts]
 
 
-@pytest.fixture(params=FARTHEST, ids=str)
-def charted(request: pytest.FixtureRequest) -> tuple[Board, Chart, int]:
-    """A map, its chart for a number of players, and how far apart their capitals can be."""
-    map_name, players = request.param
-    board = load_map(map_name)
-    return board, board.chart(players), FARTHEST[request.param]
+@pytest.fixture(params=CHARTS, ids=str)
+def charted(request: pytest.FixtureRequest) -> tuple[Board, Chart]:
+    """A map and its chart for a number of players."""
+    name, players = request.param
+    board = load_map(name)
+    return board, board.chart(players)
 
 
 @pytest.fixture
-def board(charted: tuple[Board, Chart, int]) -> Board:
+def board(charted: tuple[Board, Chart]) -> Board:
     return charted[0]
 
 
 @pytest.fixture
-def chart(charted: tuple[Board, Chart, int]) -> Chart:
+def chart(charted: tuple[Board, Chart]) -> Chart:
     return charted[1]
 
 
@@ -136,11 +128,10 @@ def test_capitals_are_own_strongest_and_equally_threatened(board, chart):
     assert len(set(threats)) == 1
 
 
-def test_capitals_are_as_far_apart_as_the_board_allows(charted):
-    board, chart, farthest = charted
+def test_capitals_are_as_far_apart_as_the_board_allows(board, chart):
     away = [distances(board, t) for t in range(board.num_territories)]
-    assert min(away[a][b] for a, b in itertools.combinations(chart.capitals, 2)) == farthest
-    assert not can_pick(away, chart.num_players, farthest + 1, [], 0)
+    apart = min(away[a][b] for a, b in itertools.combinations(chart.capitals, 2))
+    assert not can_pick(away, chart.num_players, apart + 1, [], 0)
 
 
 def can_pick(away: list[dict[int, int]], missing: int, apart: int, picked: list[int], first: int) -> bool:

@@ -157,7 +157,7 @@ def map_names() -> tuple[str, ...]:
 def load_map(name_or_path: str | PathLike[str]) -> Board:
     """The shipped map of that name, or the map in the .toml file at that path; MapError if there is none."""
     if isinstance(name_or_path, str) and name_or_path in map_names():
-        return _shipped(name_or_path)
+        return _read_shipped(name_or_path)
     names = listed(map_names())
     if not isinstance(name_or_path, str | PathLike):
         raise MapError(f"name_or_path: {name_or_path!r} is neither a name nor a path; shipped maps: {names}")
@@ -174,12 +174,12 @@ def _shipped_files() -> dict[str, Path]:
 
 
 @cache
-def _shipped(name: str) -> Board:
+def _read_shipped(name: str) -> Board:
     return read_map(_file_text(_shipped_files()[name]), name)
 
 
 def _file_text(path: Path) -> str:
-    """The text of a map file; MapError for what is no regular file of a map's size, such as a device or a pipe."""
+    """The text of a map file; MapError unless it is a regular file, not a device or a pipe, of at most MOST_BYTES."""
     try:
         if not path.is_file():
             raise OSError("there is no such regular file")
@@ -206,21 +206,15 @@ def read_map(text: str, source: str = "<text>") -> Board:
 
 def _board(file: Table) -> Board:
     file.only("name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing")
-    name = file.name()
     continents, territories = _continent_tables(file), _territory_tables(file)
-    places = [t.name() for t in territories]
-    aliases = tuple(_aliases(t) for t in territories)
-    _check_distinct(territories, aliases)
-    continent_of = tuple(_continent_of(t, continents) for t in territories)
-    _check_no_empty(continents, continent_of)
-    names = tuple(c.values["name"] for c in continents)
+    names, places = tuple(c.values["name"] for c in continents), [t.values["name"] for t in territories]
     return Board(
-        name=name,
+        name=file.name(),
         territories=tuple(places),
-        aliases=aliases,
+        aliases=_aliases(territories),
         continents=names,
         bonuses=tuple(c.whole("bonus", 0, MAX_BONUS) for c in continents),
-        continent_of=continent_of,
+        continent_of=_continent_of(territories, continents, names),
         borders=_borders(file, territories),
         symbols=_all_or_none(territories, "symbol", lambda t: t.text("symbol", SYMBOLS)),
         num_wilds=file.whole("wilds", 0, MAX_WILDS, MAX_WILDS),
@@ -253,30 +247,29 @@ def _territory_tables(file: Table) -> list[Table]:
         raise file.error(f"{len(tables)} of [[territory]]; at least 2 are needed")
     for table in tables:
         table.only("name", "aliases", "continent", "symbol", "stars", "city", "borders")
+        table.name()
     return tables
 
 
-def _aliases(table: Table) -> tuple[str, ...]:
-    return tuple(table.checked_name(a, f"aliases {i}") for i, a in enumerate(table.texts("aliases", []), 1))
-
-
-def _check_distinct(territories: list[Table], aliases: tuple[tuple[str, ...], ...]) -> None:
+def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
+    """The further names of each territory; no two territories may share a name."""
     seen: dict[str, str] = {}
     for table in territories:
         table.check_new("name", table.values["name"], seen)
-    for table, names in zip(territories, aliases, strict=True):
-        for i, alias in enumerate(names, 1):
-            table.check_new(f"aliases {i}", alias, seen)
+    given = [[(f"aliases {i}", a) for i, a in enumerate(t.texts("aliases", []), 1)] for t in territories]
+    for table, aliases in zip(territories, given, strict=True):
+        for at, alias in aliases:
+            table.check_new(at, table.checked_name(alias, at), seen)
+    return tuple(tuple(alias for _, alias in aliases) for aliases in given)
 
 
-def _continent_of(table: Table, continents: list[Table]) -> int:
-    return table.number_of("continent", table.text("continent"), [c.values["name"] for c in continents], "continent")
-
-
-def _check_no_empty(continents: list[Table], continent_of: tuple[int, ...]) -> None:
+def _continent_of(territories: list[Table], continents: list[Table], names: tuple[str, ...]) -> tuple[int, ...]:
+    """The continent of each territory; every continent must have one."""
+    numbers = tuple(t.number_of("continent", t.text("continent"), names, "continent") for t in territories)
     for c, table in enumerate(continents):
-        if c not in continent_of:
+        if c not in numbers:
             raise table.error("no territory belongs to it")
+    return numbers
 
 
 def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) -> tuple[Any, ...] | None:

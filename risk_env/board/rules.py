@@ -37,6 +37,14 @@ class Numbers(NamedTuple):
     most: int
     or_none: bool
 
+    def __str__(self) -> str:
+        return f"{'None or ' if self.or_none else ''}a whole number from {self.least} to {self.most}"
+
+    def allow(self, value: Any) -> bool:
+        """Whether a value is one of them."""
+        is_number = isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+        return is_number or (value is None and self.or_none)
+
 
 NUMBERS: dict[str, Numbers] = {
     "num_players": Numbers(2, 6, or_none=False),
@@ -190,10 +198,12 @@ class Rules:
         deck only (RULES 10.7). With two players `classic` is the duel of RULES 6.4.
         """
         players = _players_of(name, num_players)
+        if not isinstance(expert, bool):
+            raise ValueError(f"expert={expert!r} must be False or True")
         chosen = {
             **PRESETS[name].options,
             **(DUEL if name == "classic" and players == 2 else {}),
-            **(EXPERT if _is_expert(expert) else {}),
+            **(EXPERT if expert else {}),
             **_known(options),
         }
         if expert and chosen.get("deck") == "star":
@@ -247,12 +257,6 @@ def _players_of(name: str, num_players: int | None) -> int:
     return num_players
 
 
-def _is_expert(expert: bool) -> bool:
-    if not isinstance(expert, bool):
-        raise ValueError(f"expert={expert!r} must be False or True")
-    return expert
-
-
 def _known(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as a dict; ValueError for one that is not in RULES 13."""
     for option in options:
@@ -265,7 +269,7 @@ def _known(options: Mapping[str, Any]) -> dict[str, Any]:
 def _check_value(option: str, value: Any) -> None:
     """Refuse a value that the option can never have (RULES 13)."""
     if option in NUMBERS:
-        right, allowed = _is_number(value, NUMBERS[option]), _number_text(NUMBERS[option])
+        right, allowed = NUMBERS[option].allow(value), str(NUMBERS[option])
     else:
         right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
         allowed = _listed(CHOICES[option], " or ")
@@ -273,18 +277,8 @@ def _check_value(option: str, value: Any) -> None:
         raise ValueError(f"{option}={value!r} must be {allowed}")
 
 
-def _is_number(value: Any, numbers: Numbers) -> bool:
-    if value is None:
-        return numbers.or_none
-    return isinstance(value, int) and not isinstance(value, bool) and numbers.least <= value <= numbers.most
-
-
-def _number_text(numbers: Numbers) -> str:
-    return f"{'None or ' if numbers.or_none else ''}a whole number from {numbers.least} to {numbers.most}"
-
-
 def _check_need(rules: Rules, need: Need) -> None:
-    """Refuse two options that cannot be combined (RULES 13, last paragraph)."""
+    """Refuse two options that cannot be combined (RULES 13)."""
     value, other = getattr(rules, need.option), getattr(rules, need.other)
     if value in need.values and other not in need.allowed:
         wanted = f"{need.other}={_listed(need.allowed, ' or ')}"
@@ -326,10 +320,11 @@ def _refuse(rules: Rules, option: str, problem: str) -> None:
 
 def _check_deck(rules: Rules, board: Any) -> None:
     """The map must have the cards of the deck (RULES 2)."""
-    if rules.deck == "symbol" and board.symbols is None:
-        _refuse(rules, "deck", f"needs a symbol for every territory, this map has symbols for 0 of {_count(board)}")
-    if rules.deck == "star" and board.stars is None:
-        _refuse(rules, "deck", f"needs stars for every territory, this map has stars for 0 of {_count(board)}")
+    needed, given = ("a symbol", "symbols") if rules.deck == "symbol" else ("stars", "stars")
+    if getattr(board, given) is None:
+        _refuse(
+            rules, "deck", f"needs {needed} for every territory, this map has {given} for 0 of {board.num_territories}"
+        )
 
 
 def _check_missions(rules: Rules, board: Any) -> None:
@@ -367,8 +362,10 @@ def _check_cities(rules: Rules, board: Any) -> None:
     """The map must have fixed cities (RULES 9.1), or a number of random ones (RULES 9.3)."""
     if rules.cities == "fixed" and not board.basic_training_cities:
         _refuse(rules, "cities", "needs a map with fixed cities, this map has 0")
-    if rules.cities == "random" and not 1 <= board.random_cities <= _count(board):
-        _refuse(rules, "cities", f"needs 1 to {_count(board)} random cities, this map has {board.random_cities}")
+    if rules.cities == "random" and not 1 <= board.random_cities <= board.num_territories:
+        _refuse(
+            rules, "cities", f"needs 1 to {board.num_territories} random cities, this map has {board.random_cities}"
+        )
 
 
 def _check_chart(rules: Rules, board: Any) -> None:
@@ -385,9 +382,9 @@ def _check_chart(rules: Rules, board: Any) -> None:
 def _check_room(rules: Rules, board: Any) -> None:
     """Each army must have a territory, a troop for each of its territories, and room (RULES 4.3, 10.3, 13)."""
     armies = rules.num_players + rules.neutral
-    fewest, most = _count(board) // armies, -(-_count(board) // armies)
+    fewest, most = board.num_territories // armies, -(-board.num_territories // armies)
     troops = rules.troops_to_start()
-    shares = f"{_count(board)} territories of this map for {armies} armies"
+    shares = f"{board.num_territories} territories of this map for {armies} armies"
     if fewest == 0:
         _refuse(rules, "num_players", f"only {shares}")
     if troops < most:
@@ -397,7 +394,3 @@ def _check_room(rules: Rules, board: Any) -> None:
         needed = -(-troops // fewest)
         started = f"{troops} starting troops (initial_troops={rules.initial_troops})"
         _refuse(rules, "max_troops", f"{started} need at least {needed} ({shares})")
-
-
-def _count(board: Any) -> int:
-    return int(board.num_territories)

@@ -1,15 +1,4 @@
-"""Which actions are legal: the mask of every phase, in bits (docs/decisions.md).
-
-block      first action        size   action
-TERRITORY  0                   T      t
-BORDER     rules.border_0      B      directed border b
-DICE       rules.dice_0        4      one, two, three dice, blitz
-AMOUNT     rules.amount_0      17     1 2 3 4 5 6 8 10 12 15 20 25 30 40 50 half all
-CARD       rules.card_0        T + 1  card of territory t; last: a wild
-DONE       rules.done          1
-DIE        rules.die_0         6      a die that shows face 1 ... 6
-OBJECTIVE  rules.objective_0   12     objective o
-"""
+"""Which actions are legal: the mask of every phase, in bits (`board.action_space` numbers the actions)."""
 
 import numpy as np
 from numpy import int64

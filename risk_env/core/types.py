@@ -34,94 +34,40 @@ NUM_DICE_ACTIONS = 4
 NUM_FACES = 6
 
 
-class Phase(IntEnum):
-    """What is asked (docs/decisions.md), and the two phases of chance."""
+# Terms of the rules. A game record holds their numbers.
 
-    CAPITAL = 0
-    CLAIM = 1
-    DEPLOY = 2
-    DEPLOY_NEUTRAL = 3
-    HEADQUARTERS = 4
-    TRADE = 5
-    BONUS = 6
-    DRAFT = 7
-    DRAFT_AMOUNT = 8
-    ATTACK = 9
-    ATTACK_DICE = 10
-    DEFEND = 11
-    REROLL = 12
-    COMMANDER = 13
-    OCCUPY = 14
-    OBJECTIVE = 15
-    AIRFIELD = 16
-    FORTIFY_FROM = 17
-    FORTIFY_TO = 18
-    FORTIFY_AMOUNT = 19
-    OVER = 20
-    ROLL = 21
-    DRAW = 22
-
-
-class Deck(IntEnum):
-    SYMBOL = 0
-    STAR = 1
-
-
-class Setup(IntEnum):
-    CLAIM = 0
-    DEAL = 1
-    RANDOM = 2
-    CAPITALS = 3
-    CHART = 4
-
-
-class Victory(IntEnum):
-    DOMINATION = 0
-    HEADQUARTERS = 1
-    MISSION = 2
-    OBJECTIVES = 3
-
-
-class Missions(IntEnum):
-    STANDARD = 0
-    EXTENDED = 1
-
-
-class SetValues(IntEnum):
-    ESCALATING = 0
-    BY_ONE = 1
-    FIXED = 2
-
-
-class OccupiedBonus(IntEnum):
-    ONCE_A_TURN = 0
-    ONCE_A_SET = 1
-
-
-class Fortify(IntEnum):
-    ADJACENT = 0
-    CONNECTED = 1
-    FREE = 2
-
-
-class DefenderDice(IntEnum):
-    CHOICE = 0
-    MAX = 1
-
-
-class Attack(IntEnum):
-    CHOICE = 0
-    MAX = 1
-    BLITZ = 2
-
-
-class Placement(IntEnum):
-    """Where cities and objectives come from; NONE is the option's value None."""
-
-    NONE = 0
-    FIXED = 1
-    RANDOM = 2
-
+Phase = IntEnum(  # what is asked (docs/decisions.md), and after OVER the two phases of chance
+    "Phase",
+    "CAPITAL CLAIM DEPLOY DEPLOY_NEUTRAL HEADQUARTERS TRADE BONUS DRAFT DRAFT_AMOUNT ATTACK ATTACK_DICE DEFEND "
+    "REROLL COMMANDER OCCUPY OBJECTIVE AIRFIELD FORTIFY_FROM FORTIFY_TO FORTIFY_AMOUNT OVER ROLL DRAW",
+    start=0,
+)
+Deck = IntEnum("Deck", "SYMBOL STAR", start=0)
+Setup = IntEnum("Setup", "CLAIM DEAL RANDOM CAPITALS CHART", start=0)
+Victory = IntEnum("Victory", "DOMINATION HEADQUARTERS MISSION OBJECTIVES", start=0)
+Missions = IntEnum("Missions", "STANDARD EXTENDED", start=0)
+SetValues = IntEnum("SetValues", "ESCALATING BY_ONE FIXED", start=0)
+OccupiedBonus = IntEnum("OccupiedBonus", "ONCE_A_TURN ONCE_A_SET", start=0)
+Fortify = IntEnum("Fortify", "ADJACENT CONNECTED FREE", start=0)
+DefenderDice = IntEnum("DefenderDice", "CHOICE MAX", start=0)
+Attack = IntEnum("Attack", "CHOICE MAX BLITZ", start=0)
+# Placement: where cities and objectives come from; NONE is the option's value None.
+Placement = IntEnum("Placement", "NONE FIXED RANDOM", start=0)
+# Trade: why cards are traded in: a free choice, owed at the start of the turn, owed after an elimination.
+Trade = IntEnum("Trade", "FREE OWED ELIMINATION", start=0)
+Symbol = IntEnum("Symbol", "INFANTRY CAVALRY ARTILLERY", start=0)
+Mission = IntEnum("Mission", "CONTINENTS TERRITORIES DESTROY", start=0)  # kinds of mission
+Goal = IntEnum(  # kinds of objective (RULES 9.6)
+    "Goal",
+    "CONTINENT CITIES ENEMY_CAPITALS CITIES_IN_TURN TERRITORIES_IN_TURN TERRITORIES CONTINENTS CONTINENT_IN_TURN",
+    start=0,
+)
+Reward = IntEnum(  # RULES 9.8: four minor ones, four major ones
+    "Reward",
+    "AIRFIELD ADDITIONAL_MANEUVER GUARANTEED_CARD STARTING_MANEUVER MAJOR_AIRFIELD ATTACK_DIE DEFENSE_DIE TWO_TROOPS",
+    start=0,
+)
+Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an objective that no seat holds
 
 # Options of RULES 13: those whose values are words (these names in lower case), and those that are on or off.
 OPTION_VALUES: dict[str, type[IntEnum]] = {
@@ -138,61 +84,6 @@ OPTION_VALUES: dict[str, type[IntEnum]] = {
     "objectives": Placement,
 }
 OPTION_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
-
-
-class Trade(IntEnum):
-    """Why cards are traded in: a free choice, owed at the start of the turn, owed after an elimination."""
-
-    FREE = 0
-    OWED = 1
-    ELIMINATION = 2
-
-
-class Symbol(IntEnum):
-    INFANTRY = 0
-    CAVALRY = 1
-    ARTILLERY = 2
-
-
-class Mission(IntEnum):
-    """Kinds of mission."""
-
-    CONTINENTS = 0
-    TERRITORIES = 1
-    DESTROY = 2
-
-
-class Goal(IntEnum):
-    """Kinds of objective (RULES 9.6)."""
-
-    CONTINENT = 0
-    CITIES = 1
-    ENEMY_CAPITALS = 2
-    CITIES_IN_TURN = 3
-    TERRITORIES_IN_TURN = 4
-    TERRITORIES = 5
-    CONTINENTS = 6
-    CONTINENT_IN_TURN = 7
-
-
-class Reward(IntEnum):
-    """RULES 9.8: four minor ones, four major ones."""
-
-    AIRFIELD = 0
-    ADDITIONAL_MANEUVER = 1
-    GUARANTEED_CARD = 2
-    STARTING_MANEUVER = 3
-    MAJOR_AIRFIELD = 4
-    ATTACK_DIE = 5
-    DEFENSE_DIE = 6
-    TWO_TROOPS = 7
-
-
-class Held(IntEnum):
-    """State of an objective that no seat holds."""
-
-    NOT_IN_PLAY = -2
-    FACE_UP = -1
 
 
 class SizeClass(NamedTuple):

@@ -42,17 +42,7 @@ from risk_env.core.observe import (
     seen_from,
 )
 from risk_env.core.position import owner_of, troops_on
-from risk_env.core.types import (
-    FREE,
-    MAX_OWNERS,
-    MAX_SEATS,
-    NOBODY,
-    Deck,
-    Phase,
-    SizeClass,
-    Victory,
-    packed,
-)
+from risk_env.core.types import FREE, MAX_OWNERS, MAX_SEATS, NOBODY, Deck, Phase, SizeClass, Victory, game_dtype, packed
 from risk_env.engine.vectors import (
     differing_armies,
     differing_marks,
@@ -69,37 +59,25 @@ _HOLDERS = np.uint64(0x0706050403020100)  # byte k is k, the code of a holder: n
 _BEFORE_PLACES = (ONE << np.uint64(8 * (COLUMN.city % _WORD))) - ONE  # of a territory's second word
 
 
+CACHED = (
+    *("owned", "owner", "troops", "to_place", "source", "target", "hand", "wilds", "deck", "deck_wilds", "discard"),
+    *("picked", "picked_wilds", "shown", "sets_traded", "round_number", "phase", "turn", "death"),
+    "seat",  # that observes; NOBODY: nothing is written yet
+)
+
+
 @cached
 def view_cache_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """The facts that a lane's observation was written from, by their names in the game."""
-    T, TW = sizes.territories, sizes.words
+    game = game_dtype(sizes)
     return packed(
         [
-            ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW)
-            ("own_hand", np.uint64, (TW,)),  # (TW,) of the observing seat
-            ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW)
-            ("deck", np.uint64, (TW,)),  # (TW,)
-            ("discard", np.uint64, (TW,)),  # (TW,)
-            ("picked", np.uint64, (TW,)),  # (TW,)
-            ("rerolled_cards", np.uint64, (TW,)),  # (TW,) the game's `shown`
+            *((name, game[name].base, game[name].shape) for name in CACHED),
+            ("own_hand", np.uint64, (sizes.words,)),  # (TW,) of the observing seat
             ("army_troops", np.int64, (MAX_OWNERS,)),  # (7,) troops of each owner on the whole board
             ("changed_armies", np.uint64),  # whose territories the last update changed, as bits
             ("changed_continents", np.uint64),  # in which these lie, as bits
-            ("to_place", np.int32, (MAX_OWNERS,)),  # (7,)
-            ("troops", np.int32, (T,)),  # (T,)
-            ("sets_traded", np.int32),
-            ("round_number", np.int32),
-            ("source", np.int16),
-            ("target", np.int16),
-            ("owner", np.int8, (T,)),  # (T,)
-            ("death", np.int8, (MAX_SEATS,)),  # (6,)
-            ("wilds", np.int8, (MAX_SEATS,)),  # (6,)
-            ("deck_wilds", np.int8),
-            ("picked_wilds", np.int8),
-            ("phase", np.uint8),
-            ("turn", np.int8),
-            ("mission", np.int8),  # of the observing seat
-            ("seat", np.int8),  # that observes; NOBODY: nothing is written yet
+            ("own_mission", np.int8),  # of the observing seat
             ("moved", np.bool_),  # the last update changed troops or holders
         ]
     )
@@ -142,7 +120,7 @@ def update_observation(game, board, rules, seat, cache, words, observation):
 @inlined
 def is_same_view(game, seat, cache):
     """Whether the cached observation is of the same living seats and, if of this seat, of the same mission."""
-    same = cache.seat != NOBODY and (cache.seat != seat or game.mission[seat] == cache.mission)
+    same = cache.seat != NOBODY and (cache.seat != seat or game.mission[seat] == cache.own_mission)
     return same and differing_marks(game.death, cache.death, 0) == ZERO
 
 
@@ -150,7 +128,7 @@ def is_same_view(game, seat, cache):
 def write_cache(game, rules, seat, cache):
     """Store the facts that an observation was written from, except those of territories."""
     cache.seat = seat
-    cache.mission = game.mission[seat]
+    cache.own_mission = game.mission[seat]
     cache.source = game.source
     cache.target = game.target
     cache.phase = game.phase
@@ -168,7 +146,7 @@ def cache_marked_cards(game, seat, cache, w):
     cache.own_hand[w] = game.hand[seat, w]
     cache.discard[w] = game.discard[w]
     cache.picked[w] = game.picked[w]
-    cache.rerolled_cards[w] = game.shown[w]
+    cache.shown[w] = game.shown[w]
 
 
 @inlined
@@ -200,7 +178,7 @@ def rotate_observation(game, board, rules, seat, cache, words, observation):
     if rules.victory == Victory.MISSION:
         clear_mission(board, observation[first:])
         observe_mission(game, board, rules, seat, observation[first:])
-    cache.mission = game.mission[seat]
+    cache.own_mission = game.mission[seat]
     cache.seat = seat
 
 
@@ -294,7 +272,7 @@ def update_cards(game, board, rules, seat, cache, observation, global_part):
     counted = counts_have_changed(game, cache)
     for w in range(len(game.strong)):
         changed = game.discard[w] ^ cache.discard[w]
-        changed |= (game.picked[w] ^ cache.picked[w]) | (game.shown[w] ^ cache.rerolled_cards[w])
+        changed |= (game.picked[w] ^ cache.picked[w]) | (game.shown[w] ^ cache.shown[w])
         counted |= changed != ZERO
         changed |= game.hand[seat, w] ^ cache.own_hand[w]  # usually another seat's hand
         changed |= game.picked[w] | game.shown[w]  # few; their holder or the observer may have changed
@@ -329,7 +307,7 @@ def update_card(game, rules, seat, cache, observation, card):
     mark(observation, card, COLUMN.own_card, (2 if picked else 1) if own else 0)
     mark(observation, card, COLUMN.known_card, 0)
     mark(observation, card, COLUMN.discarded, 1 if discarded else 0)
-    if picked or has(cache.rerolled_cards, card):
+    if picked or has(cache.shown, card):
         mark_known_cards(game, rules, seat, card >> 6, observation)
 
 

@@ -113,9 +113,9 @@ def compose(board: Board, scene: Scene) -> Picture:
     shapes = [
         Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
         Box(drawing.width / 2, top + drawing.height / 2, drawing.width, drawing.height, 0, WATER),
-        *(moved(shape, 0, top) for shape in _map(board, scene, drawing)),
+        *(placed(shape, 0, top) for shape in _map(board, scene, drawing)),
         *_header(board, scene, unit, drawing.width),
-        *(moved(shape, 0, top + drawing.height) for shape in below),
+        *(placed(shape, 0, top + drawing.height) for shape in below),
     ]
     return Picture(drawing.width, height, tuple(shapes))
 
@@ -125,14 +125,18 @@ def in_order(shapes: Iterable[Shape]) -> list[Shape]:
     return sorted(shapes, key=lambda shape: isinstance(shape, Text))
 
 
-def moved(shape: Shape, dx: float, dy: float) -> Shape:
-    """The same shape, moved by dx, dy."""
+def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
+    """The same shape, scaled from the origin by `factor` (of a Box only the place), then moved by dx, dy."""
+
+    def put(points: Iterable[Point]) -> tuple[Point, ...]:
+        return tuple((x * factor + dx, y * factor + dy) for x, y in points)
+
     match shape:
         case Area():
-            return replace(shape, rings=tuple(tuple((x + dx, y + dy) for x, y in ring) for ring in shape.rings))
+            return replace(shape, rings=tuple(map(put, shape.rings)))
         case Lines():
-            return replace(shape, paths=tuple(tuple((x + dx, y + dy) for x, y in path) for path in shape.paths))
-    return replace(shape, x=shape.x + dx, y=shape.y + dy)
+            return replace(shape, paths=tuple(map(put, shape.paths)), width=shape.width * factor)
+    return replace(shape, x=shape.x * factor + dx, y=shape.y * factor + dy)
 
 
 # ------------------------------------------------------------------------------------------------ the map
@@ -381,19 +385,9 @@ def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
         "airfield": tuple(_airfield(0, 0)),
     }
     for sign in scene.signs:
-        yield from (moved(scaled(shape, unit), x * unit, y * unit) for shape in drawn[sign])
+        yield from (placed(shape, x * unit, y * unit, unit) for shape in drawn[sign])
         yield Text((x + 14) * unit, y * unit, sign, 12 * unit, PAPER, "start")
         x += 44 + 7.0 * len(sign)
-
-
-def scaled(shape: Shape, factor: float) -> Shape:
-    """The same shape, `factor` times as large, scaled from the origin."""
-    if isinstance(shape, Area):
-        return replace(shape, rings=tuple(tuple((x * factor, y * factor) for x, y in ring) for ring in shape.rings))
-    if isinstance(shape, Lines):
-        paths = tuple(tuple((x * factor, y * factor) for x, y in path) for path in shape.paths)
-        return replace(shape, paths=paths, width=shape.width * factor)
-    return replace(shape, x=shape.x * factor, y=shape.y * factor)
 
 
 def goal_rows(scene: Scene) -> int:

@@ -191,7 +191,7 @@ def num_wilds(rules: Rules, board: Board) -> int:
 
 
 def _names(places: set[int], board: Board) -> str:
-    """The names of a set of territories; what lies beyond the map by its number."""
+    """The names of a set of territories; those beyond the map by their number."""
     known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
@@ -479,7 +479,7 @@ def _turn(p: Position) -> Reasons:
 
 
 def _dice(p: Position) -> Reasons:
-    """The last roll, whoever made it (RULES 3.2.2, 9.8, 10.4)."""
+    """The last roll (RULES 3.2.2, 9.8, 10.4)."""
     game = p.game
     for field in ("rolled", "settled"):
         for side, dice in zip(("attacker", "defender"), getattr(game, field), strict=True):
@@ -506,7 +506,7 @@ def _open_dice(p: Position) -> Reasons:
 
 
 def _missions(p: Position) -> Reasons:
-    """Everybody has a mission of one's own, of those that are dealt (RULES 8.1)."""
+    """Every seat has a different mission, one of those that are dealt (RULES 8.1)."""
     if p.rules.victory != "mission":
         return
     dealt = [number for number, mission in enumerate(p.board.missions) if is_dealt(mission, p.rules)]

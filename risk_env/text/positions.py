@@ -59,8 +59,8 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
     """Rules, map and the position (array of game_dtype, shape (1,)) of a text: of `to_text`, or written by hand.
 
-    The text names one of the shipped maps. With `board` that map is taken, whatever the text calls it; their digests
-    must agree all the same. Raises PositionError for a wrong text and for an impossible position.
+    The text names one of the shipped maps. With `board` that map is used, whatever the text calls it; its digest must
+    be that of the text. Raises PositionError for a wrong text and for an impossible position.
     """
     lines = _read_lines(text)
     rules = _rules_of(lines)

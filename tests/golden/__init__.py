@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ SEED = 1959
 TEMPER = 0.95
 MAX_ROUNDS = 25
 SHOWN_ROUNDS = 6
+FURTHER_WORDS = ("troops", "dice", "blitz", "defend", "roll", "reroll", "commander", "occupy", "to", "move")
 
 
 def path_of(preset: str) -> Path:
@@ -48,13 +50,27 @@ def play_golden(preset: str) -> tuple[list[str], int]:
     return [*game.log, end, "", *str(game).splitlines()], shown
 
 
+def in_moves(lines: list[str]) -> Iterator[str]:
+    """The lines of a log with each move on one line: an attack with its dice, a draft or a march with its number."""
+    move, seat = "", ""
+    for line in lines:
+        who, _, what = line.partition(": ")
+        if move and what.split(" ")[0] in FURTHER_WORDS:
+            move += f"; {what if who in (seat, 'chance') else line}"
+            continue
+        if move:
+            yield move
+        move, seat = line, who
+    yield move
+
+
 def golden_text(preset: str) -> str:
-    """What the file of a preset holds: the first rounds line by line, and a digest of the lines after them."""
+    """What the file of a preset holds: the first rounds move by move, and a digest of the lines after them."""
     lines, shown = play_golden(preset)
     rest = "\n".join(lines[shown:])
     digest = hashlib.sha256(rest.encode()).hexdigest()[:16]
     heading = f"# {preset}, seed {SEED}: set-up and {SHOWN_ROUNDS} rounds"
-    return "\n".join([heading, *lines[:shown], f"# and {len(lines) - shown} lines of digest {digest}", ""])
+    return "\n".join([heading, *in_moves(lines[:shown]), f"# and {len(lines) - shown} lines of digest {digest}", ""])
 
 
 def load_digests() -> dict[str, Any]:
