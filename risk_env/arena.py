@@ -469,7 +469,13 @@ def play(
         arena.seat_players(free)
 
     for ended, numbers in arena.run_games(games, begin):
-        _write_results(batch, ended, results, numbers)
+        batch.finish(ended)
+        results["placement"][numbers], results["rounds"][numbers] = (
+            batch.final_placement[ended],
+            batch.final_rounds[ended],
+        )
+        for field in ("winner", "decisions", "truncated"):
+            results[field][numbers] = batch.records[field][ended]
         if progress is not None:
             progress(len(ended))
     return results
@@ -497,12 +503,3 @@ def _seeds_of(seed: np.uint64, deals: Numbers) -> npt.NDArray[np.uint64]:
     seeds = np.zeros(known, np.uint64)
     batch_loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)
     return seeds[deals]
-
-
-def _write_results(batch: Lanes, lanes: Numbers, results: Array, games: Numbers) -> None:
-    batch.finish(lanes)
-    results["winner"][games] = batch.records["winner"][lanes]
-    results["placement"][games] = batch.final_placement[lanes]
-    results["rounds"][games] = batch.final_rounds[lanes]
-    results["decisions"][games] = batch.records["decisions"][lanes]
-    results["truncated"][games] = batch.records["truncated"][lanes]

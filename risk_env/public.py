@@ -128,7 +128,8 @@ def public_state(games: Any, tables: Tables) -> PublicState:
     def field(name: str) -> Any:
         return games[name][0]  # far quicker than an attribute of the record
 
-    players, armies = (int(tables.rules[name][0]) for name in ("num_players", "num_armies"))
+    rules = tables.rules[0]
+    players, armies = int(rules.num_players), int(rules.num_armies)
     territories, phase = int(tables.board["num_territories"][0]), Phase(field("phase"))
     shown = tuple(members(field("shown")))
     return PublicState(
@@ -139,7 +140,7 @@ def public_state(games: Any, tables: Tables) -> PublicState:
         round=int(field("round_number")),
         alive=field("death")[:players] == 0,
         hand_sizes=np.bitwise_count(field("hand")[:players]).sum(axis=1) + field("wilds")[:players],
-        next_set=_next_set(tables, int(field("sets_traded"))),
+        next_set=int(_set_troops_due(rules, int(field("sets_traded")) + 1)) if rules.deck == Deck.SYMBOL else 0,
         deck=int(np.bitwise_count(field("deck")).sum()) + int(field("deck_wilds")),
         discard=tuple(members(field("discard"))),
         shown=shown,
@@ -157,12 +158,6 @@ def public_state(games: Any, tables: Tables) -> PublicState:
         rewards=tuple(field("reward_owner").tolist()),
         **{name: field(name).item() for name in _NUMBERS},
     )
-
-
-def _next_set(tables: Tables, sets_traded: int) -> int:
-    """Troops for the next set (RULES 5.2); the star deck has none."""
-    rules = tables.rules[0]
-    return int(_set_troops_due(rules, sets_traded + 1)) if rules.deck == Deck.SYMBOL else 0
 
 
 def _holder(hands: npt.NDArray[np.uint64], card: int) -> int:

@@ -407,13 +407,9 @@ def _objective(table: Table, continents: tuple[str, ...], territories: int) -> O
         number = table.number_of("continent", table.text("continent"), continents, "continent")
     if kind not in UNCOUNTED_OBJECTIVES:
         keys.append("count")
-        count = table.whole("count", 1, _most(kind, len(continents), territories))
+        most = {"continents": len(continents), "enemy_capitals": MAX_COLOURS - 1}.get(kind, territories)
+        count = table.whole("count", 1, most)
     table.only(*keys)
     return Objective(
         table.name(number_first=True), kind, count, number, table.flag("major"), table.flag("basic_training")
     )
-
-
-def _most(kind: str, continents: int, territories: int) -> int:
-    """The greatest number that an objective of a kind can ask for."""
-    return {"continents": continents, "enemy_capitals": MAX_COLOURS - 1}.get(kind, territories)

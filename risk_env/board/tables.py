@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.board.action_space import ActionSpace
-from risk_env.board.charts import Chart
 from risk_env.board.maps import MISSION_KINDS, OBJECTIVE_KINDS, SYMBOLS, Board
 from risk_env.board.rules import CHOICES, Rules, check_rules
 from risk_env.core import types
@@ -138,7 +137,9 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     _write_amounts(record)
     chart = board.chart(rules.num_players)
     if rules.setup == "chart" and chart is not None:
-        _write_chart(record, chart)
+        record.chart_owner[: len(chart.owner)] = chart.owner
+        record.chart_troops[: len(chart.troops)] = chart.troops
+        record.chart_capital[: chart.num_players] = chart.capitals
     return table
 
 
@@ -168,9 +169,3 @@ def _write_amounts(record: Any) -> None:
         listed = sum(1 << answer for answer, amount in enumerate(types.AMOUNTS) if amount < most)
         half = most // 2 >= 1 and most // 2 not in types.AMOUNTS
         record.amount_words[most] = listed | half << types.HALF | 1 << types.ALL_OF_THEM
-
-
-def _write_chart(record: Any, chart: Chart) -> None:
-    record.chart_owner[: len(chart.owner)] = chart.owner
-    record.chart_troops[: len(chart.troops)] = chart.troops
-    record.chart_capital[: chart.num_players] = chart.capitals

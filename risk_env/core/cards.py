@@ -110,12 +110,6 @@ def may_pick_kind(picked, left, kind):
     )
 
 
-@inlined
-def stars_of(board, card):
-    """Stars on a territory card: one or two (RULES 2.2)."""
-    return 2 if has(board.two_stars, card) else 1
-
-
 @kernel
 def stars_in(cards, board):
     """Stars on a set of cards."""
@@ -272,7 +266,7 @@ def pickable_stars(game, board, w):
     fitting = ZERO
     while word != ZERO:
         card = lowest(word)
-        if stars_of(board, (w << 6) + card) <= left:
+        if 1 + int64(has(board.two_stars, (w << 6) + card)) <= left:
             fitting |= bit(card)
         word &= word - ONE
     return fitting

@@ -4,7 +4,7 @@ from numpy import int64
 
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ZERO, bit, popcount
-from risk_env.core.draft import num_cities
+from risk_env.core.draft import capitals_controlled, num_cities
 from risk_env.core.position import (
     controls,
     holds_continent,
@@ -119,11 +119,8 @@ def territories_with(game, board, seat, least):
 @kernel
 def enemy_capitals(game, rules, seat):
     """Capitals of others held, of eliminated ones too (RULES 9.6)."""
-    total = 0
-    for other in range(rules.num_players):
-        capital = int64(game.capital[other])
-        total += int64(other != seat and capital != NOWHERE and controls(game, seat, capital))
-    return total
+    own = int64(game.capital[seat])
+    return capitals_controlled(game, rules, seat) - int64(own != NOWHERE and controls(game, seat, own))
 
 
 @inlined

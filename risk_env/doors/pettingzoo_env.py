@@ -253,12 +253,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """What an agent observes now; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
             return self._observation
-        view = self.game.observe(self._seat_of(agent), self._kind)
-        return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
-
-    def _seat_of(self, agent: str) -> int:
         check_choice("agent", agent, self.possible_agents)
-        return self.possible_agents.index(agent)
+        view = self.game.observe(self.possible_agents.index(agent), self._kind)
+        return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
     def state(self) -> npt.NDArray[np.float32]:
         """The flat observations of all seats, one after another, float32 (P * D,)."""

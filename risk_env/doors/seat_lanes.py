@@ -31,7 +31,7 @@ MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
-MOST_BARREN = 1000  # games in a row in which no learner had anything to decide
+MOST_EMPTY = 1000  # games in a row in which no learner had a decision
 _ORDER_SALT = np.uint64(0x5EA7)  # keeps the seating's chance apart from the bots' own
 _SPARE_BITS = np.uint64(11)  # of a word, beyond the 53 of a number in [0, 1)
 _REPLACED = 2  # a stream of chance beside the bots' own (seeds.bot_seed)
@@ -136,10 +136,10 @@ class SeatLanes:
         if seed is not None:
             self.batch.seed_word = word(seed)
             self.batch.episodes[lanes] = -1
-        self._forget_step()
+        self._clear_results()
         self.replaced[lanes] = False
         self._begin(lanes)
-        self._go_on(lanes)
+        self._play_on(lanes)
         self.batch.ask(self._all)
         self._is_interrupted = others_interrupted
 
@@ -159,10 +159,10 @@ class SeatLanes:
         lanes = self._all if lanes is None else contiguous(lanes)
         self.batch.check_legal(actions, lanes)
         self._is_interrupted = True
-        self._forget_step()
+        self._clear_results()
         self._has_decided[lanes] = True
         self.arena.actions[lanes] = actions[lanes]
-        self._go_on(lanes)
+        self._play_on(lanes)
         self.batch.ask(lanes)
         self._is_interrupted = False
 
@@ -215,9 +215,9 @@ class SeatLanes:
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
         lanes = self._all[lane : lane + 1]
         self.arena.seat_players(lanes)
-        self._forget_step()
+        self._clear_results()
         self._has_decided[lanes] = True
-        self._go_on(lanes)
+        self._play_on(lanes)
         self.batch.ask(self._all)
 
     def _made_legal(self, actions: Array) -> Array:
@@ -234,11 +234,9 @@ class SeatLanes:
 
     # ------------------------------------------------------------------------------------------ the games
 
-    def _forget_step(self) -> None:
-        self.reward[:] = 0.0
-        self.terminated[:] = False
-        self.truncated[:] = False
-        self.ended[:] = False
+    def _clear_results(self) -> None:
+        for result in (self.reward, self.terminated, self.truncated, self.ended):
+            result[:] = 0
 
     def _begin(self, lanes: Array) -> None:
         """Begin the next game of these lanes, everybody seated."""
@@ -274,22 +272,22 @@ class SeatLanes:
             return self._plan[(words % np.uint64(len(self._plan))).astype(np.int64)]
         return self._plan[np.searchsorted(self._bounds, (words >> _SPARE_BITS) * 2.0**-53, side="right")]
 
-    def _go_on(self, lanes: Array) -> None:
-        """Play on in these lanes until their learners are to decide; games end and the next begin on the way."""
-        barren = 0
+    def _play_on(self, lanes: Array) -> None:
+        """Play on in these lanes until their learners have to decide; games end and the next ones begin on the way."""
+        empty = 0
         for over in self.arena.run(lanes):
             decided = self._has_decided[over]
-            barren += not decided.all()
-            if barren > MOST_BARREN:
-                raise RuntimeError(f"in {MOST_BARREN} games in a row the learner had nothing to decide")
+            empty += not decided.all()
+            if empty > MOST_EMPTY:
+                raise RuntimeError(f"in {MOST_EMPTY} games in a row the learner had nothing to decide")
             if decided.any():
-                self._note_end(over[decided])
+                self._write_end(over[decided])
             again = over if self.autoreset else over[~decided]  # where the learner decided nothing, it is no game
             if len(again):
                 self._begin(again)
                 self.arena.resume(again)
 
-    def _note_end(self, lanes: Array) -> None:
+    def _write_end(self, lanes: Array) -> None:
         """What the learners of these lanes got at the end, and how it came."""
         batch, seats = self.batch, self.seat[lanes]
         batch.finish(lanes)

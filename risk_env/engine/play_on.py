@@ -19,7 +19,7 @@ from risk_env.engine.batch_loop import clear_rewards, step_game
 CALLER = -1  # instead of a player's number: the caller decides for this seat
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
 UNANSWERED = -1  # it has been asked, and has written nothing
-GOES_ON, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
+RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
 
 
 class Seats(NamedTuple):
@@ -52,7 +52,7 @@ class Flow(NamedTuple):
     """What the kernel and Python exchange."""
 
     actions: Any  # int64 (N,): the answer to be played next, NO_ACTION where there is none yet
-    states: Any  # int8 (N,): GOES_ON, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
+    states: Any  # int8 (N,): RUNNING, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
     stopped: Any  # int64 (N,): lanes that have stopped
     left: Any  # int64 (N,): lanes that wait for a player
 
@@ -72,7 +72,7 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
         if is_first:
             clear_rewards(k, k + 1, lanes, False, results)
         play_lane(records, results, seats, stops, tally, flow, lanes[k : k + 1], most)
-        if flow.states[lane] != GOES_ON:
+        if flow.states[lane] != RUNNING:
             flow.stopped[num_stopped] = lane
             num_stopped += 1
         elif seats.numbers[lane, records.games[lane].seat] != CALLER:
@@ -94,7 +94,7 @@ def play_lane(records, results, seats, stops, tally, flow, one, most):
     game = records.games[lane]
     flow.states[lane] = state_of(game, stops, lane)
     for _ in range(most):
-        if flow.states[lane] != GOES_ON:
+        if flow.states[lane] != RUNNING:
             return
         if flow.actions[lane] == NO_ACTION and not bot_answers(records, seats, tally, flow.actions, one):
             return
@@ -103,11 +103,11 @@ def play_lane(records, results, seats, stops, tally, flow, one, most):
 
 @inlined
 def state_of(game, stops, lane):
-    """OVER, STOPPED or GOES_ON."""
+    """OVER, STOPPED or RUNNING."""
     if game.phase == Phase.OVER:
         return OVER
     watched = stops.death[lane]
-    return STOPPED if watched != NOBODY and not is_alive(game, watched) else GOES_ON
+    return STOPPED if watched != NOBODY and not is_alive(game, watched) else RUNNING
 
 
 @kernel
@@ -143,7 +143,7 @@ def play_answer(records, results, stops, tally, actions, lane):
     step_game(game, board, rules, action, lane, results)
     state = state_of(game, stops, lane)
     turn_begins = game.turn != turn and game.turn == stops.turn[lane]
-    return STOPPED if state == GOES_ON and turn_begins else state
+    return STOPPED if state == RUNNING and turn_begins else state
 
 
 @entry_point

@@ -175,19 +175,10 @@ def games_of(game: SimpleNamespace, tables: Tables) -> Any:
     return games
 
 
-def empty_games(tables: Tables) -> Any:
-    """A record (array of shape (1,)) in which every field is empty; the deck is full."""
-    return tables.rules["empty"].copy()
-
-
+@lru_cache(maxsize=64)
 def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
-    """The facts of an empty record."""
-    return facts(empty_games(tables_of(rules, board))[0])
-
-
-def num_wilds(rules: Rules, board: Board) -> int:
-    """Wild cards of a game (RULES 2.1)."""
-    return board.num_wilds if rules.deck == "symbol" else 0
+    """The facts of an empty record, whose deck is full; to be read, not written."""
+    return facts(tables_of(rules, board).rules[0].empty)
 
 
 def _names(places: set[int], board: Board) -> str:
@@ -201,6 +192,7 @@ class Position:
 
     def __init__(self, game: SimpleNamespace, rules: Rules, board: Board):
         self.game, self.rules, self.board = game, rules, board
+        self.empty = empty_facts(rules, board)
         self.phase = Phase(game.phase)
         self.is_setup = self.phase in SETUP_PHASES
         self.seats = range(rules.num_players)
@@ -271,26 +263,23 @@ def kept_dice(p: Position, side: int) -> list[int]:
 def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     """The least and the greatest value of the elements of every field that is not derived; of sets the largest."""
     seats, last = rules.num_players, board.num_territories - 1
-    seat, place = (NOBODY, seats - 1), (NOWHERE, last)
-    everywhere: tuple[set[int], set[int]] = (set(), set(range(last + 1)))
     kinds = tables_of(rules, board).new_games(1).dtype
     flags = [field for field in kinds.names or () if kinds[field] == np.bool_]
-    return {
-        **dict.fromkeys(flags, (0, 1)),
-        **dict.fromkeys(("hand", *SETS[4:]), everywhere),
-        **dict.fromkeys(PLACES, place),
-        **dict.fromkeys(("winner", "reward_owner"), seat),
-        **dict.fromkeys(("turn", "starter", "death"), (0, seats - 1)),
-        **dict.fromkeys(("wilds", "discard_wilds", "picked_wilds"), (0, num_wilds(rules, board))),
-        **dict.fromkeys(("draft_left", "to_place"), (0, MOST_TROOPS)),
-        **dict.fromkeys(("rolled", "rerolled"), (0, types.NUM_FACES)),
+    limits: dict[str, tuple[Any, Any]] = {
+        " ".join((*flags, "in_a_row")): (0, 1),
+        " ".join(("hand", *SETS[4:])): (set(), set(range(last + 1))),
+        " ".join(PLACES): (NOWHERE, last),
+        "winner reward_owner": (NOBODY, seats - 1),
+        "turn starter death": (0, seats - 1),
+        "wilds discard_wilds picked_wilds": (0, empty_facts(rules, board).deck_wilds),
+        "draft_left to_place": (0, MOST_TROOPS),
+        "rolled rerolled": (0, types.NUM_FACES),
         "settled": (0, types.NUM_FACES + 1),
         "losses": (0, 2),
         "chosen_dice": (0, 3),
         "phase": (0, int(max(Phase))),
         "owner": (FREE, seats - 1 + rules.neutral),
         "troops": (0, min(rules.max_troops or MOST_TROOPS, MOST_TROOPS)),
-        "in_a_row": (0, 1),
         "sets_traded": (0, MOST_SETS),
         "round_number": (0, rules.max_rounds or MOST_COUNTED),
         "battles": (0, rules.max_battles_per_turn or MOST_COUNTED),
@@ -301,6 +290,7 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
         "objective_reward": (NO_REWARD, int(max(Reward))),
         "spare": (0, 0),
     }
+    return {field: ends for fields, ends in limits.items() for field in fields.split()}
 
 
 def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
@@ -336,11 +326,10 @@ def _phase(p: Position) -> Reasons:
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
         yield f"phase {p.phase.name} in round {p.game.round_number}: round 0 is set-up, and only it"
-    empty = empty_facts(p.rules, p.board)
     for field, (needs, phases) in USES.items():
         value = getattr(p.game, field)
         shown = p.names(value) if field in SETS else value
-        if value == getattr(empty, field):
+        if value == getattr(p.empty, field):
             if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
                 yield f"{field} {shown}: phase {p.phase.name} needs one"
         elif missing := p.missing(needs):
@@ -435,8 +424,8 @@ def _cards(p: Position) -> Reasons:
             yield f"cards in two places, or of headquarters: {p.names(pile & seen)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
-    if wilds > num_wilds(p.rules, p.board):
-        yield f"{wilds} wild cards in hands and on the discard pile, the game has {num_wilds(p.rules, p.board)}"
+    if wilds > p.empty.deck_wilds:
+        yield f"{wilds} wild cards in hands and on the discard pile, the game has {p.empty.deck_wilds}"
     if p.game.shown - seen:
         yield f"shown cards that nobody has: {p.names(p.game.shown - seen)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
@@ -588,7 +577,7 @@ def _derive_facts(game: Any, p: Position) -> None:
     derive_sets(game)
     places = set(p.game.headquarters) - {NOWHERE}
     game.deck = words_of(set(p.places).difference(places, p.game.discard, *p.game.hand), len(game.deck))
-    game.deck_wilds = num_wilds(p.rules, p.board) - p.game.discard_wilds - sum(p.game.wilds)
+    game.deck_wilds = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)
     game.headquarters_open = len(places) == len(p.seats)
     game.trade = due_trade(p)
     game.seat = NOBODY if p.phase == Phase.OVER else p.game.turn
@@ -622,7 +611,7 @@ def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
         return
     scratch = games.copy()
     for field in ("source", "target", "picked", "picked_wilds", "blitz", "move_begun"):
-        scratch[field] = empty_games(tables)[field]
+        scratch[field] = tables.rules[0].empty[field]
     scratch["phase"] = answers[0][0]
     scratch["battles"] -= p.phase in DICE_PHASES
     entry.write_legal_actions(scratch, 0, tables.board, tables.rules)

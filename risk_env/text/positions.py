@@ -20,6 +20,7 @@ import difflib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
         table = tables(rules, board)
     except ValueError as error:
         raise lines.error("rules", str(error)) from None
-    game = checks.empty_facts(rules, board)
+    game = deepcopy(checks.empty_facts(rules, board))
     _read_territories(game, lines, rules, board)
     _read_entries(game, lines, rules, board)
     games = checks.games_of(game, table)
@@ -308,7 +309,7 @@ class Entry(NamedTuple):
 
 def _entry_lines(game: SimpleNamespace, rules: Rules, board: Board) -> Iterator[str]:
     """The lines of the entries whose values are not the usual ones."""
-    scratch = checks.empty_facts(rules, board)
+    scratch = deepcopy(checks.empty_facts(rules, board))
     scratch.owner, scratch.troops, scratch.owned = game.owner, game.troops, game.owned
     for line in _entries(rules, board):
         value = line.get(game)
@@ -377,10 +378,7 @@ def _turn_entries(rules: Rules, line: LineMaker) -> list[Entry]:
         line("round", lambda g: int(g.phase not in SETUP_PHASES), "round_number"),
         line("starter"),
         line("turn", lambda g: int(g.starter)),
-        line("random"),
-        line("decisions"),
-        line("winner"),
-        line("truncated"),
+        *map(line, ("random", "decisions", "winner", "truncated")),
         line("fallen", lambda g: _usual_deaths(g, rules), "death", form=_fallen(rules)),
         line("to place", lambda g: _usual_to_place(g, rules), form=_to_place(rules)),
         line("in a row"),
@@ -423,23 +421,19 @@ def _other_entries(rules: Rules, board: Board, line: LineMaker) -> list[Entry]:
         *(line(f"hand {s}", None, "hand wilds", s, _cards(board)) for s in range(rules.num_players)),
         line("discard", None, "discard discard_wilds", None, _cards(board)),
         line("picked", None, "picked picked_wilds", None, _cards(board)),
-        line("shown"),
-        line("bonus"),
+        *map(line, ("shown", "bonus")),
         line("sets traded", lambda g: int(g.phase == Phase.BONUS)),
         line("set traded", lambda g: g.phase == Phase.BONUS),
         line("bonus paid"),
         line("trade", lambda g: checks.due_trade(position(g))),
         line("draft left", lambda g: _usual_draft(g, rules, board)),
-        line("source"),
-        line("target"),
+        *map(line, ("source", "target")),
         line("moves left", lambda g: checks.most_moves(position(g))),
         line("move begun"),
         line("battles", lambda g: int(bool(g.captured) or g.phase in DICE_PHASES)),
         line("commander used"),
         line("blitz", lambda g: g.phase == Phase.ROLL and rules.attack == "blitz"),
-        line("chosen dice"),
-        line("rerolled"),
-        line("rolled"),
+        *map(line, ("chosen dice", "rerolled", "rolled")),
         line("settled", lambda g: [checks.kept_dice(position(g), side) for side in range(2)]),
         line("losses"),
     ]
