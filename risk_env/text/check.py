@@ -11,7 +11,7 @@ The record may hold any bytes. `check` has four levels and stops at the first on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -27,11 +27,6 @@ from risk_env.core.cards import FORCED_HAND, MIN_STARS, SET_CARDS
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
 from risk_env.public import members
 
-
-def _without(phase: Phase, phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
-    return tuple(other for other in phases if other != phase)
-
-
 ALL_PHASES = tuple(Phase)
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
@@ -39,7 +34,6 @@ PLAY_PHASES = ALL_PHASES[len(SETUP_PHASES) :]
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)
-GOAL_PHASES = (Phase.OBJECTIVE, Phase.AIRFIELD)
 FORTIFY_PHASES = (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
 SILENT_PHASES = (Phase.OVER, Phase.ROLL, Phase.DRAW)  # nobody is asked
 AIRFIELDS = (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD)
@@ -65,14 +59,15 @@ PHASE_NEEDS = {  # the options that a phase needs
     Phase.OBJECTIVE: "objectives=fixed|random",
     Phase.AIRFIELD: "rewards=True",
 }
-AFTER_ATTACKS = (*GOAL_PHASES, *FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
+AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
 MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
-_USES = (  # fields, the options that they need, the phases that use them: in all other games and phases they are empty
+# Fields, the options that they need, and the phases that use them: in all other games and phases they are empty.
+_USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
     ("held_at_start discard battles captured death rolled settled losses chosen_dice", "", PLAY_PHASES),
     ("shown", "card_reroll=True", ALL_PHASES),
-    ("rerolled", "card_reroll=True", _without(Phase.REROLL, PLAY_PHASES)),
-    ("commander_used", "commander=True", _without(Phase.COMMANDER, PLAY_PHASES)),
+    ("rerolled", "card_reroll=True", {*PLAY_PHASES} - {Phase.REROLL}),
+    ("commander_used", "commander=True", {*PLAY_PHASES} - {Phase.COMMANDER}),
     ("objective_reward reward_owner airfield", "rewards=True", ALL_PHASES),
     ("mission", "victory=mission", ALL_PHASES),
     ("headquarters", "victory=headquarters", ALL_PHASES),
@@ -87,7 +82,7 @@ _USES = (  # fields, the options that they need, the phases that use them: in al
     ("target", "", (*MOVE_PHASES, Phase.DRAFT_AMOUNT)),
     ("eliminated", "", (Phase.OCCUPY, Phase.OVER)),
     ("attacks_over", "", AFTER_ATTACKS),
-    ("objective_taken", "", _without(Phase.OBJECTIVE, AFTER_ATTACKS)),
+    ("objective_taken", "", {*AFTER_ATTACKS} - {Phase.OBJECTIVE}),
     ("moves_left", "", (*FORTIFY_PHASES, Phase.OVER)),
     ("move_begun", "", (Phase.FORTIFY_AMOUNT,)),
     ("winner truncated", "", (Phase.OVER,)),
@@ -565,16 +560,11 @@ def _airfields(p: Position) -> Reasons:
 # ------------------------------------------------------------------------------------------------ 3. question
 
 
-def derive_sets(game: Any) -> None:
-    """Write `owned` and `strong` of a record from its owners and troops."""
+def _derive_facts(game: Any, p: Position) -> None:
+    """Write the derived fields that do not depend on the question."""
     for army, words in enumerate(game.owned):
         words[:] = words_of(np.flatnonzero(game.owner == army), len(words))
     game.strong = words_of(np.flatnonzero(game.troops > 1), len(game.strong))
-
-
-def _derive_facts(game: Any, p: Position) -> None:
-    """Write the derived fields for which no question need be asked."""
-    derive_sets(game)
     places = set(p.game.headquarters) - {NOWHERE}
     game.deck = words_of(set(p.places).difference(places, p.game.discard, *p.game.hand), len(game.deck))
     game.deck_wilds = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)

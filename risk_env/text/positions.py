@@ -124,7 +124,11 @@ def _read_lines(text: str) -> Lines:
     if " ".join(first.split()).casefold() != f"{HEADER} {SCHEMA}":
         raise _fault(number, f"{shortened(first)} must be '{HEADER} {SCHEMA}'")
     if numbered[-1][1].casefold().startswith("checksum:"):
-        _check_checksum(*numbered.pop(), _checksum(line for _, line in numbered))
+        number, last = numbered.pop()
+        found, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
+        if found != wanted:
+            advice = "leave the line out of a text edited by hand"
+            raise _fault(number, f"checksum {shortened(found)} must be {wanted}; {advice}")
     lines, section = Lines({}, []), ""
     for number, line in numbered[1:]:
         if line.startswith("[") and line.endswith("]"):
@@ -137,13 +141,6 @@ def _read_lines(text: str) -> Lines:
 def _checksum(lines: Iterable[str]) -> str:
     """CRC-32 (8 hex digits) of the lines that are not empty."""
     return f"{zlib.crc32(chr(10).join(filter(None, lines)).encode(errors='surrogatepass')):08x}"
-
-
-def _check_checksum(number: int, line: str, wanted: str) -> None:
-    found = line.partition(":")[2].strip().casefold()
-    if found != wanted:
-        problem = f"checksum {shortened(found)} must be {wanted}; leave the line out of a text edited by hand"
-        raise _fault(number, problem)
 
 
 def _add_line(lines: Lines, section: str, number: int, line: str) -> None:
