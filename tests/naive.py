@@ -74,7 +74,7 @@ def is_set(symbols: Iterable[str]) -> bool:
 
 
 def set_value(set_values: str, traded_before: int) -> int:
-    """What the next set is worth after so many sets of all players (RULES 5.2)."""
+    """Troops for the next set, after `traded` sets of all players (RULES 5.2)."""
     if set_values == "by_one":
         return 4 + traded_before
     if traded_before < len(FIRST_SETS):
@@ -359,7 +359,7 @@ class Naive:
         return self.territories + wilds
 
     def draw_card(self, seat: int) -> None:
-        """One card for the seat; an empty deck is made anew from the discard pile (RULES 2.4)."""
+        """One card for the seat; an empty deck is refilled from the discard pile (RULES 2.4)."""
         if not self.deck:
             self.deck, self.discard = self.discard, []
             self.shown -= set(self.deck)
@@ -703,7 +703,7 @@ class Naive:
         return [three for three in combinations(sorted(cards), 3) if is_set(self.symbol(card) for card in three)]
 
     def ask_trade(self) -> None:
-        """Whoever holds a set, or two stars, may trade before placing (RULES 5.3, 9.4)."""
+        """A seat that holds a set, or two stars, may trade before placing (RULES 5.3, 9.4)."""
         hand = self.hands[self.turn]
         can_trade = bool(self.sets_in(hand)) if self.rules.deck == "symbol" else self.stars(hand) >= 2
         if can_trade:

@@ -210,7 +210,7 @@ def with_generator(game: Game, state: int) -> Game:
 
 
 def futures(game: Game, number: int) -> Iterable[Game]:
-    """The same position with so many different futures."""
+    """The same position with that number of different futures."""
     return (with_generator(game, state) for state in range(1, number + 1))
 
 

@@ -307,7 +307,7 @@ def test_a_lane_can_be_looked_at() -> None:
 ON_TINY = [(preset, "tiny") for preset in ("world_domination", "secret_mission", "capital", "world_conquest")]
 
 
-def assert_written_anew(batch: GameBatch) -> None:
+def assert_written_again(batch: GameBatch) -> None:
     """Every lent view equals one that is written from nothing."""
     for lane in np.flatnonzero(batch.seat >= 0):
         assert (batch.observation[lane] == batch.game(lane).observe_codes(int(batch.seat[lane]))).all()
@@ -323,27 +323,27 @@ def shake(records: np.ndarray, earlier: np.ndarray, players: int, step: int) -> 
 
 @pytest.mark.modes
 @pytest.mark.parametrize(("preset", "board"), [*((preset, "classic") for preset in presets()), *ON_TINY])
-def test_a_lent_view_is_as_if_written_anew(preset: str, board: str) -> None:
-    """Whoever looked before and however the game came to be as it is: played on, begun, loaded, another lane's."""
+def test_a_lent_view_is_as_if_written_again(preset: str, board: str) -> None:
+    """It does not depend on who observed before, nor on how the game changed: played on, begun, loaded, another lane's."""
     batch = GameBatch(Rules.preset(preset, max_rounds=6 if board == "classic" else 30), board, 6, seed=4)
     _, mask, _ = batch.reset()
     earlier = batch.records.copy()
     for step in range(30 if JIT_DISABLED else 700):
         batch.step(legal_choice(mask, step))
-        assert_written_anew(batch)
+        assert_written_again(batch)
         if step % 3 == 0:
             now = batch.records.copy()
             shake(batch.records, earlier, batch.num_players, step)
             batch.ask(np.arange(step % 2, 6))
             batch.seat[: step % 2] = batch.records["seat"][: step % 2] = -1
-            assert_written_anew(batch)
+            assert_written_again(batch)
             batch.records[:] = now
             batch.ask(np.arange(6))
-            assert_written_anew(batch)
+            assert_written_again(batch)
         if step % 70 == 0:
             earlier = batch.records.copy()
     batch.reset(seed=5)
-    assert_written_anew(batch)
+    assert_written_again(batch)
 
 
 def test_an_observation_is_read_only() -> None:
@@ -355,7 +355,7 @@ def test_an_observation_is_read_only() -> None:
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
 @pytest.mark.parametrize(("threads", "autoreset"), [(1, True), (2, False)])
-def test_copies_go_on_by_themselves(duplicate: Callable[[GameBatch], GameBatch], threads: int, autoreset: bool) -> None:
+def test_copies_are_independent(duplicate: Callable[[GameBatch], GameBatch], threads: int, autoreset: bool) -> None:
     batch = GameBatch(TINY, "tiny", 128, seed=3, threads=threads, autoreset=autoreset, observation="structured")
     never_begun = duplicate(batch)
     _, mask, _ = batch.reset()

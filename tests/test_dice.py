@@ -76,7 +76,7 @@ def conquest_chance(attackers: int, defenders: int) -> float:
 
 
 def lanes_at_attack(attackers: int, defenders: int, lanes: int) -> tuple[GameBatch, int]:
-    """Many copies of one position with chance of their own, and an attack of so many against so many."""
+    """Many copies of one position with chance of their own, and an attack with given numbers of dice."""
     rules = Rules.preset("classic", 2, setup="random", attack="blitz", defender_dice="max")
     game = Game(rules, "tiny", seed=5)
     while game.phase != Phase.ATTACK:

@@ -52,7 +52,7 @@ def test_selfplay_learns_from_every_stream(monkeypatch: pytest.MonkeyPatch) -> N
     assert 0 <= won <= 1 and 0 <= truncated <= 1
 
 
-def test_a_stream_s_last_decision_gets_its_end_whoever_decides_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_s_last_decision_gets_its_end_when_another_seat_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """One lane: seats 0, 1, 0, 1; seat 0 loses in the last step, in which seat 1 wins."""
     script = example("selfplay_torch")
     monkeypatch.setattr(script, "GAMMA", 1.0)

@@ -217,7 +217,7 @@ def test_replaying_the_asked_actions_gives_the_same_log(preset, ask_forced):
 
 @pytest.mark.parametrize("preset", presets())
 def test_ask_forced_asks_what_is_forced(preset):
-    """The same game asked in full: what the other one plays by itself is a single legal action here."""
+    """The same game asked in full: an action that the other game plays as forced is a single legal action here."""
     short, full, rng = new_game(preset, 4), new_game(preset, 4, ask_forced=True), random.Random(preset)
     forced = 0
     for _ in range(150):
@@ -406,7 +406,7 @@ def test_any_bytes_are_refused(data):
 
 @given(st.data())
 def test_a_flipped_state_under_a_right_checksum_is_refused_or_a_game(data):
-    """Whoever writes the checksum too gets a game that can be played, or a SaveError."""
+    """With a matching checksum, a save gives a game that can be played, or a SaveError."""
     body = bytearray(saved()[:-CHECKSUM])
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(body) - 1))
@@ -465,7 +465,7 @@ def all_cards(game):
 
 
 def guesses():
-    """(game, seat, the game with all that the seat does not know drawn anew)."""
+    """(game, seat, the game with all that the seat does not know drawn again)."""
     for number, game in enumerate(corpus()):
         for seat in range(game.num_players):
             yield game, seat, game.determinize(seat, number)
@@ -496,7 +496,7 @@ def wilds_of(game):
     return game.board.num_wilds if game.rules.deck == "symbol" else 0
 
 
-def test_determinizing_draws_hidden_facts_and_the_generator_anew():
+def test_determinizing_draws_hidden_facts_and_the_generator_again():
     changed = {"hand": 0, "mission": 0, "headquarters": 0}
     for game, seat, other in guesses():
         assert int(other.record.random) != int(game.record.random)

@@ -433,7 +433,7 @@ def test_a_reset_to_a_position() -> None:
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 @pytest.mark.parametrize("vector", [False, True])
-def test_copies_go_on_by_themselves(duplicate: Any, vector: bool) -> None:
+def test_copies_are_independent(duplicate: Any, vector: bool) -> None:
     env = make_vec(3) if vector else make()
     _, info = env.reset(seed=4)
     other = duplicate(env)
@@ -505,7 +505,7 @@ def test_ended_lanes_begin_again_whatever_is_asked(make_one: Any) -> None:
 
 
 class Wrong:
-    """A policy that answers what is not legal."""
+    """A policy whose answers are not legal."""
 
     def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
         """No action at all."""

@@ -812,7 +812,7 @@ def test_fortify_moves_are_capped_by_room():
     assert (twin.troops[:2], twin.turn) == ([5, 6], 1)
 
 
-def test_a_card_is_drawn_after_a_capture_and_an_empty_deck_is_made_anew():
+def test_a_card_is_drawn_after_a_capture_and_an_empty_deck_is_refilled():
     twin = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1])
     twin.captured, twin.deck, twin.discard, twin.shown = True, [], [0, WILD], {0, 3}
     play(twin, DONE, chance=["card 0 wild"])

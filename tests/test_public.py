@@ -70,7 +70,7 @@ def with_other_secrets(game, seat, seed):
 
 
 def told(events):
-    """What may not depend on secrets: not which card was drawn, nor what is told when a secret decides or is opened."""
+    """What may not depend on secrets: without the card drawn, and without what a secret decides or reveals."""
     is_open = any(event.kind in ("over", "reveal") for event in events)
     return None if is_open else [event for event in events if event.kind != "card"]
 

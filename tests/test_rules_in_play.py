@@ -59,7 +59,7 @@ def cards(*names):
 
 
 def trade(game, *names):
-    """Trade in a set card by card; what is left of it when no choice is left is played by itself."""
+    """Trade in a set card by card; forced picks are played by the engine."""
     sets = int(game.record.sets_traded)
     for name in names:
         if int(game.record.sets_traded) == sets:
@@ -102,7 +102,7 @@ def test_2_4_no_card_where_both_are_empty():
 
 
 def scattered(number):
-    """So many territories, none of them the first of its continent: no continent is whole."""
+    """That number of territories, none of them the first of its continent: no continent is whole."""
     firsts = [CLASSIC.continent_of.index(continent) for continent in range(len(CLASSIC.continents))]
     return ", ".join([name for t, name in enumerate(CLASSIC.territories) if t not in firsts][:number])
 
@@ -339,7 +339,7 @@ def test_3_2_7_a_won_game_asks_for_no_occupation():
 
 
 def last_stand(mine, theirs, rules="classic", **lines):
-    """Seat 0 has just taken the last territory of seat 1; both held so many cards."""
+    """Seat 0 has just taken the last territory of seat 1; both held that number of cards."""
     deck = [name for trio in zip(INFANTRY, CAVALRY, ARTILLERY, strict=True) for name in trio]
     hands = {"hand_0": cards(*deck[:mine]), "hand_1": cards(*deck[mine : mine + theirs])}
     game = position(rules, f"Alaska {LOTS}, Alberta 2, Peru 2", "Kamchatka", "rest", **{**hands, **lines})
@@ -1219,7 +1219,7 @@ def test_10_4_it_may_serve_again_in_the_next_roll():
         play(game, legal(game)[-1])
 
 
-def test_10_4_a_shown_card_is_public_whoever_comes_to_hold_it():
+def test_10_4_a_shown_card_is_public_when_another_seat_holds_it():
     lines = {"hand_1": "Peru, Japan", "shown": "Peru"}
     game = position(REROLL, f"Alaska {LOTS}", "Kamchatka", "rest", **lines)
     play(game, "attack Alaska > Kamchatka", "blitz")
@@ -1372,7 +1372,7 @@ def test_two_actions_never_lead_to_the_same_state(preset):
 
 
 def perft(game, depth):
-    """Sequences of so many legal actions, each asked one."""
+    """Sequences of `count` legal actions, all of them asked."""
     actions = game.legal_actions().tolist()
     if depth == 1:
         return len(actions)

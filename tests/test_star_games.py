@@ -50,7 +50,7 @@ def command_room(*armies, **lines):
 
 
 def city_army(number, troops=2):
-    """The first so many of Basic Training's cities."""
+    """The first cities of Basic Training."""
     return ", ".join(f"{city} {troops}" for city in CITIES[:number])
 
 
@@ -58,7 +58,7 @@ def city_army(number, troops=2):
 
 
 def some(number, without=""):
-    """An army of so many territories, two troops each, none of them among some others."""
+    """An army of that number of territories, two troops each, without some others."""
     kept_out = places(without).split(", ")
     return ", ".join(f"{name} 2" for name in [t for t in CLASSIC.territories if t not in kept_out][:number])
 
