@@ -74,7 +74,7 @@ def is_set(symbols: Iterable[str]) -> bool:
 
 
 def set_value(set_values: str, traded_before: int) -> int:
-    """Troops for the next set, after `traded` sets of all players (RULES 5.2)."""
+    """Troops for the next set, after `traded_before` sets of all players (RULES 5.2)."""
     if set_values == "by_one":
         return 4 + traded_before
     if traded_before < len(FIRST_SETS):

@@ -67,7 +67,7 @@ def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
 
 
 def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[base.Agent]]]:
-    """Decisions at regular intervals of a game between compiled bots, with the bots in the state in which they are asked."""
+    """Decisions at regular intervals of a game between compiled bots, with the bots as they were when asked."""
     game = Game(rules, classic(), seed)
     players = [base.CompiledAgent(bot) for bot in bots]
     for seat, player in enumerate(players):

@@ -1372,7 +1372,7 @@ def test_two_actions_never_lead_to_the_same_state(preset):
 
 
 def perft(game, depth):
-    """Sequences of `count` legal actions, all of them asked."""
+    """Number of sequences of `depth` legal actions, all of them asked."""
     actions = game.legal_actions().tolist()
     if depth == 1:
         return len(actions)
