@@ -119,6 +119,15 @@ def size(words):
 
 
 @inlined
+def common(words, others):
+    """Number of elements that two sets have in common."""
+    total = 0
+    for w in range(len(words)):
+        total += popcount(words[w] & others[w])
+    return total
+
+
+@inlined
 def is_empty(words):
     """Whether the set has no element."""
     found = ZERO

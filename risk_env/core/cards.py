@@ -3,7 +3,7 @@
 from numpy import int64
 
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, add, bit, clear, has, lowest, popcount, size
+from risk_env.core.bits import ONE, ZERO, add, bit, clear, common, has, lowest, size
 from risk_env.core.position import add_troops, room, with_room
 from risk_env.core.types import Deck, OccupiedBonus, Phase, SetValues, Trade
 
@@ -32,10 +32,7 @@ def num_picked(game):
 @kernel
 def count_symbol(cards, board, symbol):
     """Number of cards of a symbol in a set of cards."""
-    total = 0
-    for w in range(len(cards)):
-        total += popcount(cards[w] & board.symbol_cards[symbol, w])
-    return total
+    return common(cards, board.symbol_cards[symbol])
 
 
 @kernel
@@ -113,10 +110,7 @@ def may_pick_kind(picked, left, kind):
 @kernel
 def stars_in(cards, board):
     """Stars on a set of cards."""
-    total = 0
-    for w in range(len(cards)):
-        total += popcount(cards[w]) + popcount(cards[w] & board.two_stars[w])
-    return total
+    return size(cards) + common(cards, board.two_stars)
 
 
 @kernel

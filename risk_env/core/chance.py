@@ -16,7 +16,6 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-NO_CARD = -1
 OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])  # of 0, 1, ... dice
 
 
@@ -82,23 +81,22 @@ def write_dice(rolled, dice, outcome):
 
 
 @kernel
-def draw_card(game, board, seat):
-    """Give a random card of the deck to a seat (RULES 2.4): its territory, `num_territories`: wild, NO_CARD: none."""
+def draw_card(game, seat):
+    """Give a random card of the deck to a seat, if there is one (RULES 2.4)."""
     if size(game.deck) + int64(game.deck_wilds) == 0:
         shuffle_discards(game)
     cards = size(game.deck)
     total = cards + int64(game.deck_wilds)
     if total == 0:
-        return NO_CARD
+        return
     choice = below(game, total)
     if choice >= cards:
         game.deck_wilds -= 1
         game.wilds[seat] += 1
-        return int64(board.num_territories)
-    card = nth(game.deck, choice)
-    remove(game.deck, card)
-    add(game.hand[seat], card)
-    return card
+    else:
+        card = nth(game.deck, choice)
+        remove(game.deck, card)
+        add(game.hand[seat], card)
 
 
 @inlined

@@ -103,19 +103,14 @@ def roll_on(game):
     choose_defence_dice(game, most_defence_dice(game))
 
 
-@inlined
-def owns_reward(game, reward, seat):
-    return game.reward_owner[reward] == seat
-
-
 @kernel
 def roll_dice(game, board, rules):
     """Roll the chosen and the extra dice, drop the lowest; then re-roll, commander or losses (RULES 9.8, 10.6)."""
     defender = owner_of(game, int64(game.target))
     attack_dice = int64(game.chosen_dice[ATTACKER])
     defence_dice = int64(game.chosen_dice[DEFENDER])
-    extra_attack = int64(owns_reward(game, Reward.ATTACK_DIE.value, int64(game.turn)))
-    extra_defence = int64(owns_reward(game, Reward.DEFENSE_DIE.value, defender))
+    extra_attack = int64(game.reward_owner[Reward.ATTACK_DIE.value] == game.turn)
+    extra_defence = int64(game.reward_owner[Reward.DEFENSE_DIE.value] == defender)
     roll(game, attack_dice + extra_attack, defence_dice + extra_defence)
     game.battles += 1
     keep_highest(game, ATTACKER, attack_dice)

@@ -3,7 +3,7 @@
 from numpy import int64
 
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ZERO, popcount
+from risk_env.core.bits import ZERO, common
 from risk_env.core.cards import FORCED_HAND, can_trade, hand_size
 from risk_env.core.position import add_troops, controls, holds_continent, num_territories, room, with_room
 from risk_env.core.types import NOWHERE, Deck, Phase, Reward, Trade
@@ -15,10 +15,7 @@ TERRITORIES_A_TROOP = 3
 @kernel
 def num_cities(game, owner):
     """Cities held (2008 games)."""
-    total = 0
-    for w in range(len(game.city)):
-        total += popcount(game.city[w] & game.owned[owner, w])
-    return total
+    return common(game.city, game.owned[owner])
 
 
 @kernel

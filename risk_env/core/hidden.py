@@ -26,14 +26,14 @@ def determinize(game, board, rules, seat, seed):
         redraw_missions(game, board, rules, seat)
     if rules.victory == Victory.HEADQUARTERS and not game.headquarters_open:
         redraw_headquarters(game, rules, seat)
-    redraw_hands(game, board, rules, seat)
+    redraw_hands(game, rules, seat)
     while not hand_explains_question(game, board, rules, seat):
-        redraw_hands(game, board, rules, seat)
+        redraw_hands(game, rules, seat)
     write_legal(game, board, rules)
 
 
 @kernel
-def redraw_hands(game, board, rules, seat):
+def redraw_hands(game, rules, seat):
     """Shuffle the unknown cards of the other hands into the deck, and deal them out again."""
     counts = 0
     for other in range(rules.num_players):
@@ -41,7 +41,7 @@ def redraw_hands(game, board, rules, seat):
             counts |= take_back_unknown(game, other) << (COUNT_BITS * other)
     for other in range(rules.num_players):
         for _ in range((counts >> (COUNT_BITS * other)) & ((1 << COUNT_BITS) - 1)):
-            draw_card(game, board, other)
+            draw_card(game, other)
 
 
 @kernel

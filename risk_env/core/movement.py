@@ -20,12 +20,12 @@ def move_troops(game, amount):
     add_troops(game, int64(game.target), amount)
 
 
-@kernel
-def next_to(game, board, seat, w):
-    """Word w of the territories next to any of the seat's."""
+@inlined
+def next_to(places, board, w):
+    """Word w of the territories next to any of a set."""
     word = ZERO
     for chunk in range(board.num_chunks):
-        word |= board.chunk_neighbours[chunk, chunk_of(game.owned[seat], chunk), w]
+        word |= board.chunk_neighbours[chunk, chunk_of(places, chunk), w]
     return word
 
 
@@ -40,10 +40,7 @@ def spread(game, board, territory):
     while grown:
         grown = False
         for w in range(len(reach)):
-            word = ZERO
-            for chunk in range(board.num_chunks):
-                word |= board.chunk_neighbours[chunk, chunk_of(reach, chunk), w]
-            word &= own[w] & ~reach[w]
+            word = next_to(reach, board, w) & own[w] & ~reach[w]
             reach[w] |= word
             grown |= word != ZERO
 
@@ -67,7 +64,7 @@ def can_fortify_from(game, board, rules, w):
     seat = int64(game.turn)
     strong = game.owned[seat, w] & game.strong[w]
     if rules.max_troops == UNLIMITED:
-        return strong & next_to(game, board, seat, w)
+        return strong & next_to(game.owned[seat], board, w)
     word = ZERO
     while strong != ZERO:
         territory = lowest(strong)
@@ -87,13 +84,6 @@ def begin_fortify(game, board, rules):
     else:
         additional = game.reward_owner[Reward.ADDITIONAL_MANEUVER.value] == game.turn
         game.moves_left = 2 if additional else 1
-    game.phase = Phase.FORTIFY_FROM
-
-
-@kernel
-def begin_starting_maneuver(game):
-    """One fortify move after placing, before the first attack (RULES 9.8)."""
-    game.moves_left = 1
     game.phase = Phase.FORTIFY_FROM
 
 

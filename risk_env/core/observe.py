@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, lowest, popcount, size
+from risk_env.core.bits import ONE, ZERO, common, lowest, size
 from risk_env.core.cards import count_symbol, hand_size, num_picked, set_troops_due
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.draft import draftable, troops_due
@@ -315,9 +315,7 @@ def observe_army(game, rules, seat, army, troops, observation):
 @kernel
 def observe_continent(game, board, rules, seat, observation, continent):
     """The holder of a continent, and how many of its territories the seat holds."""
-    own = 0
-    for w in range(len(game.strong)):
-        own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
+    own = common(board.continent_members[continent], game.owned[seat])
     holder = 0
     for owner in range(rules.num_armies):
         if holds_continent(game, board, owner, continent):

@@ -25,7 +25,7 @@ def set_up(games, i, board, rules, seed):
     place_cities(game, board, rules)
     lay_out_objectives(game, board, rules)
     share_territories(game, board, rules)
-    deal_starting_cards(game, board, rules)
+    deal_starting_cards(game, rules)
     game.turn = game.starter
     first = int64(game.starter)
     pass_on(game, first if game.to_place[first] > 0 else next_with_troops(game, rules))
@@ -191,15 +191,15 @@ def choose_headquarters(game, territory, seat):
 
 
 @kernel
-def deal_starting_cards(game, board, rules):
+def deal_starting_cards(game, rules):
     """Star deck: the third and fourth player in turn order start with a card, the fifth with two (RULES 9.1, 9.3)."""
     if rules.deck != Deck.STAR:
         return
     for place in range(2, int64(rules.num_players)):
         seat = army_in_turn(game, rules, place)
-        draw_card(game, board, seat)
+        draw_card(game, seat)
         if place == 4:
-            draw_card(game, board, seat)
+            draw_card(game, seat)
 
 
 @kernel

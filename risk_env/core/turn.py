@@ -9,7 +9,7 @@ from risk_env.core.chance import draw_card
 from risk_env.core.combat import airfield_reward, end_battle, lose_reward
 from risk_env.core.draft import anywhere_to_draft, begin_draft
 from risk_env.core.goals import end_game, judge_capture, judge_missions, objectives_met, objectives_won, truncate
-from risk_env.core.movement import begin_fortify, begin_starting_maneuver, end_move, movable
+from risk_env.core.movement import begin_fortify, end_move, movable
 from risk_env.core.position import is_alive
 from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, Reward, Trade
 
@@ -52,11 +52,12 @@ def continue_draft(game, board, rules):
 
 @kernel
 def after_draft(game, board, rules):
-    """Missions, a Starting Maneuver, then the attacks."""
+    """Missions, a Starting Maneuver (RULES 9.8), then the attacks."""
     if judge_missions(game, board, rules):
         return
     if game.reward_owner[Reward.STARTING_MANEUVER.value] == game.turn:
-        begin_starting_maneuver(game)
+        game.moves_left = 1
+        game.phase = Phase.FORTIFY_FROM
     else:
         game.phase = Phase.ATTACK
 
@@ -174,7 +175,7 @@ def star_card_due(game):
 @kernel
 def draw_due_card(game, board, rules):
     """Draw the turn's card; the symbol deck's before fortifying, the star deck's after it (RULES 3)."""
-    draw_card(game, board, int64(game.turn))
+    draw_card(game, int64(game.turn))
     if rules.deck == Deck.SYMBOL:
         begin_fortify(game, board, rules)
     else:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import int64
 
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, add, has, lowest, popcount, remove
+from risk_env.core.bits import ONE, ZERO, add, common, has, lowest, remove
 from risk_env.core.observe import (
     BLOCK,
     COLUMN,
@@ -206,10 +206,7 @@ def rewrite_continents(board, seat, holders, cache, observation):
     for continent in range(board.num_continents):
         first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
         observation[first] = (holders >> (np.uint64(8) * np.uint64(observation[first]))) & _BYTE
-        own = 0
-        for w in range(len(cache.discard)):
-            own += popcount(board.continent_members[continent, w] & cache.owned[seat, w])
-        observation[first + 1] = encode_count(own)
+        observation[first + 1] = encode_count(common(board.continent_members[continent], cache.owned[seat]))
 
 
 @inlined

@@ -61,18 +61,11 @@ def _edges(ring: Ring) -> Iterator[Edge]:
 
 def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
     """The territory on the other side of each edge of each territory, or `SEA`."""
+    edges = [(t, edge) for t, rings in enumerate(drawing.outlines) for ring in rings for edge in _edges(ring)]
     sides: dict[Edge, list[int]] = defaultdict(list)
-    for t, rings in enumerate(drawing.outlines):
-        for ring in rings:
-            for a, b in _edges(ring):
-                sides[min(a, b), max(a, b)].append(t)
-    beyond = {}
-    for t, rings in enumerate(drawing.outlines):
-        for ring in rings:
-            for a, b in _edges(ring):
-                others = [u for u in sides[min(a, b), max(a, b)] if u != t]
-                beyond[t, (a, b)] = others[0] if others else SEA
-    return beyond
+    for t, (a, b) in edges:
+        sides[min(a, b), max(a, b)].append(t)
+    return {(t, (a, b)): next((u for u in sides[min(a, b), max(a, b)] if u != t), SEA) for t, (a, b) in edges}
 
 
 def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
