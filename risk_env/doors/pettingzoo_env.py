@@ -253,8 +253,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """What an agent observes now; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
             return self._observation
+        game = self.game
         check_choice("agent", agent, self.possible_agents)
-        view = self.game.observe(self.possible_agents.index(agent), self._kind)
+        view = game.observe(self.possible_agents.index(agent), self._kind)
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
     def state(self) -> npt.NDArray[np.float32]:
