@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.maps import Board, load_map, map_names
-from risk_env.board.rules import PRESETS, Rules, check_rules
+from risk_env.board.rules import CHOICES, PRESETS, Rules, check_rules
 from risk_env.board.tables import Tables, tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
@@ -17,24 +17,17 @@ from risk_env.events import Event, chance_events, log_lines, setup_events
 from risk_env.public import members
 from risk_env.seeds import game_seed
 
-OPTIONS: dict[str, tuple[Any, ...]] = {
-    "setup": ("claim", "deal", "random", "capitals"),
+OPTIONS: dict[str, tuple[Any, ...]] = {  # a value that is added to an option is drawn too
+    "setup": tuple(value for value in CHOICES["setup"] if value != "chart"),
     "initial_troops": (None, 14, 23),
-    "neutral": (False, True),
+    "neutral": CHOICES["neutral"],
     "headquarters_to_win": (None, 1, 2),
-    "missions": ("standard", "extended"),
-    "set_values": ("escalating", "by_one"),
-    "occupied_bonus": ("once_a_turn", "once_a_set"),
-    "fortify": ("adjacent", "connected", "free"),
-    "defender_dice": ("choice", "max"),
-    "attack": ("choice", "max", "blitz"),
+    **{
+        name: CHOICES[name]
+        for name in ("missions", "set_values", "occupied_bonus", "fortify", "defender_dice", "attack")
+    },
     "max_troops": (None, 12, 5),
-    "card_reroll": (False, True),
-    "commander": (False, True),
-    "cities": (None, "fixed", "random"),
-    "objectives": (None, "fixed", "random"),
-    "rewards": (False, True),
-    "capitals": (False, True),
+    **{name: CHOICES[name] for name in ("card_reroll", "commander", "cities", "objectives", "rewards", "capitals")},
     "max_battles_per_turn": (None, 1, 7),
 }
 
