@@ -32,7 +32,8 @@ def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
             return found
         agent = found()
         if hasattr(getattr(agent, "policy", None), "logits"):
-            return LikeliestPlayer(agent, rules, board)
+            agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
+            return LikeliestPlayer(agent.policy, agent.schema.rules, board)
     return AgentPlayer(lambda: make(spec))
 
 
@@ -66,17 +67,19 @@ class AgentPlayer:
 
 
 class LikeliestPlayer:
-    """The policy of an agent that is not compiled, asked for all lanes at once: its likeliest actions."""
+    """A policy that is not compiled, asked for all lanes at once: its likeliest actions.
 
-    def __init__(self, agent: Any, rules: Rules, board: Board) -> None:
-        agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
-        self._policy, trained = agent.policy, agent.schema.rules
+    `policy.logits(codes, masks)` gives float (k, n) of codes int8 (k, D) and masks (k, n); `trained` are its rules.
+    """
+
+    def __init__(self, policy: Any, trained: Rules, board: Board) -> None:
+        self._policy = policy
         first = TERRITORY_WIDTH * board.num_territories
-        asked_anew = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
-        self._most_dice = [first + int(phase) for phase, is_new in asked_anew.items() if is_new]
+        is_new = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
+        self._most_dice = [first + int(phase) for phase in is_new if is_new[phase]]
 
     def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
-        """It keeps nothing of a game."""
+        """A policy keeps nothing of a game."""
 
     def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """The likeliest actions, or what stands for them where a question is new (`schema.answers_as_trained`)."""

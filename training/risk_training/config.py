@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Self
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
 
+CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
+WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
 # The modules of the trainers; each has a `Config` and a `Trainer`
 TRAINERS = {"sb3": "risk_training.sb3_trainer", "selfplay": "risk_training.ppo", "value": "risk_training.values"}
 

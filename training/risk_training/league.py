@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_training.config import check_range
+
 Weights = npt.NDArray[np.float64]
 
 SNAPSHOT = "snapshot-"  # a snapshot's name is this and the steps the learner had made
@@ -49,12 +51,9 @@ class LeagueSettings:
         if len(set(self.bots)) < len(self.bots):
             raise ValueError(f"bots={list(self.bots)!r} must name each bot once")
         for name in ("snapshot_share", "latest_share", "floor"):
-            _check_between(name, getattr(self, name), 0, 1)
-        _check_between("window", self.window, 1, np.inf)
-        _check_between("history", self.history, 0, np.inf)
-        _check_between("power", self.power, 0, np.inf)
-        _check_between("smoothing", self.smoothing, 1e-6, np.inf)
-        _check_between("horizon", self.horizon, 1, np.inf)
+            check_range(name, getattr(self, name), 0, 1)
+        for name, least in {"window": 1, "history": 0, "power": 0, "smoothing": 1e-6, "horizon": 1}.items():
+            check_range(name, getattr(self, name), least)
         if self.priority not in PRIORITIES:
             raise ValueError(f"priority={self.priority!r} must be one of {', '.join(map(repr, PRIORITIES))}")
 
@@ -104,7 +103,7 @@ class League:
 
         What is recorded of a snapshot that has left meanwhile is ignored.
         """
-        _check_between("points", points, 0, 1)
+        check_range("points", points, 0, 1)
         standing = self._standings.get(name)
         if standing is None:
             if name.startswith(SNAPSHOT):
@@ -184,8 +183,3 @@ def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
         gaps = [kept[k + 1] - kept[k - 1] for k in range(1, older)]
         del kept[1 + int(np.argmin(gaps)) if gaps else 0]
     return kept
-
-
-def _check_between(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise ValueError(f"{name}={value!r} must be from {least:g} to {most:g}")

@@ -25,13 +25,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 import yaml
+from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
+from risk_agents.learned.trained import TrainedFile
+from risk_env.arena import Player
 from risk_env.board.maps import load_map
-from risk_training.config import RunSettings
-from risk_training.win_rate import WinRate, check_rivals
+from risk_env.bots import CompiledBot
+from risk_training.config import CHECKPOINT, METRICS, RunSettings
+from risk_training.win_rate import check_rivals, win_rate
 
-CONFIG, CHECKPOINT, METRICS, TENSORBOARD = "config.yml", "checkpoint.pt", "metrics.jsonl", "tensorboard"
+CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
@@ -70,8 +74,8 @@ class Run(ABC):
         """Become what `state_dict` described."""
 
     @abstractmethod
-    def win_rate(self, opponent: str) -> WinRate:
-        """The evaluation against a scripted opponent."""
+    def player(self) -> CompiledBot | Player:
+        """The policy as it plays in evaluations, by its likeliest actions."""
 
     @abstractmethod
     def write_policy(self) -> None:
@@ -117,8 +121,9 @@ class Run(ABC):
     def evaluate(self) -> Metrics:
         """Win rates against the opponents of the evaluation, with their 95 % intervals."""
         metrics: Metrics = {}
-        for name in self.config.evaluation.opponents:
-            found = self.win_rate(name)
+        settings, player = self.config.evaluation, self.player()
+        for name in settings.opponents:
+            found = win_rate(player, self.rules, self.board, name, settings.games, self.config.seed)
             metrics |= zip((f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True)
             metrics[f"eval/truncated_{name}"] = found.truncated
         return metrics
@@ -164,6 +169,57 @@ class Run(ABC):
         run.is_resumed = True
         run.write_results()
         return run
+
+
+class TorchRun(Run):
+    """A run with a network, an optimizer and minibatches of its own: what `ppo` and `values` share."""
+
+    FILE: ClassVar[str]  # of the policy
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+
+    def __init__(self, config: Any, folder: str | Path, threads: int = 1) -> None:
+        super().__init__(config, folder, threads)
+        torch.manual_seed(config.seed)
+        self.shuffle = torch.Generator().manual_seed(config.seed)
+
+    @abstractmethod
+    def policy(self) -> TrainedFile:
+        """The network as it is, as a file that plays."""
+
+    def write_policy(self) -> None:
+        """Write the policy's file."""
+        replace_file(self.folder / self.FILE, self.policy().save)
+
+    def player(self) -> CompiledBot:
+        """The policy as a compiled bot."""
+        return self.policy().bot("learner")
+
+    def left(self) -> float:
+        """Factor of settings that fall linearly over the run: from 1 to a tenth."""
+        return 1 - 0.9 * min(1.0, self.steps / self.config.length)
+
+    def set_learning_rate(self) -> float:
+        """The learning rate of this update, which the optimizer gets."""
+        rate: float = self.config.learning_rate * self.left()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def minibatches(self, count: int) -> tuple[torch.Tensor, ...]:
+        """The numbers 0 ... count - 1 in a new order, in parts of `batch_size`."""
+        return torch.randperm(count, generator=self.shuffle).split(self.config.batch_size)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Network, optimizer and the order of minibatches."""
+        parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return parts | {"shuffle": self.shuffle.get_state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become what `state_dict` described."""
+        self.network.load_state_dict(state["network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.shuffle.set_state(state["shuffle"])
 
 
 _COUNTERS = ("steps", "updates", "seconds", "cpu_seconds", "spent", "rows")

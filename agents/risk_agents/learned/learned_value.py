@@ -16,17 +16,18 @@ import numpy as np
 import numpy.typing as npt
 from numpy import int64
 
-from risk_agents.scripted.board_sense import LAST_TO_FALL, troops_of
+from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE
+from risk_agents.scripted.continents import own_stack_near
 from risk_agents.scripted.goal_progress import goal_progress
 from risk_agents.scripted.odds import win_chance
 from risk_agents.scripted.threats import DUE, ODDS, largest_threat
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.bits import ONE
 from risk_env.core.cards import can_trade, hand_size, set_troops_due
 from risk_env.core.draft import troops_due
-from risk_env.core.position import holds_nothing, num_territories
+from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import Phase
 
 Array = npt.NDArray[Any]
@@ -191,19 +192,22 @@ def count_owners(game, board, rules, seat, work):
 @kernel
 def scan_territories(game, board, rules, seat, work):
     """Count troops and continents, and add up the front."""
-    half = most_due(rules, seat, work) / 2.0
+    most_due = 0.0
+    for owner in range(rules.num_players):
+        if owner != seat:
+            most_due = max(most_due, work[DUE, owner])
     for territory in range(board.num_territories):
-        owner, troops = int64(game.owner[territory]), troops_of(game, territory)
+        owner, troops = int64(game.owner[territory]), troops_on(game, territory)
         place, continent = int64(work[ORDER, owner]), int64(board.continent_of[territory])
         work[TROOPS, owner] += troops
         work[SIZE, continent] += 1.0
         work[HELD, place * CONTINENTS + continent] += 1.0
         if owner == seat:
-            scan_own(game, board, rules, seat, territory, troops, half, work)
+            scan_own(game, board, rules, seat, territory, troops, most_due / 2.0, work)
         else:
-            strongest = strongest_near(game, board, seat, territory)
-            if strongest > 1:
-                work[FRONT, IN_REACH] += win_chance(ODDS, strongest, troops) / A_FRONT
+            stack = own_stack_near(game, board, seat, territory, NONE)
+            if stack > 0:
+                work[FRONT, IN_REACH] += win_chance(ODDS, stack + 1, troops) / A_FRONT
 
 
 @inlined
@@ -222,28 +226,6 @@ def scan_own(game, board, rules, seat, territory, troops, half, work):
     falls = win_chance(ODDS, rival + int64(half), troops)
     work[FRONT, FALLEN] += falls / A_FRONT
     work[SAFETY, int64(board.continent_of[territory])] *= 1.0 - falls
-
-
-@inlined
-def most_due(rules, seat, work):
-    """The most troops that a rival gets."""
-    most = 0.0
-    for owner in range(rules.num_players):
-        if owner != seat:
-            most = max(most, work[DUE, owner])
-    return most
-
-
-@inlined
-def strongest_near(game, board, seat, territory):
-    """Troops of the seat's strongest territory beside this one, 0 if there is none."""
-    strongest = int64(0)
-    for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w]
-        while word != ZERO:
-            strongest = max(strongest, troops_of(game, (w << 6) + lowest(word)))
-            word &= word - ONE
-    return strongest
 
 
 @kernel

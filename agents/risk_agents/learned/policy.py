@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from risk_agents.learned.layout import Layout
 from risk_agents.learned.network import Network, answer, answer_all, compiled_network, workspace
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import POLICY, TrainedFile
-from risk_agents.scripted.board_sense import draw_word
-from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_agents.scripted.board_sense import draw_word, last_legal
+from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
@@ -72,14 +70,10 @@ class PolicyFile(TrainedFile):
         """The bot that plays the likeliest actions; errors call the policy `source`."""
         policy = self
 
-        def check(rules: Rules, board: Board) -> None:
-            policy.schema.check(schema_of(rules, board), source)
-
         def choose(games, boards, rules, lanes, randoms, memory, actions):
             answer_lanes(games, boards, rules, lanes, randoms, actions, policy.network, policy.unfamiliar, False)
 
-        made = self.made
-        return CompiledBot(name or str(made.get("name", source)), str(made.get("version", "1")), choose, check=check)
+        return self.bot_of(choose, source, name)
 
 
 @vectorized_entry_point
@@ -93,7 +87,7 @@ def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamil
         game = games[lane]
         seat = int(game.seat)
         if unfamiliar[game.phase]:
-            actions[lane] = most_dice(game, rules[0])
+            actions[lane] = last_legal(game, rules[0])
             continue
         observe(game, boards[0], rules[0], seat, words, observation)
         answer(network, observation, game.legal, logits, work)
@@ -105,15 +99,6 @@ def observation_words(network):
     """An array for an observation, as words."""
     spec = network.spec
     return np.zeros((TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)) // 8, np.uint64)
-
-
-@kernel
-def most_dice(game, rules):
-    """The answer to a question about dice that never came up in training: a blitz or the most dice, the last legal."""
-    action = int(rules.num_actions) - 1
-    while not has(game.legal, action):
-        action -= 1
-    return action
 
 
 @kernel
@@ -153,8 +138,3 @@ def total_odds(game, logits, best):
 def odds(logits, action, best):
     """How many times as likely an action is as the likeliest."""
     return np.exp(np.float64(logits[action]) - np.float64(logits[best]))
-
-
-def load_bot(path: str | Path, name: str | None = None) -> CompiledBot:
-    """The bot of a policy file."""
-    return PolicyFile.load(path).bot(name or str(path), name)

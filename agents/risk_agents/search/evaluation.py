@@ -11,7 +11,6 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.learned.learned_value import learned_value
-from risk_agents.scripted.board_sense import troops_of
 from risk_agents.scripted.goal_progress import goal_progress, objectives_in_reach
 from risk_agents.scripted.threats import DUE, chance_to_fall, largest_threat
 from risk_env.compiler import kernel
@@ -19,7 +18,7 @@ from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.cards import hand_size, set_troops_due
 from risk_env.core.draft import troops_due
 from risk_env.core.goals import continents_held, headquarters_won, mission_fulfilled
-from risk_env.core.position import controls, holds_nothing, num_territories
+from risk_env.core.position import controls, holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, Deck, Victory
 
 # The weights of the evaluation, float64 (NUM_WEIGHTS,)
@@ -127,7 +126,7 @@ def count_powers(game, card, evaluator):
         work[POWER, owner] = 0.0
         work[DUE, owner] = 0.0
     for territory in range(board.num_territories):
-        work[POWER, int64(game.owner[territory])] += troops_of(game, territory)
+        work[POWER, int64(game.owner[territory])] += troops_on(game, territory)
     for other in range(rules.num_players):
         if holds_nothing(game, other):
             continue
@@ -177,11 +176,11 @@ def scan_borders(game, evaluator):
             own &= own - ONE
             threat = largest_threat(game, board, rules, seat, territory, weights[FOLLOW_UP], work)
             if threat > 0.0:
-                falls = chance_to_fall(threat, float(troops_of(game, territory)))
+                falls = chance_to_fall(threat, float(troops_on(game, territory)))
                 lost += falls
                 work[SAFETY, int64(board.continent_of[territory])] *= 1.0 - falls
             elif threat < 0.0:
-                backward += troops_of(game, territory) - 1.0
+                backward += troops_on(game, territory) - 1.0
     return lost, backward
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_agents.learned.network import answer, workspace
-from risk_agents.learned.policy import PolicyFile, likeliest, most_dice, observation_words, total_odds
-from risk_agents.scripted.board_sense import draw_word
+from risk_agents.learned.policy import PolicyFile, likeliest, observation_words, total_odds
+from risk_agents.scripted.board_sense import draw_word, last_legal
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.compiler import kernel, vectorized_entry_point
@@ -53,7 +53,7 @@ def choose_best(games, boards, rules, lanes, randoms, actions, network, unfamili
         game = games[lane]
         seat = int(game.seat)
         if unfamiliar[game.phase]:
-            actions[lane] = most_dice(game, rules[0])
+            actions[lane] = last_legal(game, rules[0])
             continue
         ask(network, game, boards[0], rules[0], space)
         count = pick_candidates(game, space[2], budget, found, scores)
