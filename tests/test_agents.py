@@ -83,15 +83,16 @@ def test_the_ladder_is_that_of_the_registry() -> None:
 @pytest.mark.parametrize("name", LADDER)
 def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> None:
     """Also in attacks when the battles of the turn are used up and only DONE is left."""
-    rules = Rules.preset("classic", 3, **{**FAST, "max_battles_per_turn": 1, "max_rounds": 6})
-    game = Game(rules, classic(), seed=3, ask_forced=True)
-    players = [base.CompiledAgent(LADDER[bot]) for bot in (name, "grower", name)]
-    for seat, player in enumerate(players):
-        player.reset(seat, rules, classic(), seat)
+    rules = Rules.preset("classic", 3, **{**FAST, "max_battles_per_turn": 6, "max_rounds": 10})
     forced = 0
-    while not game.is_over:
-        forced += game.phase == Phase.ATTACK and len(game.legal_actions()) == 1
-        game.step(players[game.seat].act(base.View(game)))  # IllegalAction for another answer
+    for seed in (0, 2):
+        game = Game(rules, classic(), seed, ask_forced=True)
+        players = [base.CompiledAgent(LADDER[bot]) for bot in (name, "attacker", "grower")]
+        for seat, player in enumerate(players):
+            player.reset(seat, rules, classic(), seat)
+        while not game.is_over:
+            forced += game.phase == Phase.ATTACK and len(game.legal_actions()) == 1
+            game.step(players[game.seat].act(base.View(game)))  # IllegalAction for another answer
     assert forced >= 10
 
 

@@ -73,7 +73,7 @@ class RunSettings:
 
 
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
-    """Settings with the values of a file; sections within it likewise."""
+    """Settings with the values of a file; sections in it too."""
     if not isinstance(facts, Mapping):
         raise ValueError(f"{section}: {facts!r} must be names and values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
@@ -88,7 +88,7 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
 
 
 def _typed(name: str, value: Any, kind: str) -> Any:
-    """The value as the type of its setting: YAML reads 1e6 as a word, and knows no tuples."""
+    """The value as the type of its setting: YAML reads 1e6 as text, and has no tuples."""
     first = kind.partition(" ")[0]
     if isinstance(value, list) and kind.startswith("tuple"):
         return tuple(value)

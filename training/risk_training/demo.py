@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _check(arguments: argparse.Namespace, folder: Path) -> None:
-    """Refuse at once what the training or the tournament would refuse minutes later."""
+    """Raise the errors now that training or tournament would raise minutes later."""
     for name, value in (("--games", arguments.games), ("--decisions", arguments.decisions)):
         if value is not None and value < 1:
             raise ValueError(f"{name} {value}: must be at least 1")
@@ -94,7 +94,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 
 
 def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:
-    """As if typed behind `risk-env tournament`."""
+    """The arguments of `risk-env tournament`."""
     named = {"agents": ",".join(agents), "players": 2, "games": arguments.games, "seed": arguments.seed}
     named |= {"jobs": os.cpu_count() or 1, "out": folder / TOURNAMENT, "report": report}
     return [word for name, value in named.items() for word in (f"--{name}", str(value))]

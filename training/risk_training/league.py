@@ -31,8 +31,8 @@ class LeagueSettings:
     """The opponents in the league, and how they are drawn.
 
     A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with probability
-    `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so that those come most often that still
-    beat the learner; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all alike, where w is the
+    `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so those that still beat the learner come
+    most often; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all alike, where w is the
     learner's share of points against them.
     """
 
@@ -99,9 +99,9 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """A game against this opponent is over: 1 for the learner if it came before it, 0 if after, 1/2 if level.
+        """A game against this opponent is over: 1 if the learner was placed before it, 0 if after, 1/2 if level.
 
-        What is recorded of a snapshot that has left meanwhile is ignored.
+        Results against a snapshot that has left are ignored.
         """
         check_range("points", points, 0, 1)
         standing = self._standings.get(name)
@@ -131,7 +131,7 @@ class League:
         return np.concatenate([(1 - share) * self._by_priority(bots), share * self._snapshot_weights(snapshots)])
 
     def draw(self, count: int) -> list[str]:
-        """The opponents of `count` seats, each drawn for itself."""
+        """The opponents of `count` seats, drawn independently."""
         names = self.names
         return [names[k] for k in self._rng.choice(len(names), count, p=self.weights())]
 
@@ -161,7 +161,7 @@ class League:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become the league that `state_dict` described."""
+        """Restore what `state_dict` returned."""
         self._steps = list(state["steps"])
         self._standings = {name: Standing(**values) for name, values in state["standings"].items()}
         self._rng.bit_generator.state = state["rng"]

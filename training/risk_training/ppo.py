@@ -2,8 +2,8 @@
 
 A *transition* is one decision of one seat. What follows it is that seat's own next decision, however many others
 decide in between. A seat that dies ends there, the end of the game ends everybody, and where the rounds run out the
-value of each seat's final observation takes the place of what might have come. A win pays 1 and all else nothing, so a
-value is a (discounted) chance to win, and losing later gains nothing.
+value of each seat's final observation stands for the rest of the game. A win pays 1 and everything else 0, so a value
+is a (discounted) chance to win, and losing later gains nothing.
 
 `selfplay` plays the games, `run` keeps log and checkpoints; this file is the algorithm.
 """
@@ -177,10 +177,10 @@ class Trainer(TorchRun):
         return PolicyFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def state_dict(self) -> dict[str, Any]:
-        """The games too."""
+        """Also the games."""
         return super().state_dict() | {"games": self.games.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
         super().load_state_dict(state)
         self.games.load_state_dict(state["games"], self._new_network)

@@ -6,8 +6,8 @@
     metrics.jsonl     a line of metrics an update; training/README.md explains each
     tensorboard/      the same for TensorBoard
 
-The checkpoint decides: it is replaced in one step, and policy and log are written from it afterwards. A run that was
-killed between two files writes them again when it is resumed.
+The checkpoint is replaced in one step; policy and log are written afterwards. A run that was killed in between writes
+them again when it is resumed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Run(ABC):
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
-    # A trainer says
+    # What a trainer defines
 
     def begin(self) -> None:  # noqa: B027
         """Prepare the first update of a new run, where there is something to prepare."""
@@ -71,7 +71,7 @@ class Run(ABC):
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
 
     @abstractmethod
     def player(self) -> CompiledBot | Player:
@@ -216,7 +216,7 @@ class TorchRun(Run):
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.shuffle.set_state(state["shuffle"])
@@ -230,7 +230,7 @@ def _now() -> tuple[float, float]:
 
 
 def made_by(run: Run) -> dict[str, Any]:
-    """What a policy file says of how it was made."""
+    """How a policy was made, for its file."""
     facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
     return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}
 

@@ -125,7 +125,7 @@ class Linear:
 
 
 class QuickMaskablePPO(MaskablePPO):
-    """MaskablePPO that times its updates and, where the processor multiplies bfloat16, trains in it."""
+    """MaskablePPO that times its updates, and trains in bfloat16 where the processor has instructions for it."""
 
     update_seconds = 0.0  # of the processor
 
@@ -242,7 +242,7 @@ class Trainer(Run):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
         model = self.model
         model.policy.load_state_dict(state["policy"])
         model.policy.optimizer.load_state_dict(state["optimizer"])

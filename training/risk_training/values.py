@@ -6,8 +6,8 @@ ended, or where the rounds ran out from the value of the last position, and with
 values on the way. A round of whole games is played, then the network learns from the latest rounds.
 
 The first round is played by scripted bots alone: nothing is known yet. From then on every seat is a bot's with
-probability `bot_share`, and otherwise the beam's by the learned value. For exploration attacks are sometimes called off
-and troops drafted to a random place.
+probability `bot_share`, and otherwise the beam's by the learned value. Sometimes attacks are called off and troops
+drafted to a random place, for exploration.
 """
 
 from __future__ import annotations
@@ -313,19 +313,19 @@ class Trainer(TorchRun):
         return ValueFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def write_policy(self) -> None:
-        """Write `value.npz`, and remove positions that are not needed any more."""
+        """Write `value.npz`, and remove positions that are no longer needed."""
         super().write_policy()
         needed = {self._file(number) for number in self.positions}
         for path in set(self.folder.glob(POSITIONS.replace("{:06}", "*"))) - needed:
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """The games' chance too, and which positions there are; these have files of their own."""
+        """Also the generator of the games, and the rounds whose positions are kept, each in a file of its own."""
         chance = self.games.chance.bit_generator.state
         return super().state_dict() | {"chance": chance, "positions": list(self.positions)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
         super().load_state_dict(state)
         self.games.chance.bit_generator.state = state["chance"]
         self.positions = {number: Positions.load(self._file(number)) for number in state["positions"]}

@@ -1,9 +1,9 @@
 """A learned value: the chance to win of a seat that stops here, a small network's correction of the heuristic value.
 
-`search.evaluation` uses it wherever its weights go on behind those of the heuristic; `risk_training.values` trains it.
+`search.evaluation` uses it where weights follow those of the heuristic; `risk_training.values` trains it.
 The features are sums over the board: how the fronts stand, armies, incomes, continents, cards; of the other hands their
-sizes. Columns for every single territory predicted games as well and played worse: what a few troops here or there are
-worth is better learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
+sizes. Columns for each territory predicted results as well but played worse: the worth of troops on a border is better
+learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def add_hidden(weights, at, first, second, work):
 
 @kernel
 def encode_position(game, board, rules, seat, moved, heuristic, work):
-    """Write the features of a position for a seat into the workspace; how many there are."""
+    """Write the features of a position for a seat into the workspace; returns their number."""
     P, neutral = int64(rules.num_players), int64(rules.neutral)
     owners = P + neutral
     count_owners(game, board, rules, seat, work)
@@ -156,7 +156,7 @@ def encode_position(game, board, rules, seat, moved, heuristic, work):
 
 @inlined
 def add_feature(column, number, count, work):
-    """Write a feature; how many there are now."""
+    """Write a feature; returns the number of features."""
     work[COLUMN, count] = column
     work[FEATURE, count] = number
     return count + 1
@@ -230,7 +230,7 @@ def scan_own(game, board, rules, seat, territory, troops, half, work):
 
 @kernel
 def encode_owners(game, board, rules, seat, owners, column, count, work):
-    """Write what is known of every owner, in the order of turns; how many features there are."""
+    """Write what is known of every owner, in the order of turns; returns the number of features."""
     total = 0.0
     for owner in range(owners):
         total += work[TROOPS, owner]
@@ -252,7 +252,7 @@ def encode_owners(game, board, rules, seat, owners, column, count, work):
 
 @kernel
 def encode_continents(board, players, column, count, work):
-    """Write how much of every continent each seat holds, in the order of turns; how many features there are."""
+    """Write how much of every continent each seat holds, in the order of turns; returns the number of features."""
     for place in range(players):
         for continent in range(board.num_continents):
             held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]
@@ -268,7 +268,7 @@ def encode_continents(board, players, column, count, work):
 
 @kernel
 def encode_game(game, board, rules, seat, moved, column, count, work):
-    """Write what is left of the turn, the own cards, the round; how many features there are."""
+    """Write what is left of the turn, the own cards, the round; returns the number of features."""
     set_worth, current = float(set_troops_due(rules, int64(game.sets_traded) + 1)), float(game.round_number)
     count = add_feature(column, 1.0 if moved else 0.0, count, work)
     if not is_heir(game, rules) and can_trade(game, board, rules, seat):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.network import Network, answer, answer_all, compiled_network, workspace
-from risk_agents.learned.schema import schema_of
+from risk_agents.learned.schema import schema_of, unfamiliar_phases
 from risk_agents.learned.trained import POLICY, TrainedFile
 from risk_agents.scripted.board_sense import draw_word, last_legal
 from risk_env.board.maps import load_map
@@ -18,7 +18,6 @@ from risk_env.bots import CompiledBot
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 from risk_env.core.observe import TERRITORY_WIDTH, observe
-from risk_env.core.types import Phase
 
 Array = npt.NDArray[Any]
 
@@ -49,9 +48,7 @@ class PolicyFile(TrainedFile):
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:
         """bool (phases,): questions that never came up in training."""
-        trained, found = self.schema.rules, np.zeros(len(Phase), np.bool_)
-        found[Phase.ATTACK_DICE], found[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"
-        return found
+        return unfamiliar_phases(self.schema.rules)
 
     def logits(self, observations: Array, masks: Array) -> Array:
         """float32 (k, n) of observations int8 (k, D) and masks (k, n); -inf where not legal."""
@@ -78,7 +75,7 @@ class PolicyFile(TrainedFile):
 
 @vectorized_entry_point
 def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
-    """Answer in each of the lanes: with the likeliest legal action or, where `draws`, as likely as the policy says."""
+    """Answer in each of the lanes: the likeliest legal action or, with `draws`, one by the policy's probabilities."""
     words = observation_words(network)
     observation, work = words.view(np.int8), workspace(network)
     logits = np.zeros(len(network.actions_bias), np.float32)
@@ -113,7 +110,7 @@ def likeliest(game, logits):
 
 @kernel
 def drawn(game, logits, word):
-    """A legal action, each as likely as the logits say, chosen by 64 random bits."""
+    """A legal action drawn by the logits' probabilities from 64 random bits."""
     best = likeliest(game, logits)
     left = total_odds(game, logits, best) * float(word >> _SPARE_BITS) * 2.0**-_FRACTION_BITS
     for action in range(len(logits)):
@@ -136,5 +133,5 @@ def total_odds(game, logits, best):
 
 @inlined
 def odds(logits, action, best):
-    """How many times as likely an action is as the likeliest."""
+    """Probability of an action, divided by that of the likeliest."""
     return np.exp(np.float64(logits[action]) - np.float64(logits[best]))

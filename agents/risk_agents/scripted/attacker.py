@@ -1,4 +1,4 @@
-"""`attacker`: everything on the territory with most enemies around it, then take whatever is weaker.
+"""`attacker`: drafts to the territory with the most enemies around it, and attacks whatever is weaker.
 
 The first step of many published ladders (the "berserk" players of domination programs): no continents, no defence.
 """
@@ -24,7 +24,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, board, rules, seat):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return boldest_attack(game, board, rules)

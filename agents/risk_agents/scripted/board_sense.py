@@ -1,7 +1,7 @@
 """What the scripted bots share: their own chance, neighbours and threats, amounts, and usual answers.
 
 Everything here reads only what the seat to decide may see: the board, its own hand and mission, sizes of hands, and the
-legal actions of its own question. `state` of a bot's chance is `randoms[lane, seat]` (risk_env.bots.CompiledBot).
+legal actions of its own question. The bot's own random state is `randoms[lane, seat]` (risk_env.bots.CompiledBot).
 """
 
 import numpy as np
@@ -24,12 +24,12 @@ _HALF_WORD = np.uint64(32)
 STRIKE, DEFENCE, CLAIM, NEUTRAL, HEADQUARTERS = range(5)
 
 
-# A bot's own chance
+# A bot's own random numbers
 
 
 @inlined
 def draw_word(randoms, lane, seat):
-    """64 random bits from the bot's own chance (splitmix64)."""
+    """64 random bits of the bot's own (splitmix64)."""
     state = plus(randoms[lane, seat], _GOLDEN)
     randoms[lane, seat] = state
     return scramble(state)
@@ -37,7 +37,7 @@ def draw_word(randoms, lane, seat):
 
 @inlined
 def any_legal(game, randoms, lane, seat):
-    """A legal action, each as likely (uneven by less than their number / 2**32)."""
+    """A uniformly random legal action (uneven by less than their number / 2**32)."""
     word = draw_word(randoms, lane, seat) >> _HALF_WORD
     return nth(game.legal, int64(times(word, np.uint64(size(game.legal))) >> _HALF_WORD))
 
@@ -200,7 +200,7 @@ def place_worth(game, board, seat, territory, purpose):
 
 @kernel
 def claim_worth(game, board, seat, territory):
-    """How much a free territory helps to a continent: own ones there count for it, those of others against it."""
+    """How much a free territory helps towards a continent: own ones there count for it, those of others against it."""
     continent = int64(board.continent_of[territory])
     own, members, taken = 0, 0, 0
     for w in range(len(game.strong)):

@@ -1,7 +1,7 @@
 """`breaker`: a hunter that watches threats: it stops the strongest rival, breaks continents, keeps its own borders.
 
 Continents that others hold are broken where their border is weaker than an own stack; own borders are reinforced in
-proportion to what can be thrown at them; attacks stop when the own defence falls below half of that (ideas of
+proportion to what can attack them; attacks stop when the own defence falls below half of that (ideas of
 threat-based players in the literature; own implementation).
 """
 
@@ -32,7 +32,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """The action for the phase at hand: hunts first, then threats; the rest as a grower."""
+    """The action in this phase: hunts first, then threats; the rest as a grower."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action
@@ -91,7 +91,7 @@ def threat_worth(game, board, seat, territory, wanted, leader):
 
 @kernel
 def target_worth(game, board, seat, wanted, leader, target):
-    """What it is worth to take a territory, apart from the card."""
+    """How much taking a territory is worth, apart from the card."""
     continent = int64(board.continent_of[target])
     worth = 0.5
     if is_spoil(game, board, target):

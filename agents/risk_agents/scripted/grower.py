@@ -43,7 +43,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def grow(game, board, rules, seat):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return growing_attack(game, board, rules, seat)

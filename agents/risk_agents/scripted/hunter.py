@@ -1,8 +1,8 @@
 """`hunter`: a grower that wipes out weak rivals for their cards, along a simple route from one stack.
 
-With escalating sets an eliminated rival's hand pays for the war (Hasbro's books say so, and every strong program does
-it). A rival is worth cards × next set ÷ 3, and less the armies that it still has; a hunt starts when the stack that
-begins it, with the whole draft, should outlast the route through all its territories.
+With escalating sets the cards of an eliminated rival pay for the attack; Hasbro's rule books advise it, and strong
+programs do it. A rival is worth its cards × next set ÷ 3, less for the armies that it still has. A hunt begins when one
+stack, with the whole draft, should survive the route through all of the rival's territories.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ from risk_env.core.types import Deck, Phase
 CAUTION = 0.95  # troops that a defender is thought to cost when a hunt begins
 HUNGER = 0.75  # and while it is on
 STAR_CARD = 2  # troops that a card of the star deck is worth
-SPOILS = 8  # what a rival less is worth, in troops
+SPOILS = 8  # troops that one rival less is worth
 # What the bot remembers of its turn
 PREY = 0  # the seat hunted + 1, 0 for none
 
@@ -40,7 +40,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def hunt(game, board, rules, seat, memory, seen):
-    """The action for the phase at hand if there is a hunt; NONE without one, and where the answer is a grower's."""
+    """The hunt's action in this phase; NONE without a hunt, and in phases that are answered as by a grower."""
     phase = game.phase
     if phase == Phase.ATTACK:
         source, target = next_on_hunt(game, board, rules, seat, memory, 0, seen)
@@ -73,7 +73,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, seen):
 
 @kernel
 def worth_of(game, rules, other, armies):
-    """What wiping a rival out is worth: its cards and one rival less, more if it is the last; never below a little."""
+    """Troops that eliminating a rival is worth: cards and one rival less, minus a third of its armies; at least 0.1."""
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
 

@@ -82,7 +82,7 @@ def weights_for(players: int) -> npt.NDArray[np.float64]:
 
 @kernel
 def answer(game, memory, tree, evaluator):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)
@@ -121,7 +121,7 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Roots with all troops on one place each, or with half of them on `first`; how many there are."""
+    """Roots with all troops on one place each, or with half of them on `first`; returns their number."""
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
     for territory in range(board.num_territories):

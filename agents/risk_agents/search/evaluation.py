@@ -16,8 +16,8 @@ from risk_agents.scripted.threats import DUE, chance_to_fall, largest_threat
 from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.cards import hand_size, set_troops_due
-from risk_env.core.draft import troops_due
-from risk_env.core.goals import continents_held, headquarters_won, mission_fulfilled
+from risk_env.core.draft import continent_troops, troops_due
+from risk_env.core.goals import headquarters_won, mission_fulfilled
 from risk_env.core.position import controls, holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, Deck, Victory
 
@@ -40,7 +40,7 @@ WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0]
 WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # troops that a card of the star deck is worth
-DEAREST_SET = 60  # troops of a set above which cards count for no more
+DEAREST_SET = 60  # troops of the most valuable set that counts
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that a hand of this size holds a set (RULES 5.2)
 
 # Rows of the workspace, float64 (3, 64); row 1 is DUE
@@ -49,10 +49,10 @@ WORKSPACE = (3, 64)
 
 
 class Evaluator(NamedTuple):
-    """For whom positions are evaluated, and how: what all evaluations of a decision share.
+    """Arguments that all evaluations of a decision share.
 
-    Weights that go on behind the first NUM_WEIGHTS are those of a `learned.learned_value`: then all weights are float32
-    and `work` is its workspace.
+    Weights beyond the first NUM_WEIGHTS are those of a `learned.learned_value`: then all weights are float32 and
+    `work` is its workspace.
     """
 
     board: Any  # record of the board's tables
@@ -152,7 +152,7 @@ def own_power(game, card, evaluator):
     lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)
     if rules.deck == Deck.STAR:
-        income = max(income, work[DUE, seat] - continents_due(game, board, seat))
+        income = max(income, work[DUE, seat] - continent_troops(game, board, seat))
     income += safe_continents(game, board, seat, weights, work)
     cards = hand_size(game, seat) + int64(game.captured)
     power = work[POWER, seat] - (1.0 - weights[BACKWARD]) * backward - weights[EXPOSED] * lost
@@ -182,17 +182,6 @@ def scan_borders(game, evaluator):
             elif threat < 0.0:
                 backward += troops_on(game, territory) - 1.0
     return lost, backward
-
-
-@kernel
-def continents_due(game, board, seat):
-    """Bonus of the continents held entirely."""
-    held = continents_held(game, board, seat)
-    total = int64(0)
-    while held != ZERO:
-        total += int64(board.continent_bonus[lowest(held)])
-        held &= held - ONE
-    return total
 
 
 @kernel

@@ -18,7 +18,7 @@ LEAST_GAIN = 1e-6
 
 @kernel
 def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
-    """The answer to fortify moves by evaluation, to all else `usual_answer`; `nodes` as in `fortify_from`."""
+    """Fortify moves by evaluation, everything else by `usual_answer`; `nodes` as in `fortify_from`."""
     if game.phase == Phase.FORTIFY_FROM:
         return fortify_from(game, memory, nodes, slot, evaluator)
     if game.phase == Phase.FORTIFY_TO and has(game.legal, int64(memory[MOVE_TARGET])):

@@ -25,7 +25,7 @@ from risk_env.core.types import Phase
 LEAST_CHANCE = 0.6  # of a whole route
 LONGEST = 8  # captures of a route
 LEAST_GAIN = 0.001
-FIXED_COST = 12.0  # troops added to every route's cost, so that a small gain for next to nothing is not all
+FIXED_COST = 12.0  # troops added to every route's cost, so that cheap routes with small gains do not win always
 FAR = 1e9
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
 # Rows of the route table: expected cost to get to a territory, where from, whether settled
@@ -56,7 +56,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, memory, space, evaluator):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
         make_plan(game, 0, space, evaluator)

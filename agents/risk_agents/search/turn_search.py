@@ -102,7 +102,7 @@ def copy_path(paths, to, slot):
 
 @kernel
 def expand(tree, slot, there, found, evaluator):
-    """Try every capture from a node; keep the best successors from slot `there` on; how many there are."""
+    """Try every capture from a node; keep the best successors from slot `there` on; returns their number."""
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
         sources = game.owned[seat, w] & game.strong[w]
@@ -177,7 +177,7 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 @kernel
 def insert(tree, slot, there, found, seat, source, target, all_in):
-    """Put the node in slot FRESH among the successors, if it is good enough; how many there are."""
+    """Put the node in slot FRESH among the successors, if it is good enough; returns their number."""
     nodes, facts, paths, width, _depth = tree
     place = twin_of(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:
