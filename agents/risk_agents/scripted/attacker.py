@@ -5,10 +5,18 @@ The first step of many published ladders (the "berserk" players of domination pr
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import STRIKE, best_place, enemy_neighbours, move_amount, usual_answer
+from risk_agents.scripted.board_sense import (
+    NONE,
+    STRIKE,
+    best_place,
+    ends_of,
+    enemy_neighbours,
+    move_amount,
+    next_attack,
+    usual_answer,
+)
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
-from risk_env.core.bits import has
 from risk_env.core.movement import movable
 from risk_env.core.position import troops_on
 from risk_env.core.types import Phase
@@ -39,11 +47,13 @@ def answer(game, board, rules, seat):
 def boldest_attack(game, board, rules):
     """The attack with the largest majority; DONE if no target is weaker than its attacker."""
     best, most = int64(rules.done), 0
-    for border in range(board.num_borders):
-        source, target = int64(board.border_source[border]), int64(board.border_target[border])
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
         majority = troops_on(game, source) - troops_on(game, target)
-        if majority > most and has(game.legal, int64(rules.border_0) + border):
-            best, most = int64(rules.border_0) + border, majority
+        if majority > most:
+            best, most = action, majority
+        action = next_attack(game, rules, action)
     return best
 
 

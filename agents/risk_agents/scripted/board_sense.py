@@ -113,6 +113,27 @@ def next_legal(game, action):
 
 
 @inlined
+def next_place(game, board, territory):
+    """The lowest legal territory above this one (NONE for the first of all), NONE if there is none."""
+    found = next_legal(game, territory)
+    return found if found < board.num_territories else NONE
+
+
+@inlined
+def next_attack(game, rules, action):
+    """The lowest legal attack above `action` (NONE for the first of all), NONE if there is none."""
+    found = next_legal(game, max(action, int64(rules.border_0) - 1))
+    return found if found < int64(rules.dice_0) else NONE
+
+
+@inlined
+def ends_of(board, rules, action):
+    """Source and target of an attack."""
+    border = action - int64(rules.border_0)
+    return int64(board.border_source[border]), int64(board.border_target[border])
+
+
+@inlined
 def last_legal(game, rules):
     """The highest legal action: of dice a blitz where it may be chosen, else the most (RULES 3.2.4)."""
     action = int64(rules.num_actions) - 1
@@ -124,11 +145,10 @@ def last_legal(game, rules):
 @kernel
 def border_action(game, board, rules, source, target):
     """The attack from source to target, NONE if it is not legal."""
-    for border in range(board.num_borders):
-        if board.border_source[border] == source and board.border_target[border] == target:
-            action = int64(rules.border_0) + border
-            return action if has(game.legal, action) else NONE
-    return NONE
+    action = next_attack(game, rules, NONE)
+    while action != NONE and ends_of(board, rules, action) != (source, target):
+        action = next_attack(game, rules, action)
+    return action
 
 
 # Amounts
@@ -169,11 +189,12 @@ def move_amount(game, rules, wanted):
 def best_place(game, board, seat, purpose):
     """The legal territory that is worth most for a purpose; NONE if no territory is legal."""
     best, most = NONE, -(1 << 60)
-    for territory in range(board.num_territories):
-        if has(game.legal, territory):
-            worth = place_worth(game, board, seat, territory, purpose)
-            if worth > most:
-                best, most = territory, worth
+    territory = next_place(game, board, NONE)
+    while territory != NONE:
+        worth = place_worth(game, board, seat, territory, purpose)
+        if worth > most:
+            best, most = territory, worth
+        territory = next_place(game, board, territory)
     return best
 
 
@@ -314,8 +335,9 @@ def usual_answer(game, board, rules, seat):
 def largest_inland(game, board, rules, seat):
     """The stack without enemy neighbours that may leave, the largest; DONE if there is none."""
     best, most = int64(rules.done), 1
-    for territory in range(board.num_territories):
-        may_leave = has(game.legal, territory) and is_inland(game, board, seat, territory)
-        if may_leave and troops_on(game, territory) > most:
+    territory = next_place(game, board, NONE)
+    while territory != NONE:
+        if troops_on(game, territory) > most and is_inland(game, board, seat, territory):
             best, most = territory, troops_on(game, territory)
+        territory = next_place(game, board, territory)
     return best

@@ -8,7 +8,7 @@ threat-based players in the literature; own implementation).
 import numpy as np
 from numpy import int64
 
-from risk_agents.scripted.board_sense import NONE, enemy_troops_near, is_inland, num_rivals
+from risk_agents.scripted.board_sense import NONE, ends_of, enemy_troops_near, is_inland, next_attack, num_rivals
 from risk_agents.scripted.continents import easiest_continent, has_majority, is_spoil
 from risk_agents.scripted.grower import grow
 from risk_agents.scripted.hunter import hunt
@@ -113,16 +113,16 @@ def best_attack(game, board, rules, seat):
     bold = num_rivals(game, rules, seat) == 1
     thin = game.captured and not bold and is_thin(game, board, rules, seat, leader)
     best, most = int64(rules.done), 0.0
-    for border in range(board.num_borders):
-        source, target = int64(board.border_source[border]), int64(board.border_target[border])
-        action = int64(rules.border_0) + border
-        if not has(game.legal, action) or not has_majority(game, board, seat, source, target):
-            continue
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
         worth = target_worth(game, board, seat, wanted, leader, target)
-        if bold or not game.captured or (worth >= 3.0 and not thin):
+        is_wanted = bold or not game.captured or (worth >= 3.0 and not thin)
+        if is_wanted and has_majority(game, board, seat, source, target):
             value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
             if value > most:
                 best, most = action, value
+        action = next_attack(game, rules, action)
     return best
 
 

@@ -12,9 +12,12 @@ from risk_env.core.position import holds_continent, troops_on
 def continent_ratio(game, board, seat, continent):
     """Own troops in and next to a continent over those of others in it, weighed by its bonus; 0 if it is held."""
     own, others, members = 0, 0, 0
-    for territory in range(board.num_territories):
-        if board.continent_of[territory] == continent:
-            members += 1
+    for w in range(len(game.strong)):
+        word = board.continent_members[continent, w]
+        members += popcount(word)
+        while word != ZERO:
+            territory = (w << 6) + lowest(word)
+            word &= word - ONE
             if has(game.owned[seat], territory):
                 own += troops_on(game, territory) + 1
             else:
@@ -79,10 +82,11 @@ def springboard(game, board, seat, continent):
     """The legal territory from which to attack into a continent: many targets there, weak ones, many troops here."""
     best, most = NONE, -(1 << 60)
     for territory in range(board.num_territories):
-        targets, defenders = targets_in(game, board, seat, territory, continent)
-        worth = 3 * targets + 2 * troops_on(game, territory) - defenders
-        if targets > 0 and worth > most and has(game.legal, territory):
-            best, most = territory, worth
+        if has(game.legal, territory):
+            targets, defenders = targets_in(game, board, seat, territory, continent)
+            worth = 3 * targets + 2 * troops_on(game, territory) - defenders
+            if targets > 0 and worth > most:
+                best, most = territory, worth
     return best
 
 

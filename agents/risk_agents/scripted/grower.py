@@ -11,9 +11,11 @@ from risk_agents.scripted.board_sense import (
     NONE,
     STRIKE,
     best_place,
+    ends_of,
     enemy_neighbours,
     is_inland,
     move_amount,
+    next_attack,
     num_rivals,
     usual_answer,
 )
@@ -27,7 +29,6 @@ from risk_agents.scripted.continents import (
 )
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
-from risk_env.core.bits import has
 from risk_env.core.movement import movable
 from risk_env.core.position import troops_on
 from risk_env.core.types import Phase
@@ -71,14 +72,15 @@ def growing_attack(game, board, rules, seat):
     wanted = easiest_continent(game, board, seat)
     bold = num_rivals(game, rules, seat) == 1
     best, most = int64(rules.done), 0.0
-    for border in range(board.num_borders):
-        source, target = int64(board.border_source[border]), int64(board.border_target[border])
-        action = int64(rules.border_0) + border
-        if has(game.legal, action) and has_majority(game, board, seat, source, target):
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
+        if has_majority(game, board, seat, source, target):
             worth = attack_worth(game, board, seat, bold, wanted, source, target)
             value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0 if worth > 0.0 else 0.0
             if value > most:
                 best, most = action, value
+        action = next_attack(game, rules, action)
     return best
 
 
