@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from risk_agents import base, registry
-from risk_agents.scripted import attacker, breaker, grower, hunter, random_bot
-from risk_agents.search import beam, planner, search
-from risk_env import arena
+from risk_agents.scripted import grower, hunter
+from risk_agents.search import search
+from risk_env import arena, bots
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import PRESETS, Rules
@@ -21,7 +21,6 @@ from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
 
-LADDER = {module.BOT.name: module.BOT for module in (random_bot, attacker, grower, hunter, breaker, planner, beam)}
 FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
 
 
@@ -29,6 +28,16 @@ FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
 def classic() -> Board:
     return load_map("classic")
 
+
+def plays_everything(bot: Any) -> bool:
+    """Whether it is compiled, and not trained for some games only."""
+    try:
+        return isinstance(bot, CompiledBot) and bot.check(Rules.preset("capital"), classic()) is None
+    except ValueError:
+        return False
+
+
+LADDER = {name: bots.find(name) for name in bots.names() if plays_everything(bots.find(name))}
 
 VARIANTS = [
     *[(preset, players, {}) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5)],
@@ -44,9 +53,9 @@ VARIANTS = [
 @pytest.mark.parametrize(("preset", "players", "options"), VARIANTS)
 def test_every_bot_plays_every_preset_legally(preset: str, players: int, options: dict[str, Any]) -> None:
     rules = Rules.preset(preset, players, **options).replace(max_rounds=12)
-    bots = list(LADDER.values())
-    for first in range(0, len(bots), players):
-        play_checked(rules, [bots[(first + seat) % len(bots)] for seat in range(players)], games=3)
+    ladder = list(LADDER.values())
+    for first in range(0, len(ladder), players):
+        play_checked(rules, [ladder[(first + seat) % len(ladder)] for seat in range(players)], games=3)
 
 
 def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
@@ -64,6 +73,27 @@ def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
         table.ask(running)
         batch.step(np.where(batch.games.phase == Phase.OVER, 0, table.actions))
     pytest.fail("the games do not end")
+
+
+def test_the_ladder_is_that_of_the_registry() -> None:
+    assert {"random", "attacker", "grower", "hunter", "breaker", "planner", "beam"} <= set(LADDER)
+    assert "duelist" not in LADDER
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> None:
+    """Also in attacks when the battles of the turn are used up and only DONE is left."""
+    rules = Rules.preset("classic", 3, **{**FAST, "max_battles_per_turn": 6, "max_rounds": 10})
+    forced = 0
+    for seed in (0, 2):
+        game = Game(rules, classic(), seed, ask_forced=True)
+        players = [base.CompiledAgent(LADDER[bot]) for bot in (name, "attacker", "grower")]
+        for seat, player in enumerate(players):
+            player.reset(seat, rules, classic(), seat)
+        while not game.is_over:
+            forced += game.phase == Phase.ATTACK and len(game.legal_actions()) == 1
+            game.step(players[game.seat].act(base.View(game)))  # IllegalAction for another answer
+    assert forced >= 10
 
 
 def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[base.Agent]]]:

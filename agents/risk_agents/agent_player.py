@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from risk_agents.base import Agent, View, chance_seed
 from risk_agents.external import is_program
+from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.registry import load, make
 from risk_env.arena import Player
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed
 
@@ -32,7 +32,8 @@ def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
             return found
         agent = found()
         if hasattr(getattr(agent, "policy", None), "logits"):
-            return LikeliestPlayer(agent, rules, board)
+            agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
+            return LikeliestPlayer(agent.policy, agent.schema.rules, board)
     return AgentPlayer(lambda: make(spec))
 
 
@@ -66,22 +67,22 @@ class AgentPlayer:
 
 
 class LikeliestPlayer:
-    """The policy of an agent that is not compiled, asked for all lanes at once: its likeliest actions."""
+    """A policy that is not compiled, asked for all lanes at once: its likeliest actions.
 
-    def __init__(self, agent: Any, rules: Rules, board: Board) -> None:
-        agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
-        self._policy, trained = agent.policy, agent.schema.rules
-        first = TERRITORY_WIDTH * board.num_territories
-        asked_anew = {Phase.ATTACK_DICE: trained.attack != "choice", Phase.DEFEND: trained.defender_dice != "choice"}
-        self._most_dice = [first + int(phase) for phase, is_new in asked_anew.items() if is_new]
+    `policy.logits(codes, masks)` gives float (k, n) of codes int8 (k, D) and masks (k, n); `trained` are its rules.
+    """
+
+    def __init__(self, policy: Any, trained: Rules, board: Board) -> None:
+        self._policy = policy
+        self._unfamiliar = TERRITORY_WIDTH * board.num_territories + np.flatnonzero(unfamiliar_phases(trained))
 
     def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
-        """It keeps nothing of a game."""
+        """A policy keeps nothing of a game."""
 
     def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
-        """The likeliest actions, or what stands for them where a question is new (`schema.answers_as_trained`)."""
+        """The likeliest actions, or the last legal ones where a question is new (`unfamiliar_phases`)."""
         batch.ask(lanes)
         codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]
         likeliest = self._policy.logits(codes, masks).argmax(axis=1)
         last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
-        actions[lanes] = np.where(codes[:, self._most_dice].any(axis=1), last, likeliest)
+        actions[lanes] = np.where(codes[:, self._unfamiliar].any(axis=1), last, likeliest)

@@ -22,13 +22,13 @@ from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
 from risk_env.text import notation
 
-_BLIND_SEED = 0  # hidden facts are drawn again from it: any number will do
+_BLIND_SEED = 0  # of hidden facts that are drawn again: any number
 
 
 class View:
-    """What a seat sees when it is asked. It is made from a copy of the game in which all hidden facts are drawn again.
+    """What a seat sees when it decides. It is made from a copy of the game in which all hidden facts are drawn again.
 
-    `chance` is the seed of the agent's own chance, from which `rng` is made.
+    `chance` is the seed of `rng`, the agent's own random numbers.
     """
 
     def __init__(self, game: Game, seat: int | None = None, chance: int = 0) -> None:
@@ -98,12 +98,12 @@ class View:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """The agent's own chance for this decision: the same in the same game, and never that of the dice."""
+        """The agent's own generator for this decision: the same in the same game, independent of the dice."""
         seen = hashlib.blake2b(self._game.to_record(), digest_size=8).digest()
         return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """A game that could be the real one: what the seat does not know is drawn again, future chance included."""
+        """A game consistent with what the seat knows: hidden facts and future chance are drawn again."""
         return self._game.determinize(self.seat, seed)
 
 
@@ -148,7 +148,7 @@ class CompiledAgent(Agent):
 
 
 def chance_seed(agent: Agent, seed: int) -> int:
-    """The seed of an agent's own chance, from that of its seat: only a compiled bot's tells the game's."""
+    """The seed of an agent's random numbers, from that of its seat; only a compiled bot's reveals the game's."""
     return seed if isinstance(agent, CompiledAgent) else veiled(seed)
 
 

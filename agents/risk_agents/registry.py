@@ -65,7 +65,7 @@ def _load_trained(spec: str) -> Any:
     if spec.startswith(SEARCH):
         return policy_search.search_bot(spec.removeprefix(SEARCH))
     is_value = trained.kind_in(trained.facts_of(spec)) == trained.VALUE
-    return value_beam.load_bot(spec) if is_value else policy.load_bot(spec)
+    return (value_beam.ValueFile if is_value else policy.PolicyFile).load_bot(spec)
 
 
 def _load_class(spec: str, path: str, name: str) -> Any:

@@ -13,10 +13,7 @@ from typing import Any
 from tqdm import tqdm
 
 from risk_env.cli import command_parser
-from risk_training.config import TRAINERS, read_config, shipped_configs
-
-CHECKPOINT = "checkpoint.pt"
-EVALUATED = "eval/win_rate_"
+from risk_training.config import CHECKPOINT, TRAINERS, WIN_RATE, read_config, shipped_configs
 
 
 def main(argv: Sequence[str]) -> None:
@@ -33,7 +30,7 @@ def main(argv: Sequence[str]) -> None:
     print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}")
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
-    with _progress_bar(run.config.length, run.steps, unit) as show:
+    with progress_bar(run.config.length, run.steps, unit) as show:
         run.train(show)
     print(f"done: risk-env evaluate --run {run.folder}")
 
@@ -99,14 +96,18 @@ def config_path(name: str) -> Path:
 
 
 @contextmanager
-def _progress_bar(total: int, done: int, unit: str) -> Iterator[Any]:
+def progress_bar(total: int, done: int, unit: str) -> Iterator[Any]:
     """Shows the steps, and the latest evaluation's win rates."""
     with tqdm(total=total, initial=done, unit=f" {unit}", unit_scale=True, dynamic_ncols=True) as bar:
 
         def show(row: Mapping[str, Any]) -> None:
-            rates = {name.removeprefix(EVALUATED): f"{row[name]:.0%}" for name in row if name.startswith(EVALUATED)}
-            if rates:
-                bar.set_postfix(rates, refresh=False)
+            if rates := win_rates(row):
+                bar.set_postfix({bot: f"{rate:.0%}" for bot, rate in rates.items()}, refresh=False)
             bar.update(row["time/steps"] - bar.n)
 
         yield show
+
+
+def win_rates(row: Mapping[str, Any]) -> dict[str, float]:
+    """The win rates in a line of metrics, by opponent."""
+    return {name.removeprefix(WIN_RATE): rate for name, rate in row.items() if name.startswith(WIN_RATE)}

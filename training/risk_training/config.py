@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Self
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
 
+CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
+WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
 # The modules of the trainers; each has a `Config` and a `Trainer`
 TRAINERS = {"sb3": "risk_training.sb3_trainer", "selfplay": "risk_training.ppo", "value": "risk_training.values"}
 
@@ -71,7 +73,7 @@ class RunSettings:
 
 
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
-    """Settings with the values of a file; sections within it likewise."""
+    """Settings with the values of a file; sections in it too."""
     if not isinstance(facts, Mapping):
         raise ValueError(f"{section}: {facts!r} must be names and values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
@@ -86,7 +88,7 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
 
 
 def _typed(name: str, value: Any, kind: str) -> Any:
-    """The value as the type of its setting: YAML reads 1e6 as a word, and knows no tuples."""
+    """The value as the type of its setting: YAML reads 1e6 as text, and has no tuples."""
     first = kind.partition(" ")[0]
     if isinstance(value, list) and kind.startswith("tuple"):
         return tuple(value)

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-METRICS = "metrics.jsonl"
-WIN_RATE = "eval/win_rate_"
+from risk_training.config import METRICS, WIN_RATE
 
 Row = Mapping[str, Any]
 

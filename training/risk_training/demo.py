@@ -5,21 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from tqdm import tqdm
 
 from risk_agents.tournament import cli as tournament
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser
 from risk_env.doors.seat_lanes import training_rules
+from risk_training.cli import progress_bar, win_rates
 
-EVALUATED = "eval/win_rate_"  # how the metrics of evaluations begin
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
 LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist")
 TOURNAMENT = "tournament.sqlite"
@@ -54,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _check(arguments: argparse.Namespace, folder: Path) -> None:
-    """Refuse at once what the training or the tournament would refuse minutes later."""
+    """Raise the errors now that training or tournament would raise minutes later."""
     for name, value in (("--games", arguments.games), ("--decisions", arguments.decisions)):
         if value is not None and value < 1:
             raise ValueError(f"{name} {value}: must be at least 1")
@@ -87,25 +86,15 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 
     torch.set_num_threads(1)
     trainer = Trainer(Config.from_dict(read_config(CONFIG, n_timesteps=decisions)), folder)
-    with tqdm(total=trainer.config.length, unit=" decisions", unit_scale=True, desc="Training") as bar:
-        trainer.train(lambda row: _show(bar, row))
-    rates = {
-        name.removeprefix(EVALUATED): rate for name, rate in trainer.rows[-1].items() if name.startswith(EVALUATED)
-    }
-    console.print(
-        "Games won, of its likeliest moves: " + ", ".join(f"{rate:.0%} against {bot}" for bot, rate in rates.items())
-    )
+    with progress_bar(trainer.config.length, 0, "decisions") as show:
+        trainer.train(show)
+    rates = [f"{rate:.0%} against {bot}" for bot, rate in win_rates(trainer.rows[-1]).items()]
+    console.print(f"Games won, of its likeliest moves: {', '.join(rates)}")
     return folder / POLICY
 
 
-def _show(bar: Any, row: Mapping[str, Any]) -> None:
-    """The progress bar after an update."""
-    bar.update(min(row["time/steps"], bar.total) - bar.n)
-    bar.set_postfix_str(f"entropy {row['train/entropy']:.2f}, {row['games/number']} games ended")
-
-
 def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:
-    """As if typed behind `risk-env tournament`."""
+    """The arguments of `risk-env tournament`."""
     named = {"agents": ",".join(agents), "players": 2, "games": arguments.games, "seed": arguments.seed}
     named |= {"jobs": os.cpu_count() or 1, "out": folder / TOURNAMENT, "report": report}
     return [word for name, value in named.items() for word in (f"--{name}", str(value))]

@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -23,17 +21,15 @@ from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import schema_in
 from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
-from risk_env import arena
+from risk_env.arena import MAX_LANES
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.cli import command_parser
 from risk_env.doors.seat_lanes import training_rules
-from risk_training.win_rate import WinRate
+from risk_training.win_rate import win_rate
 
 AGAINST = "random,attacker,grower"
 BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -65,28 +61,14 @@ def evaluate(
     `progress` is called with the number of games that have just ended.
     """
     players = [player_for(spec, rules, board) for spec in (agent, opponent)]
-    is_slow = any(isinstance(player, AgentPlayer) for player in players)  # one agent or program a seat is enough
-    seats = rules.num_players
-    deals = -(-games // seats)
-    seat, deal = np.divmod(np.arange(seats * deals), deals)
-    line_ups = (np.arange(seats) != seat[:, None]).astype(np.int64)
-    lanes = 1 if is_slow else arena.MAX_LANES
+    slow = [player for player in players if isinstance(player, AgentPlayer)]
+    lanes = 1 if slow else MAX_LANES  # one agent or program a seat is enough
     try:
-        found = arena.play(rules, board, players, len(deal), seed, lanes, progress, line_ups=line_ups, deals=deal)
+        found = win_rate(players[0], rules, board, players[1], games, seed, lanes, progress)
     finally:
-        for player in players:
-            if isinstance(player, AgentPlayer):
-                player.close()
-    return _score(opponent, found, seat)
-
-
-def _score(opponent: str, results: Array, seat: Array) -> Score:
-    """The score of games in which the agent had these seats (games,)."""
-    won = results["winner"] == seat
-    rate = WinRate(int(won.sum()), len(won), float(results["truncated"].mean()))
-    by_seat = tuple(won.reshape(int(seat.max()) + 1, -1).mean(axis=1).tolist())
-    rounds = float(results["rounds"].mean())
-    return Score(opponent, rate.games, rate.wins, *rate.interval, by_seat, rounds, rate.truncated)
+        for player in slow:
+            player.close()
+    return Score(opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated)
 
 
 def _schema(path: str) -> Schema:
@@ -149,15 +131,11 @@ def _best_of(run: Path) -> str:
 def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Rules and map: what the command line says, else what the policy was trained by."""
     options = dict(_option(text) for text in arguments.option)
-    if not agent.endswith(POLICY_FILES):
-        rules = training_rules(arguments.preset or "classic", arguments.players, **options)
-        return rules, load_map(arguments.map or "classic")
-    schema = _schema(agent)
-    if arguments.preset or arguments.players:
-        rules = training_rules(arguments.preset or "classic", arguments.players, **options)
-    else:
-        rules = schema.rules.replace(**options)
-    return rules, load_map(arguments.map or schema.map_source)
+    schema = _schema(agent) if agent.endswith(POLICY_FILES) else None
+    board = load_map(arguments.map or (schema.map_source if schema else "classic"))
+    if schema and not arguments.preset and not arguments.players:
+        return schema.rules.replace(**options), board
+    return training_rules(arguments.preset or "classic", arguments.players, **options), board
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_training.config import check_range
+
 Weights = npt.NDArray[np.float64]
 
 SNAPSHOT = "snapshot-"  # a snapshot's name is this and the steps the learner had made
@@ -29,8 +31,8 @@ class LeagueSettings:
     """The opponents in the league, and how they are drawn.
 
     A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with probability
-    `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so that those come most often that still
-    beat the learner; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all alike, where w is the
+    `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so those that still beat the learner come
+    most often; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all alike, where w is the
     learner's share of points against them.
     """
 
@@ -49,12 +51,9 @@ class LeagueSettings:
         if len(set(self.bots)) < len(self.bots):
             raise ValueError(f"bots={list(self.bots)!r} must name each bot once")
         for name in ("snapshot_share", "latest_share", "floor"):
-            _check_between(name, getattr(self, name), 0, 1)
-        _check_between("window", self.window, 1, np.inf)
-        _check_between("history", self.history, 0, np.inf)
-        _check_between("power", self.power, 0, np.inf)
-        _check_between("smoothing", self.smoothing, 1e-6, np.inf)
-        _check_between("horizon", self.horizon, 1, np.inf)
+            check_range(name, getattr(self, name), 0, 1)
+        for name, least in {"window": 1, "history": 0, "power": 0, "smoothing": 1e-6, "horizon": 1}.items():
+            check_range(name, getattr(self, name), least)
         if self.priority not in PRIORITIES:
             raise ValueError(f"priority={self.priority!r} must be one of {', '.join(map(repr, PRIORITIES))}")
 
@@ -100,11 +99,11 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """A game against this opponent is over: 1 for the learner if it came before it, 0 if after, 1/2 if level.
+        """A game against this opponent is over: 1 if the learner was placed before it, 0 if after, 1/2 if level.
 
-        What is recorded of a snapshot that has left meanwhile is ignored.
+        Results against a snapshot that has left are ignored.
         """
-        _check_between("points", points, 0, 1)
+        check_range("points", points, 0, 1)
         standing = self._standings.get(name)
         if standing is None:
             if name.startswith(SNAPSHOT):
@@ -132,7 +131,7 @@ class League:
         return np.concatenate([(1 - share) * self._by_priority(bots), share * self._snapshot_weights(snapshots)])
 
     def draw(self, count: int) -> list[str]:
-        """The opponents of `count` seats, each drawn for itself."""
+        """The opponents of `count` seats, drawn independently."""
         names = self.names
         return [names[k] for k in self._rng.choice(len(names), count, p=self.weights())]
 
@@ -162,7 +161,7 @@ class League:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become the league that `state_dict` described."""
+        """Restore what `state_dict` returned."""
         self._steps = list(state["steps"])
         self._standings = {name: Standing(**values) for name, values in state["standings"].items()}
         self._rng.bit_generator.state = state["rng"]
@@ -184,8 +183,3 @@ def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
         gaps = [kept[k + 1] - kept[k - 1] for k in range(1, older)]
         del kept[1 + int(np.argmin(gaps)) if gaps else 0]
     return kept
-
-
-def _check_between(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise ValueError(f"{name}={value!r} must be from {least:g} to {most:g}")

@@ -2,15 +2,15 @@
 
 A *transition* is one decision of one seat. What follows it is that seat's own next decision, however many others
 decide in between. A seat that dies ends there, the end of the game ends everybody, and where the rounds run out the
-value of each seat's final observation takes the place of what might have come. A win pays 1 and all else nothing, so a
-value is a (discounted) chance to win, and losing later gains nothing.
+value of each seat's final observation stands for the rest of the game. A win pays 1 and everything else 0, so a value
+is a (discounted) chance to win, and losing later gains nothing.
 
 `selfplay` plays the games, `run` keeps log and checkpoints; this file is the algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -25,9 +25,8 @@ from risk_agents.learned.schema import schema_of
 from risk_env.core.types import MAX_SEATS
 from risk_training.config import EvaluationSettings, check_range
 from risk_training.network import Network, action_logprobs
-from risk_training.run import Metrics, Run, made_by, replace_file, timed
+from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.selfplay import CONTINUES, TRUNCATED, Rollout, SelfPlay, SelfPlaySettings
-from risk_training.win_rate import WinRate, win_rate
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
@@ -97,21 +96,19 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
     return found, known
 
 
-class Trainer(Run):
+class Trainer(TorchRun):
     """A run of PPO: network, optimizer and games."""
 
-    CONFIG = Config
+    CONFIG, FILE = Config, POLICY
     config: Config
 
     def __init__(self, config: Config, folder: Any, threads: int = 1) -> None:
         super().__init__(config, folder, threads)
-        torch.manual_seed(config.seed)
         self.games = SelfPlay(config, self.board)
         self.layout = Layout(self.rules, self.board, self.games.batch.num_actions)
         self.network = self._new_network()
         self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
         self.rollout = Rollout.empty(config.n_steps, config.n_envs, self.layout)
-        self.shuffle = torch.Generator().manual_seed(config.seed)
 
     def _new_network(self) -> Network:
         return Network(self.layout, self.config.width, self.config.local)
@@ -141,26 +138,15 @@ class Trainer(Run):
         parts = rollout.territory_features, rollout.board_features, rollout.masks, rollout.actions, rollout.logprobs
         flat = [torch.as_tensor(part.reshape(found.size, *part.shape[2:])) for part in (*parts, normalized, returns)]
         decisions = torch.as_tensor(np.flatnonzero(known))
-        self._set_learning_rate()
+        learning_rate = self.set_learning_rate()
         losses = [
             self._update_on(*(part[decisions[rows]] for part in flat))
             for _ in range(config.n_epochs)
-            for rows in self._minibatches(len(decisions))
+            for rows in self.minibatches(len(decisions))
         ]
         metrics = {f"train/{name}": sum(loss[name] for loss in losses) / len(losses) for name in losses[0]}
         metrics["train/explained_variance"] = 1 - float(found[known].var() / (returns[known].var() + 1e-8))
-        return metrics | {"train/learning_rate": config.learning_rate * self._left()}
-
-    def _minibatches(self, count: int) -> Iterator[Tensor]:
-        return iter(torch.randperm(count, generator=self.shuffle).split(self.config.batch_size))
-
-    def _left(self) -> float:
-        """Factor of what falls over the run: from 1 to a tenth."""
-        return 1 - 0.9 * min(1.0, self.steps / self.config.n_timesteps)
-
-    def _set_learning_rate(self) -> None:
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate * self._left()
+        return metrics | {"train/learning_rate": learning_rate}
 
     def _update_on(  # type: ignore[no-untyped-def]
         self, territory_features, board_features, masks, actions, old_logprobs, advantages, returns
@@ -175,7 +161,7 @@ class Trainer(Run):
         policy_loss = -torch.minimum(ratio * advantages, clipped * advantages).mean()
         targets = ((returns + config.shaping) / (1 + config.shaping)).clip(0, 1)
         value_loss = nn.functional.binary_cross_entropy_with_logits(values, targets)
-        loss = policy_loss + config.vf_coef * value_loss - self._left() * config.ent_coef * entropy.mean()
+        loss = policy_loss + config.vf_coef * value_loss - self.left() * config.ent_coef * entropy.mean()
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm, foreach=True)
@@ -186,31 +172,15 @@ class Trainer(Run):
         losses = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy.mean()}
         return {name: loss.item() for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()}
 
-    def win_rate(self, opponent: str) -> WinRate:
-        """Of the likeliest actions against a scripted bot, all seats in turn."""
-        settings = self.config.evaluation
-        return win_rate(self.policy(), self.rules, self.board, opponent, settings.games, self.config.seed)
-
     def policy(self) -> PolicyFile:
         """The network as it is, as a policy that plays."""
         return PolicyFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
-    def write_policy(self) -> None:
-        """Write `policy.npz`."""
-        replace_file(self.folder / POLICY, self.policy().save)
-
     def state_dict(self) -> dict[str, Any]:
-        """Network, optimizer, games and generators."""
-        return {
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "games": self.games.state_dict(),
-            "shuffle": self.shuffle.get_state(),
-        }
+        """Also the games."""
+        return super().state_dict() | {"games": self.games.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        """Restore what `state_dict` returned."""
+        super().load_state_dict(state)
         self.games.load_state_dict(state["games"], self._new_network)
-        self.shuffle.set_state(state["shuffle"])

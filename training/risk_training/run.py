@@ -6,8 +6,8 @@
     metrics.jsonl     a line of metrics an update; training/README.md explains each
     tensorboard/      the same for TensorBoard
 
-The checkpoint decides: it is replaced in one step, and policy and log are written from it afterwards. A run that was
-killed between two files writes them again when it is resumed.
+The checkpoint is replaced in one step; policy and log are written afterwards. A run that was killed in between writes
+them again when it is resumed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 import yaml
+from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
+from risk_agents.learned.trained import TrainedFile
+from risk_env.arena import Player
 from risk_env.board.maps import load_map
-from risk_training.config import RunSettings
-from risk_training.win_rate import WinRate, check_rivals
+from risk_env.bots import CompiledBot
+from risk_training.config import CHECKPOINT, METRICS, RunSettings
+from risk_training.win_rate import check_rivals, win_rate
 
-CONFIG, CHECKPOINT, METRICS, TENSORBOARD = "config.yml", "checkpoint.pt", "metrics.jsonl", "tensorboard"
+CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
@@ -52,7 +56,7 @@ class Run(ABC):
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
-    # A trainer says
+    # What a trainer defines
 
     def begin(self) -> None:  # noqa: B027
         """Prepare the first update of a new run, where there is something to prepare."""
@@ -67,11 +71,11 @@ class Run(ABC):
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
 
     @abstractmethod
-    def win_rate(self, opponent: str) -> WinRate:
-        """The evaluation against a scripted opponent."""
+    def player(self) -> CompiledBot | Player:
+        """The policy as it plays in evaluations, by its likeliest actions."""
 
     @abstractmethod
     def write_policy(self) -> None:
@@ -117,8 +121,9 @@ class Run(ABC):
     def evaluate(self) -> Metrics:
         """Win rates against the opponents of the evaluation, with their 95 % intervals."""
         metrics: Metrics = {}
-        for name in self.config.evaluation.opponents:
-            found = self.win_rate(name)
+        settings, player = self.config.evaluation, self.player()
+        for name in settings.opponents:
+            found = win_rate(player, self.rules, self.board, name, settings.games, self.config.seed)
             metrics |= zip((f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True)
             metrics[f"eval/truncated_{name}"] = found.truncated
         return metrics
@@ -166,6 +171,57 @@ class Run(ABC):
         return run
 
 
+class TorchRun(Run):
+    """A run with a network, an optimizer and minibatches of its own: what `ppo` and `values` share."""
+
+    FILE: ClassVar[str]  # of the policy
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+
+    def __init__(self, config: Any, folder: str | Path, threads: int = 1) -> None:
+        super().__init__(config, folder, threads)
+        torch.manual_seed(config.seed)
+        self.shuffle = torch.Generator().manual_seed(config.seed)
+
+    @abstractmethod
+    def policy(self) -> TrainedFile:
+        """The network as it is, as a file that plays."""
+
+    def write_policy(self) -> None:
+        """Write the policy's file."""
+        replace_file(self.folder / self.FILE, self.policy().save)
+
+    def player(self) -> CompiledBot:
+        """The policy as a compiled bot."""
+        return self.policy().bot("learner")
+
+    def left(self) -> float:
+        """Factor of settings that fall linearly over the run: from 1 to a tenth."""
+        return 1 - 0.9 * min(1.0, self.steps / self.config.length)
+
+    def set_learning_rate(self) -> float:
+        """The learning rate of this update, which the optimizer gets."""
+        rate: float = self.config.learning_rate * self.left()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def minibatches(self, count: int) -> tuple[torch.Tensor, ...]:
+        """The numbers 0 ... count - 1 in a new order, in parts of `batch_size`."""
+        return torch.randperm(count, generator=self.shuffle).split(self.config.batch_size)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Network, optimizer and the order of minibatches."""
+        parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return parts | {"shuffle": self.shuffle.get_state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        self.network.load_state_dict(state["network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.shuffle.set_state(state["shuffle"])
+
+
 _COUNTERS = ("steps", "updates", "seconds", "cpu_seconds", "spent", "rows")
 
 
@@ -174,7 +230,7 @@ def _now() -> tuple[float, float]:
 
 
 def made_by(run: Run) -> dict[str, Any]:
-    """What a policy file says of how it was made."""
+    """How a policy was made, for its file."""
     facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
     return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}
 

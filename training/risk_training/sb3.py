@@ -26,7 +26,7 @@ class RiskVecEnv(VecEnv):
 
     Arguments as for `gym_env.RiskEnv` (docs/gymnasium.md), but that it draws pixels or nothing.
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; `seed` None is one of the system's, and
-    `seed(s)` takes effect at the next `reset`, as ever in SB3. Observations are float32 (N, D), or a dict with
+    `seed(s)` takes effect at the next `reset`, as usual in SB3. Observations are float32 (N, D), or a dict with
     `observation="structured"`; masks come through `env_method("action_masks")`. The arrays that `reset` and `step`
     return are never written again. Where a game has ended, the observation is the next game's, and the info holds
     `terminal_observation`, `TimeLimit.truncated`, winner, placement, rounds, seat and seed.

@@ -24,13 +24,13 @@ _UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # none: every question comes up in
 
 
 class SnapshotSlot:
-    """A place for a snapshot among the opponents: a policy with the weights of whoever sits in it."""
+    """A place for a snapshot among the opponents: a policy whose weights are replaced."""
 
     def __init__(self) -> None:
         self.name: str | None = None
         self.policy: Any = None
         self.seconds = 0.0
-        self.player: Any = self  # who sits among the opponents, whatever its weights
+        self.player: Any = self  # as the environment knows it, whatever the weights
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
         """Seat a snapshot: weights for a copy of the learner's policy."""
@@ -40,7 +40,7 @@ class SnapshotSlot:
         self.policy.load_state_dict(weights)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array) -> Array:
-        """Actions int64 (k,), drawn as the policy would have them, in one inference."""
+        """Actions int64 (k,), drawn by the policy's probabilities, in one inference."""
         start = process_time()
         with torch.no_grad():
             actions = self.policy._predict(torch.as_tensor(observations), action_masks=masks)
@@ -133,7 +133,7 @@ class LeagueVecEnv(RiskVecEnv):
     def reset(self) -> Any:
         """As `RiskVecEnv.reset`."""
         observations = super().reset()
-        self._potential = self._potentials(self.lanes.batch.observation)
+        self._potential = potential(self.lanes.batch.observation, self.lanes.board, self.shaping)
         return observations
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
@@ -165,15 +165,12 @@ class LeagueVecEnv(RiskVecEnv):
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:
         """float32 (N,): gamma times the next potential, less the last; that of an end is 0, but not of a truncation."""
         lanes = self.lanes
-        now = self._potentials(lanes.batch.observation)
+        now = potential(lanes.batch.observation, lanes.board, self.shaping)
         following = now.copy()
-        following[ended] = self._potentials(lanes._final_codes[ended]) * lanes.truncated[ended]
+        following[ended] = potential(lanes._final_codes[ended], lanes.board, self.shaping) * lanes.truncated[ended]
         gained = self.gamma * following - self._potential
         self._potential = now
         return gained
-
-    def _potentials(self, codes: Array) -> npt.NDArray[np.float32]:
-        return np.asarray(potential(codes, self.lanes.board, self.shaping), np.float32)
 
     def results(self) -> dict[str, Any]:
         """Metrics of the games that ended since the last call."""
@@ -212,7 +209,7 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
-        """Go on from what `state_dict` gave; `policy` is the learner's, of which the snapshots are copies."""
+        """Restore what `state_dict` returned; `policy` is the learner's, of which the snapshots are copies."""
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])
         for slot, name in zip(self.slots, state["slots"], strict=True):

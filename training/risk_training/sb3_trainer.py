@@ -25,6 +25,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
+from risk_agents.agent_player import LikeliestPlayer
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, Sb3Policy
@@ -34,7 +35,6 @@ from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, made_by, replace_file
 from risk_training.sb3_league import LeagueVecEnv
 from risk_training.sb3_policies import BoardPolicy, BoardRolloutBuffer
-from risk_training.win_rate import WinRate, win_rate
 
 LAST, BEST, BEST_WEIGHTS = "last.zip", "best.zip", "best.npz"
 POLICIES = (OWN_POLICY, "MlpPolicy")
@@ -125,7 +125,7 @@ class Linear:
 
 
 class QuickMaskablePPO(MaskablePPO):
-    """MaskablePPO that times its updates and, where the processor multiplies bfloat16, trains in it."""
+    """MaskablePPO that times its updates, and trains in bfloat16 where the processor has instructions for it."""
 
     update_seconds = 0.0  # of the processor
 
@@ -193,10 +193,9 @@ class Trainer(Run):
         for slot in self.env.slots:
             slot.seconds = 0.0
 
-    def win_rate(self, opponent: str) -> WinRate:
-        """Of the likeliest actions against a scripted bot, all seats in turn."""
-        games, policy = self.config.evaluation.games, Sb3Policy(self.model.policy)
-        return win_rate(policy, self.rules, self.board, opponent, games, self.config.seed)
+    def player(self) -> LikeliestPlayer:
+        """The policy, asked for all lanes at once."""
+        return LikeliestPlayer(Sb3Policy(self.model.policy), self.rules, self.board)
 
     def evaluate(self) -> Metrics:
         """The evaluations; the best policy so far is kept."""
@@ -243,7 +242,7 @@ class Trainer(Run):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
+        """Restore what `state_dict` returned."""
         model = self.model
         model.policy.load_state_dict(state["policy"])
         model.policy.optimizer.load_state_dict(state["optimizer"])

@@ -19,7 +19,7 @@ from risk_agents.learned.features import encode
 from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
 from risk_env.board.maps import Board
-from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_WIDTH
+from risk_env.core.observe import TERRITORIES, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import Lanes
 from risk_training.config import RunSettings
@@ -30,7 +30,6 @@ Array = npt.NDArray[Any]
 
 CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
 NO_STEP = -1
-_TERRITORIES = TERRITORY_WIDTH, [name for name, _, _ in GLOBAL_BLOCKS].index("territories")
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,10 @@ class SelfPlay:
         rollout.ends[:] = CONTINUES
         rollout.rewards[:] = 0
         for step in range(len(rollout.actions)):
-            actions, logprobs, values = self.decide(network, *self.write_observation(network, rollout, step))
+            inputs = rollout.territory_features[step], rollout.board_features[step], rollout.masks[step]
+            encode(network.spec, self.batch.observation, *inputs[:2])
+            inputs[2][:] = self.batch.action_mask
+            actions, logprobs, values = self.decide(network, *map(torch.as_tensor, inputs))
             rollout.seats[step], rollout.actions[step] = self.batch.seat, actions
             rollout.logprobs[step], rollout.values[step] = logprobs, values
             rollout.potentials[step] = potential(self.batch.observation, self.board, self.config.shaping)
@@ -135,13 +137,6 @@ class SelfPlay:
         rollout.next_seats[:] = self.batch.seat
         rollout.next_values[:] = self.observe_and_decide(network, self.batch.observation, self.batch.action_mask)[2]
         rollout.next_potentials[:] = potential(self.batch.observation, self.board, self.config.shaping)
-
-    def write_observation(self, network: Network, rollout: Rollout, step: int) -> tuple[torch.Tensor, ...]:
-        """Write the features and masks of every lane into the rollout; the same as tensors."""
-        inputs = rollout.territory_features[step], rollout.board_features[step], rollout.masks[step]
-        encode(network.spec, self.batch.observation, *inputs[:2])
-        inputs[2][:] = self.batch.action_mask
-        return tuple(map(torch.as_tensor, inputs))
 
     def observe_and_decide(self, network: Network, observations: Array, masks: Array) -> tuple[Array, Array, Array]:
         """`decide` for observations int8 (k, D) and masks (k, n)."""
@@ -241,7 +236,7 @@ class SelfPlay:
         }
 
     def load_state_dict(self, state: Mapping[str, Any], make: Callable[[], Network]) -> None:
-        """Become what `state_dict` described; `make` makes a network for a snapshot."""
+        """Restore what `state_dict` returned; `make` makes a network for a snapshot."""
         for name, values in state["arrays"].items():
             _read(self, name)[...] = values
         self.opponent[:] = state["opponent"]
@@ -262,7 +257,7 @@ class SnapshotPlayer:
         self.games = games
 
     def begin(self, batch: Lanes, lanes: Array, seats: Array) -> None:
-        """Snapshots keep nothing of a game."""
+        """Snapshots keep nothing between decisions."""
 
     def choose(self, batch: Lanes, lanes: Array, actions: Array) -> None:
         """Sampled actions in these lanes."""
@@ -288,7 +283,6 @@ def potential(observations: Array, board: Board, weight: float) -> Array:
     """
     if not weight:
         return np.zeros(len(observations), np.float32)
-    before = sum(width for name, width, _ in GLOBAL_BLOCKS[: _TERRITORIES[1]])
-    first = TERRITORY_WIDTH * board.num_territories + before
+    first = TERRITORY_WIDTH * board.num_territories + TERRITORIES
     held = observations[:, first : first + MAX_SEATS].astype(np.float32)
     return weight * held[:, 0] / np.maximum(held.sum(1), 1)

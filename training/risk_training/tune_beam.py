@@ -1,8 +1,8 @@
 """The weights of `beam` for some number of players, found by playing.
 
 In every game one seat is a beam with weights of its own, drawn around the present ones; the others are drawn from the
-ladder. After each round of games the present weights move along the slope of winning by each weight, the further the
-surer the slope (an evolution strategy with mirrored draws; Salimans et al. 2017).
+ladder. After each round the present weights move along the slope of winning by weight, the more certain the further (an
+evolution strategy with mirrored draws; Salimans et al. 2017).
 
     python -m risk_training.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1]
 

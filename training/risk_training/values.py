@@ -6,8 +6,8 @@ ended, or where the rounds ran out from the value of the last position, and with
 values on the way. A round of whole games is played, then the network learns from the latest rounds.
 
 The first round is played by scripted bots alone: nothing is known yet. From then on every seat is a bot's with
-probability `bot_share`, and otherwise the beam's by the learned value. For exploration attacks are sometimes called off
-and troops drafted to a random place.
+probability `bot_share`, and otherwise the beam's by the learned value. Sometimes attacks are called off and troops
+drafted to a random place, for exploration.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
-from risk_training.run import Metrics, Run, made_by, replace_file, timed
-from risk_training.win_rate import WinRate, win_rate
+from risk_training.run import Metrics, TorchRun, made_by, replace_file, timed
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
@@ -245,24 +244,22 @@ def brier_score(chances: Array, won: Array) -> float:
 # ---------------------------------------------------------------------------------------------------- learning
 
 
-class Trainer(Run):
+class Trainer(TorchRun):
     """A run of TD(λ): network, optimizer and the latest positions."""
 
-    CONFIG = Config
+    CONFIG, FILE = Config, VALUE
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, threads: int = 1) -> None:
         super().__init__(config, folder, threads)
-        torch.manual_seed(config.seed)
         self.games = Games(config, threads)
         self.network = Network(self.games.columns, *config.hidden_sizes)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
-        self.shuffle = torch.Generator().manual_seed(config.seed)
         self.positions: dict[int, Positions] = {}  # by round
 
     def update(self) -> Metrics:
         """Play a round and learn from the latest rounds."""
-        learner = self.value().bot("learner", width=self.config.beam_width) if self.updates else None
+        learner = self.policy().bot("learner", width=self.config.beam_width) if self.updates else None
         with timed(self.spent, "games"):
             played = self.games.play(self.steps, learner)
         metrics = self.predictions(played)
@@ -293,17 +290,15 @@ class Trainer(Run):
         targets = [lambda_returns(part, self.network.chances(part.features), config.td_lambda) for part in latest]
         features = torch.as_tensor(np.concatenate([part.features for part in latest]))
         wanted = torch.as_tensor(np.concatenate(targets))
-        learning_rate = config.learning_rate * (1 - 0.9 * min(1.0, self.steps / config.n_games))
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        rows = self._minibatches(len(wanted))
+        learning_rate = self.set_learning_rate()
+        rows = self._all_minibatches(len(wanted))
         losses = [self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)]
         return {"train/value_loss": float(np.mean(losses)), "train/learning_rate": learning_rate}
 
-    def _minibatches(self, count: int) -> Iterator[Tensor]:
+    def _all_minibatches(self, count: int) -> Iterator[Tensor]:
         """Minibatches of `count` positions without end, all of them once before any again."""
         while True:
-            yield from torch.randperm(count, generator=self.shuffle).split(self.config.batch_size)
+            yield from self.minibatches(count)
 
     def _update_on(self, features: Tensor, targets: Tensor) -> float:
         """One step of the optimizer on a minibatch; the cross-entropy before it."""
@@ -313,38 +308,26 @@ class Trainer(Run):
         self.optimizer.step()
         return loss.item()
 
-    def win_rate(self, opponent: str) -> WinRate:
-        """Of the beam, as wide as it plays, against a scripted bot in all seats."""
-        settings, bot = self.config.evaluation, self.value().bot("learner")
-        return win_rate(bot, self.rules, self.board, opponent, settings.games, self.config.seed)
-
-    def value(self) -> ValueFile:
+    def policy(self) -> ValueFile:
         """The network as it is, as a value that the beam plays by."""
         return ValueFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def write_policy(self) -> None:
-        """Write `value.npz`, and remove positions that are not needed any more."""
-        replace_file(self.folder / VALUE, self.value().save)
+        """Write `value.npz`, and remove positions that are no longer needed."""
+        super().write_policy()
         needed = {self._file(number) for number in self.positions}
         for path in set(self.folder.glob(POSITIONS.replace("{:06}", "*"))) - needed:
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Network, optimizer and generators; the positions have files of their own."""
-        return {
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "chance": self.games.chance.bit_generator.state,
-            "shuffle": self.shuffle.get_state(),
-            "positions": list(self.positions),
-        }
+        """Also the generator of the games, and the rounds whose positions are kept, each in a file of its own."""
+        chance = self.games.chance.bit_generator.state
+        return super().state_dict() | {"chance": chance, "positions": list(self.positions)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what `state_dict` described."""
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        """Restore what `state_dict` returned."""
+        super().load_state_dict(state)
         self.games.chance.bit_generator.state = state["chance"]
-        self.shuffle.set_state(state["shuffle"])
         self.positions = {number: Positions.load(self._file(number)) for number in state["positions"]}
 
     def _file(self, number: int) -> Path:

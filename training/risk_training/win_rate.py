@@ -1,28 +1,18 @@
-"""How often a policy wins against compiled bots: many games at once, every deal from every seat."""
+"""How often a player wins against one opponent in all other seats: every deal from every seat."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from risk_env.arena import play
+from risk_env.arena import Player, play
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
-from risk_env.lanes import Lanes
 
 _Z = 1.96  # of a 95 % interval
-
-
-class Scorer(Protocol):
-    """A policy as it is asked here."""
-
-    def logits(self, codes: npt.NDArray[Any], masks: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """float (k, n), highest for what the policy would do, of codes int8 (k, D) and masks (k, n)."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +23,7 @@ class WinRate:
     games: int
     truncated: float  # share
     rounds: float = 0.0  # mean
+    by_seat: tuple[float, ...] = ()  # (P,)
 
     @property
     def interval(self) -> tuple[float, float, float]:
@@ -44,36 +35,28 @@ class WinRate:
 
 
 def check_rivals(names: Iterable[str], rules: Rules, board: Board) -> None:
-    """ValueError for a scripted opponent that there is not, or that cannot play such games: before a run, not in it."""
+    """ValueError for an unknown scripted opponent, or one that cannot play such games: before a run begins."""
     for name in names:
         compiled(name).check(rules, board)
 
 
 def win_rate(
-    policy: Scorer | CompiledBot, rules: Rules, board: Board, opponent: str | CompiledBot, games: int, seed: int = 0
+    player: Player | CompiledBot,
+    rules: Rules,
+    board: Board,
+    opponent: str | CompiledBot | Player,
+    games: int,
+    seed: int = 0,
+    lanes: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> WinRate:
-    """Play at least `games`, whole deals, against `opponent` in all other seats; a policy does what is likeliest."""
+    """Play at least `games`, whole deals, in `lanes` at a time (None: all); `progress` gets numbers of ended games."""
     seats = rules.num_players
     games = -(-games // seats) * seats
     deals, places = np.divmod(np.arange(games), seats)
     line_ups = (np.arange(seats) != places[:, None]).astype(np.int64)
-    player = policy if isinstance(policy, CompiledBot) else Likeliest(policy)
-    results = play(rules, board, [player, opponent], games, seed, lanes=games, line_ups=line_ups, deals=deals)
+    players = [player, opponent]
+    results = play(rules, board, players, games, seed, lanes or games, progress, line_ups=line_ups, deals=deals)
     won = results["winner"] == places
-    return WinRate(int(won.sum()), games, float(results["truncated"].mean()), float(results["rounds"].mean()))
-
-
-class Likeliest:
-    """A `Scorer` as a player (`risk_env.arena.Player`): it does what is likeliest."""
-
-    def __init__(self, policy: Scorer) -> None:
-        self.policy = policy
-
-    def begin(self, batch: Lanes, lanes: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> None:
-        """It keeps nothing of a game."""
-
-    def choose(self, batch: Lanes, lanes: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """The likeliest actions in these lanes."""
-        batch.ask(lanes)
-        codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]
-        actions[lanes] = self.policy.logits(codes, masks).argmax(1)
+    truncated, rounds = float(results["truncated"].mean()), float(results["rounds"].mean())
+    return WinRate(int(won.sum()), games, truncated, rounds, tuple(won.reshape(-1, seats).mean(axis=0).tolist()))

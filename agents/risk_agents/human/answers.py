@@ -1,4 +1,4 @@
-"""What a person typed, understood as a legal action: text forms of any case, their beginnings, numbers of a list."""
+"""Typed answers as legal actions: text forms in any case, their beginnings, numbers of a list."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
 SECRET = (Phase.TRADE, Phase.HEADQUARTERS)  # questions that show hidden facts
-LONG = ("territory", "border")  # blocks of many actions, which are not written again and again
+LONG = ("territory", "border")  # blocks of many actions, which are listed once a turn
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short, and show nothing hidden
 
 
@@ -126,7 +126,7 @@ class Human(Agent):
             self._say_legal(view, new)
 
     def _list(self, view: View) -> None:
-        """All that is legal, with new numbers."""
+        """All legal actions, with new numbers."""
         self._lists[view.phase] = list(view.texts)
         self._say_legal(view, view.texts)
 

@@ -1,8 +1,8 @@
-"""What a person is asked, in plain words, and what is legal, in few lines."""
+"""Questions to a person in words, and the legal actions in few lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from risk_agents.base import View
 from risk_agents.human.answers import argument_of, movable, question_of
@@ -28,19 +28,53 @@ _star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own fu
 
 # ------------------------------------------------------------------------------------------------ the question
 
+_QUESTIONS = {
+    Phase.CAPITAL: "Where do you put your capital?",
+    Phase.CLAIM: "Which territory do you claim?",
+    Phase.DEPLOY: "Where do you put a troop? {in_hand} left in your hand.",
+    Phase.DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army? {neutral_in_hand} left.",
+    Phase.HEADQUARTERS: "Which of your territories is your headquarters? It stays secret until all have picked.",
+    Phase.TRADE: "{trade}",
+    Phase.BONUS: "Your card shows it: which territory gets the bonus troops?",
+    Phase.DRAFT: "Where do you place troops? {draft_left} to place.",
+    Phase.DRAFT_AMOUNT: "How many troops for {target}? At most {most}.",
+    Phase.ATTACK: "What do you attack? `done` ends the attacks.",
+    Phase.ATTACK_DICE: "{source} ({at_source}) attacks {target} of {owner} ({at_target}): how many dice?",
+    Phase.DEFEND: (
+        "{turn} attacks {whose} {target} ({at_target}) from {source} ({at_source}) with {declared}: "
+        "how many dice do you roll?"
+    ),
+    Phase.REROLL: "{dice} You may show your card and roll a die again: which face? `done` keeps all.",
+    Phase.COMMANDER: "{dice} Once a turn you may turn a die to 6: which face? `done` turns none.",
+    Phase.OCCUPY: "{target} is yours. How many more troops follow from {source}? At most {most}.",
+    Phase.OBJECTIVE: "You have met Objectives. Which do you take? It costs the card of this turn; `done` takes none.",
+    Phase.AIRFIELD: "Where do you build the airfield?",
+    Phase.FORTIFY_FROM: "From where do you move troops? `done` moves none.",
+    Phase.FORTIFY_TO: "Where do troops of {source} ({at_source}) go?",
+    Phase.FORTIFY_AMOUNT: "How many troops go from {source} to {target}? At most {most}.",
+}
+
 
 def question(view: View, words: Words) -> str:
     """What is asked, in a sentence or two."""
-    asked = _ASKED[view.phase]
-    return asked if isinstance(asked, str) else asked(view, words)
-
-
-def _deploy(view: View, words: Words) -> str:
-    return f"Where do you put a troop? {view.position.to_place[view.seat]} left in your hand."
-
-
-def _deploy_neutral(view: View, words: Words) -> str:
-    return f"Where do you put a troop of the neutral army? {view.position.to_place[-1]} left."
+    place = view.position
+    owner, dice = int(place.owner[place.target]), (" ".join(map(str, side)) for side in place.dice)
+    return _QUESTIONS[view.phase].format(
+        in_hand=place.to_place[view.seat],
+        neutral_in_hand=place.to_place[-1],
+        draft_left=place.draft_left,
+        most=movable(view),
+        source=words.place(place.source),
+        at_source=place.troops[place.source],
+        target=words.place(place.target),
+        at_target=place.troops[place.target],
+        owner=words.names[owner],
+        whose="your" if owner == view.seat else "the neutral",
+        turn=words.names[place.turn],
+        declared=f"{place.chosen_dice} {'dice' if place.chosen_dice > 1 else 'die'}",
+        dice="Your dice are {} against {}.".format(*dice),
+        trade=_trade(view, words),
+    )
 
 
 def _trade(view: View, words: Words) -> str:
@@ -69,87 +103,6 @@ def _stars_worth() -> str:
     return f"{MIN_STARS} to {MAX_STARS} stars give {troops} troops."
 
 
-def _draft(view: View, words: Words) -> str:
-    return f"Where do you place troops? {view.position.draft_left} to place."
-
-
-def _draft_amount(view: View, words: Words) -> str:
-    return f"How many troops for {_target(view)}? At most {movable(view)}."
-
-
-def _attack_dice(view: View, words: Words) -> str:
-    return f"{_army(view, view.position.source)} attacks {_army(view, view.position.target, words)}: how many dice?"
-
-
-def _defend(view: View, words: Words) -> str:
-    dice = view.position.chosen_dice
-    is_own = int(view.position.owner[view.position.target]) == view.seat
-    return (
-        f"{words.names[view.position.turn]} attacks {'your' if is_own else 'the neutral'} "
-        f"{_army(view, view.position.target)} from {_army(view, view.position.source)} with "
-        f"{dice} {'dice' if dice > 1 else 'die'}: how many dice do you roll?"
-    )
-
-
-def _dice_on_table(view: View) -> str:
-    mine, theirs = (" ".join(map(str, side)) for side in view.position.dice)
-    return f"Your dice are {mine} against {theirs}."
-
-
-def _reroll(view: View, words: Words) -> str:
-    return f"{_dice_on_table(view)} You may show your card and roll a die again: which face? `done` keeps all."
-
-
-def _commander(view: View, words: Words) -> str:
-    return f"{_dice_on_table(view)} Once a turn you may turn a die to 6: which face? `done` turns none."
-
-
-def _occupy(view: View, words: Words) -> str:
-    return f"{_target(view)} is yours. How many more troops follow from {_source(view)}? At most {movable(view)}."
-
-
-def _fortify_amount(view: View, words: Words) -> str:
-    return f"How many troops go from {_source(view)} to {_target(view)}? At most {movable(view)}."
-
-
-def _source(view: View) -> str:
-    return view.board.territories[view.position.source]
-
-
-def _target(view: View) -> str:
-    return view.board.territories[view.position.target]
-
-
-def _army(view: View, territory: int, words: Words | None = None) -> str:
-    """A territory with its troops and, if `words` are given, its owner."""
-    owner = "" if words is None else f" of {words.names[int(view.position.owner[territory])]}"
-    return f"{view.board.territories[territory]}{owner} ({view.position.troops[territory]})"
-
-
-_ASKED: dict[Phase, str | Callable[[View, Words], str]] = {
-    Phase.CAPITAL: "Where do you put your capital?",
-    Phase.CLAIM: "Which territory do you claim?",
-    Phase.DEPLOY: _deploy,
-    Phase.DEPLOY_NEUTRAL: _deploy_neutral,
-    Phase.HEADQUARTERS: "Which of your territories is your headquarters? It stays secret until all have picked.",
-    Phase.TRADE: _trade,
-    Phase.BONUS: "Your card shows it: which territory gets the bonus troops?",
-    Phase.DRAFT: _draft,
-    Phase.DRAFT_AMOUNT: _draft_amount,
-    Phase.ATTACK: "What do you attack? `done` ends the attacks.",
-    Phase.ATTACK_DICE: _attack_dice,
-    Phase.DEFEND: _defend,
-    Phase.REROLL: _reroll,
-    Phase.COMMANDER: _commander,
-    Phase.OCCUPY: _occupy,
-    Phase.OBJECTIVE: "You have met Objectives. Which do you take? It costs the card of this turn; `done` takes none.",
-    Phase.AIRFIELD: "Where do you build the airfield?",
-    Phase.FORTIFY_FROM: "From where do you move troops? `done` moves none.",
-    Phase.FORTIFY_TO: lambda view, words: f"Where do troops of {_army(view, view.position.source)} go?",
-    Phase.FORTIFY_AMOUNT: _fortify_amount,
-}
-
-
 # ------------------------------------------------------------------------------------------------ what is legal
 
 
@@ -162,40 +115,37 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
         return _territories(view, numbers, width)
     if asked.block in ("card", "objective"):
         describe = card_in_words if asked.block == "card" else _objective
-        listed = [f"{number} {describe(argument_of(text, asked), view)}" for text, number in _named(numbers)]
+        listed = [f"{number} {describe(name, view)}" for name, number in _named(numbers, view)]
         return [wrapped(", ".join(listed), width, "  ", "  ")]
-    counts = (
-        {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"} if asked.block == "amount" else {}
-    )
     names = [argument_of(text, asked) for text in numbers]
-    return [wrapped(" | ".join(counts.get(name, name) for name in names), width, "  ", "  ")]
+    if asked.block == "amount":
+        counts = {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"}
+        names = [counts.get(name, name) for name in names]
+    return [wrapped(" | ".join(names), width, "  ", "  ")]
 
 
-def _named(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
-    """All but DONE, which the question mentions."""
-    return [(text, number) for text, number in numbers.items() if text != DONE]
+def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
+    """Names and numbers of all but DONE, which the question mentions."""
+    return [(argument_of(text, question_of(view)), number) for text, number in numbers.items() if text != DONE]
 
 
 def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
     """A line for every territory to attack from."""
     place, rows = view.position, dict[str, list[str]]()
-    for text, number in _named(numbers):
-        source, target = (view.board.territory(name) for name in argument_of(text, question_of(view)).split(" > "))
-        row = rows.setdefault(f"{view.board.territories[source]} {place.troops[source]} >", [])
-        row.append(
-            f"{number} {view.board.territories[target]} {place.troops[target]} {words.names[int(place.owner[target])]}"
-        )
+    for name, number in _named(numbers, view):
+        source, target = map(view.board.territory, name.split(" > "))
+        defenders = f"{words.place(target)} {place.troops[target]} {words.names[int(place.owner[target])]}"
+        rows.setdefault(f"{words.place(source)} {place.troops[source]} >", []).append(f"{number} {defenders}")
     return [_row(source, targets, width) for source, targets in rows.items()]
 
 
 def _territories(view: View, numbers: Mapping[str, int], width: int) -> list[str]:
     """A line for every continent."""
     board, rows = view.board, dict[str, list[str]]()
-    for text, number in _named(numbers):
-        t = board.territory(argument_of(text, question_of(view)))
+    for name, number in _named(numbers, view):
+        t = board.territory(name)
         troops = f" {view.position.troops[t]}" if view.position.owner[t] >= 0 else ""
-        row = rows.setdefault(f"{board.continents[board.continent_of[t]]}:", [])
-        row.append(f"{number} {board.territories[t]}{troops}")
+        rows.setdefault(f"{board.continents[board.continent_of[t]]}:", []).append(f"{number} {name}{troops}")
     return [_row(continent, places, width) for continent, places in rows.items()]
 
 

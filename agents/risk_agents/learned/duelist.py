@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from risk_agents.learned.policy import load_bot
+from risk_agents.learned.policy import PolicyFile
 
 FILE = Path(__file__).parent / "policies" / "duelist.npz"
 
-BOT = load_bot(FILE, "duelist")
+BOT = PolicyFile.load_bot(FILE, "duelist")

@@ -22,7 +22,7 @@ _SCALE = np.float32(NEIGHBOUR_SCALE)
 
 
 class FeatureSpec(NamedTuple):
-    """How features follow from an observation, as arrays for the kernels."""
+    """How features are computed from an observation, as arrays for the kernels."""
 
     num_territories: int
     count_columns: Array  # int64 (c,): columns of a territory that count troops

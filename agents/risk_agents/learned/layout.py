@@ -22,7 +22,7 @@ NEIGHBOUR_SCALE = 0.25  # of the sum over the neighbours
 
 
 class Layout:
-    """Columns that are ever used, borders, and blocks of actions."""
+    """The used columns, borders, and blocks of actions."""
 
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
         self.territories, self.num_actions = board.num_territories, num_actions
@@ -77,7 +77,7 @@ def has_bias(name: str) -> bool:
 
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """The columns of a territory that these rules ever use: those that count troops, and the others."""
+    """The columns of a territory that these rules use: those that count troops, and the others."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]

@@ -1,9 +1,9 @@
 """A learned value: the chance to win of a seat that stops here, a small network's correction of the heuristic value.
 
-`search.evaluation` uses it wherever its weights go on behind those of the heuristic; `risk_training.values` trains it.
+`search.evaluation` uses it where weights follow those of the heuristic; `risk_training.values` trains it.
 The features are sums over the board: how the fronts stand, armies, incomes, continents, cards; of the other hands their
-sizes. Columns for every single territory predicted games as well and played worse: what a few troops here or there are
-worth is better learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
+sizes. Columns for each territory predicted results as well but played worse: the worth of troops on a border is better
+learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ import numpy as np
 import numpy.typing as npt
 from numpy import int64
 
-from risk_agents.scripted.board_sense import LAST_TO_FALL, troops_of
+from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE
+from risk_agents.scripted.continents import own_stack_near
 from risk_agents.scripted.goal_progress import goal_progress
 from risk_agents.scripted.odds import win_chance
 from risk_agents.scripted.threats import DUE, ODDS, largest_threat
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.bits import ONE
 from risk_env.core.cards import can_trade, hand_size, set_troops_due
 from risk_env.core.draft import troops_due
-from risk_env.core.position import holds_nothing, num_territories
+from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import Phase
 
 Array = npt.NDArray[Any]
@@ -137,7 +138,7 @@ def add_hidden(weights, at, first, second, work):
 
 @kernel
 def encode_position(game, board, rules, seat, moved, heuristic, work):
-    """Write the features of a position for a seat into the workspace; how many there are."""
+    """Write the features of a position for a seat into the workspace; returns their number."""
     P, neutral = int64(rules.num_players), int64(rules.neutral)
     owners = P + neutral
     count_owners(game, board, rules, seat, work)
@@ -155,7 +156,7 @@ def encode_position(game, board, rules, seat, moved, heuristic, work):
 
 @inlined
 def add_feature(column, number, count, work):
-    """Write a feature; how many there are now."""
+    """Write a feature; returns the number of features."""
     work[COLUMN, count] = column
     work[FEATURE, count] = number
     return count + 1
@@ -191,19 +192,22 @@ def count_owners(game, board, rules, seat, work):
 @kernel
 def scan_territories(game, board, rules, seat, work):
     """Count troops and continents, and add up the front."""
-    half = most_due(rules, seat, work) / 2.0
+    most_due = 0.0
+    for owner in range(rules.num_players):
+        if owner != seat:
+            most_due = max(most_due, work[DUE, owner])
     for territory in range(board.num_territories):
-        owner, troops = int64(game.owner[territory]), troops_of(game, territory)
+        owner, troops = int64(game.owner[territory]), troops_on(game, territory)
         place, continent = int64(work[ORDER, owner]), int64(board.continent_of[territory])
         work[TROOPS, owner] += troops
         work[SIZE, continent] += 1.0
         work[HELD, place * CONTINENTS + continent] += 1.0
         if owner == seat:
-            scan_own(game, board, rules, seat, territory, troops, half, work)
+            scan_own(game, board, rules, seat, territory, troops, most_due / 2.0, work)
         else:
-            strongest = strongest_near(game, board, seat, territory)
-            if strongest > 1:
-                work[FRONT, IN_REACH] += win_chance(ODDS, strongest, troops) / A_FRONT
+            stack = own_stack_near(game, board, seat, territory, NONE)
+            if stack > 0:
+                work[FRONT, IN_REACH] += win_chance(ODDS, stack + 1, troops) / A_FRONT
 
 
 @inlined
@@ -224,31 +228,9 @@ def scan_own(game, board, rules, seat, territory, troops, half, work):
     work[SAFETY, int64(board.continent_of[territory])] *= 1.0 - falls
 
 
-@inlined
-def most_due(rules, seat, work):
-    """The most troops that a rival gets."""
-    most = 0.0
-    for owner in range(rules.num_players):
-        if owner != seat:
-            most = max(most, work[DUE, owner])
-    return most
-
-
-@inlined
-def strongest_near(game, board, seat, territory):
-    """Troops of the seat's strongest territory beside this one, 0 if there is none."""
-    strongest = int64(0)
-    for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w]
-        while word != ZERO:
-            strongest = max(strongest, troops_of(game, (w << 6) + lowest(word)))
-            word &= word - ONE
-    return strongest
-
-
 @kernel
 def encode_owners(game, board, rules, seat, owners, column, count, work):
-    """Write what is known of every owner, in the order of turns; how many features there are."""
+    """Write what is known of every owner, in the order of turns; returns the number of features."""
     total = 0.0
     for owner in range(owners):
         total += work[TROOPS, owner]
@@ -270,7 +252,7 @@ def encode_owners(game, board, rules, seat, owners, column, count, work):
 
 @kernel
 def encode_continents(board, players, column, count, work):
-    """Write how much of every continent each seat holds, in the order of turns; how many features there are."""
+    """Write how much of every continent each seat holds, in the order of turns; returns the number of features."""
     for place in range(players):
         for continent in range(board.num_continents):
             held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]
@@ -286,7 +268,7 @@ def encode_continents(board, players, column, count, work):
 
 @kernel
 def encode_game(game, board, rules, seat, moved, column, count, work):
-    """Write what is left of the turn, the own cards, the round; how many features there are."""
+    """Write what is left of the turn, the own cards, the round; returns the number of features."""
     set_worth, current = float(set_troops_due(rules, int64(game.sets_traded) + 1)), float(game.round_number)
     count = add_feature(column, 1.0 if moved else 0.0, count, work)
     if not is_heir(game, rules) and can_trade(game, board, rules, seat):

@@ -1,4 +1,4 @@
-"""The policies' network, compiled: it answers one observation at a time, so the size of a batch changes no bit.
+"""The policies' network, compiled: one observation at a time, so results do not depend on the size of a batch.
 
 The inputs of the trunk are the board's features. Small heads, the same everywhere on the map, take the features of a
 territory, or of both ends of a border (`learned.features`). `risk_training.network` is the same network in torch.

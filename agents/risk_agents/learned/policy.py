@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,14 @@ import numpy.typing as npt
 
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.network import Network, answer, answer_all, compiled_network, workspace
-from risk_agents.learned.schema import schema_of
+from risk_agents.learned.schema import schema_of, unfamiliar_phases
 from risk_agents.learned.trained import POLICY, TrainedFile
-from risk_agents.scripted.board_sense import draw_word
-from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_agents.scripted.board_sense import draw_word, last_legal
+from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 from risk_env.core.observe import TERRITORY_WIDTH, observe
-from risk_env.core.types import Phase
 
 Array = npt.NDArray[Any]
 
@@ -51,9 +48,7 @@ class PolicyFile(TrainedFile):
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:
         """bool (phases,): questions that never came up in training."""
-        trained, found = self.schema.rules, np.zeros(len(Phase), np.bool_)
-        found[Phase.ATTACK_DICE], found[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"
-        return found
+        return unfamiliar_phases(self.schema.rules)
 
     def logits(self, observations: Array, masks: Array) -> Array:
         """float32 (k, n) of observations int8 (k, D) and masks (k, n); -inf where not legal."""
@@ -72,19 +67,15 @@ class PolicyFile(TrainedFile):
         """The bot that plays the likeliest actions; errors call the policy `source`."""
         policy = self
 
-        def check(rules: Rules, board: Board) -> None:
-            policy.schema.check(schema_of(rules, board), source)
-
         def choose(games, boards, rules, lanes, randoms, memory, actions):
             answer_lanes(games, boards, rules, lanes, randoms, actions, policy.network, policy.unfamiliar, False)
 
-        made = self.made
-        return CompiledBot(name or str(made.get("name", source)), str(made.get("version", "1")), choose, check=check)
+        return self.bot_of(choose, source, name)
 
 
 @vectorized_entry_point
 def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
-    """Answer in each of the lanes: with the likeliest legal action or, where `draws`, as likely as the policy says."""
+    """Answer in each of the lanes: the likeliest legal action or, with `draws`, one by the policy's probabilities."""
     words = observation_words(network)
     observation, work = words.view(np.int8), workspace(network)
     logits = np.zeros(len(network.actions_bias), np.float32)
@@ -93,7 +84,7 @@ def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamil
         game = games[lane]
         seat = int(game.seat)
         if unfamiliar[game.phase]:
-            actions[lane] = most_dice(game, rules[0])
+            actions[lane] = last_legal(game, rules[0])
             continue
         observe(game, boards[0], rules[0], seat, words, observation)
         answer(network, observation, game.legal, logits, work)
@@ -108,15 +99,6 @@ def observation_words(network):
 
 
 @kernel
-def most_dice(game, rules):
-    """The answer to a question about dice that never came up in training: a blitz or the most dice, the last legal."""
-    action = int(rules.num_actions) - 1
-    while not has(game.legal, action):
-        action -= 1
-    return action
-
-
-@kernel
 def likeliest(game, logits):
     """The legal action with the highest logit."""
     best = -1
@@ -128,7 +110,7 @@ def likeliest(game, logits):
 
 @kernel
 def drawn(game, logits, word):
-    """A legal action, each as likely as the logits say, chosen by 64 random bits."""
+    """A legal action drawn by the logits' probabilities from 64 random bits."""
     best = likeliest(game, logits)
     left = total_odds(game, logits, best) * float(word >> _SPARE_BITS) * 2.0**-_FRACTION_BITS
     for action in range(len(logits)):
@@ -151,10 +133,5 @@ def total_odds(game, logits, best):
 
 @inlined
 def odds(logits, action, best):
-    """How many times as likely an action is as the likeliest."""
+    """Probability of an action, divided by that of the likeliest."""
     return np.exp(np.float64(logits[action]) - np.float64(logits[best]))
-
-
-def load_bot(path: str | Path, name: str | None = None) -> CompiledBot:
-    """The bot of a policy file."""
-    return PolicyFile.load(path).bot(name or str(path), name)

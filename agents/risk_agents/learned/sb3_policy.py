@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from risk_agents.base import Agent, View
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.schema import Schema, answers_as_trained, schema_of
+from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
@@ -93,8 +93,9 @@ class Sb3Agent(Agent):
         observations = np.stack([view.codes for view in views])
         masks = np.stack([view.action_mask for view in views])
         likeliest = self.policy.logits(observations, masks).argmax(1)
-        trained = self.schema.rules
-        return [answers_as_trained(trained, view, int(action)) for view, action in zip(views, likeliest, strict=True)]
+        is_new = unfamiliar_phases(self.schema.rules)
+        answers = zip(views, likeliest, strict=True)
+        return [int(view.legal_actions[-1] if is_new[view.phase] else action) for view, action in answers]
 
 
 def load_zip(path: str) -> Any:

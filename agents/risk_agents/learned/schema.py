@@ -1,4 +1,4 @@
-"""What a policy was trained for: map, rules, number of actions, columns of the observation. A mismatch is refused."""
+"""What a policy was trained for: map, rules, number of actions, observation columns. A mismatch is an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from risk_agents.base import View
+import numpy as np
+import numpy.typing as npt
+
 from risk_env.board.maps import Board
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import tables
@@ -77,11 +79,11 @@ def _columns() -> str:
     return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
 
-def answers_as_trained(trained: Rules, view: View, action: int) -> int:
-    """The action, or the answer to a question that never came up in training.
+def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:
+    """bool (phases,): the questions about dice that never came up in training by these rules.
 
-    Asked for dice it blitzes, or rolls the most where it may not; it defends with the most.
+    There a policy gives the last legal answer: as attacker a blitz or, where it is not allowed, the most dice.
     """
-    asks_attack = view.phase == Phase.ATTACK_DICE and trained.attack != "choice"
-    asks_defence = view.phase == Phase.DEFEND and trained.defender_dice != "choice"
-    return int(view.legal_actions[-1]) if asks_attack or asks_defence else action
+    found = np.zeros(len(Phase), np.bool_)
+    found[Phase.ATTACK_DICE], found[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"
+    return found

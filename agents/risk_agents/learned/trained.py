@@ -7,14 +7,18 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.schema import Schema
+from risk_agents.learned.schema import Schema, schema_of
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 
 Array = npt.NDArray[Any]
 Weights = Mapping[str, Any]
@@ -30,7 +34,7 @@ _UNREADABLE: tuple[type[Exception], ...] = (
 )
 
 
-class TrainedFile:
+class TrainedFile(ABC):
     """Trained weights, the schema of the games they were trained for, and how they were made."""
 
     KIND: ClassVar[str]
@@ -45,6 +49,24 @@ class TrainedFile:
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} holds a {kind_in(facts)}, not a {cls.KIND}")
         return cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
+
+    @abstractmethod
+    def bot(self, source: str, name: str | None = None) -> CompiledBot:
+        """The bot that plays by these weights; errors call them `source`."""
+
+    @classmethod
+    def load_bot(cls, path: str | Path, name: str | None = None) -> CompiledBot:
+        """The bot of a file."""
+        return cls.load(path).bot(name or str(path), name)
+
+    def bot_of(self, choose: Callable[..., None], source: str, name: str | None, memory: int = 1) -> CompiledBot:
+        """A bot that answers by `choose` in the games that the weights were trained for."""
+
+        def check(rules: Rules, board: Board) -> None:
+            self.schema.check(schema_of(rules, board), source)
+
+        version = str(self.made.get("version", "1"))
+        return CompiledBot(name or str(self.made.get("name", source)), version, choose, memory, check)
 
     def checked_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
         """The weights, if they have these names and shapes: kernels read them unchecked. ValueError otherwise."""

@@ -1,4 +1,4 @@
-"""`attacker`: everything on the territory with most enemies around it, then take whatever is weaker.
+"""`attacker`: drafts to the territory with the most enemies around it, and attacks whatever is weaker.
 
 The first step of many published ladders (the "berserk" players of domination programs): no continents, no defence.
 """
@@ -7,18 +7,18 @@ from numpy import int64
 
 from risk_agents.scripted.board_sense import (
     NONE,
-    draft_amount,
+    STRIKE,
+    best_place,
+    ends_of,
     enemy_neighbours,
-    largest_inland,
-    most_surrounded,
     move_amount,
-    next_legal,
-    rare_answer,
-    troops_of,
+    next_attack,
+    usual_answer,
 )
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
 from risk_env.core.movement import movable
+from risk_env.core.position import troops_on
 from risk_env.core.types import Phase
 
 
@@ -32,36 +32,28 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, board, rules, seat):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return boldest_attack(game, board, rules)
     if phase == Phase.DRAFT or phase == Phase.FORTIFY_TO:
-        return most_surrounded(game, board, seat)
-    if phase == Phase.DRAFT_AMOUNT:
-        return draft_amount(game, rules, int64(game.draft_left))
+        return best_place(game, board, seat, STRIKE)
     if phase == Phase.OCCUPY:
         return move_amount(game, rules, advance(game, board, rules, seat))
-    if phase == Phase.FORTIFY_FROM:
-        return largest_inland(game, board, rules, seat)
-    if phase == Phase.FORTIFY_AMOUNT:
-        return move_amount(game, rules, movable(game, rules))
-    return rare_answer(game, board, rules, seat)
+    return usual_answer(game, board, rules, seat)
 
 
 @kernel
 def boldest_attack(game, board, rules):
     """The attack with the largest majority; DONE if no target is weaker than its attacker."""
     best, most = int64(rules.done), 0
-    action = next_legal(game, int64(rules.border_0) - 1)
-    while action != NONE and action < int64(rules.dice_0):
-        border = action - int64(rules.border_0)
-        majority = troops_of(game, int64(board.border_source[border])) - troops_of(
-            game, int64(board.border_target[border])
-        )
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
+        majority = troops_on(game, source) - troops_on(game, target)
         if majority > most:
             best, most = action, majority
-        action = next_legal(game, action)
+        action = next_attack(game, rules, action)
     return best
 
 

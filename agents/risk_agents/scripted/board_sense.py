@@ -1,7 +1,7 @@
-"""What the scripted bots share: their own chance, neighbours and threats, amounts, sensible answers to rare questions.
+"""What the scripted bots share: their own chance, neighbours and threats, amounts, and usual answers.
 
 Everything here reads only what the seat to decide may see: the board, its own hand and mission, sizes of hands, and the
-legal actions of its own question. `state` of a bot's chance is `randoms[lane, seat]` (risk_env.bots.CompiledBot).
+legal actions of its own question. The bot's own random state is `randoms[lane, seat]` (risk_env.bots.CompiledBot).
 """
 
 import numpy as np
@@ -10,57 +10,39 @@ from numpy import int64
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest, nth, plus, popcount, size, times
 from risk_env.core.chance import scramble
+from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.draft import draftable
 from risk_env.core.movement import movable
-from risk_env.core.position import is_alive
-from risk_env.core.types import (
-    ALL_OF_THEM,
-    AMOUNTS,
-    BLITZ,
-    HALF,
-    NUM_DICE_ACTIONS,
-    NUM_FACES,
-    Phase,
-)
+from risk_env.core.position import is_alive, troops_on
+from risk_env.core.types import ALL_OF_THEM, AMOUNTS, HALF, NUM_FACES, Phase
 
 NONE = -1  # no action, no territory
 LAST_TO_FALL = 100  # round of death, in imagined positions, of a seat that falls there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
-ATTACKER, DEFENDER = 0, 1
-COMPARED_DICE = 2
+# What a place is chosen for (`place_worth`)
+STRIKE, DEFENCE, CLAIM, NEUTRAL, HEADQUARTERS = range(5)
 
 
-# A bot's own chance
+# A bot's own random numbers
 
 
 @inlined
 def draw_word(randoms, lane, seat):
-    """64 random bits from the bot's own chance (splitmix64)."""
+    """64 random bits of the bot's own (splitmix64)."""
     state = plus(randoms[lane, seat], _GOLDEN)
     randoms[lane, seat] = state
     return scramble(state)
 
 
 @inlined
-def draw_below(randoms, lane, seat, n):
-    """A whole number 0 ... n - 1 from the bot's own chance (n < 2**31, uneven by less than n / 2**32)."""
-    return int64(times(draw_word(randoms, lane, seat) >> _HALF_WORD, np.uint64(n)) >> _HALF_WORD)
-
-
-@inlined
 def any_legal(game, randoms, lane, seat):
-    """A legal action, each as likely."""
-    return nth(game.legal, draw_below(randoms, lane, seat, size(game.legal)))
+    """A uniformly random legal action (uneven by less than their number / 2**32)."""
+    word = draw_word(randoms, lane, seat) >> _HALF_WORD
+    return nth(game.legal, int64(times(word, np.uint64(size(game.legal))) >> _HALF_WORD))
 
 
 # The board as one seat sees it
-
-
-@inlined
-def troops_of(game, territory):
-    """Troops on a territory."""
-    return int64(game.troops[territory])
 
 
 @inlined
@@ -69,6 +51,15 @@ def enemy_neighbours(game, board, seat, territory):
     count = 0
     for w in range(len(game.strong)):
         count += popcount(board.neighbours[territory, w] & ~game.owned[seat, w])
+    return count
+
+
+@inlined
+def own_neighbours(game, board, seat, territory):
+    """Number of neighbours that are the seat's."""
+    count = 0
+    for w in range(len(game.strong)):
+        count += popcount(board.neighbours[territory, w] & game.owned[seat, w])
     return count
 
 
@@ -88,7 +79,7 @@ def enemy_troops_near(game, board, seat, territory):
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
-            total += troops_of(game, (w << 6) + lowest(word))
+            total += troops_on(game, (w << 6) + lowest(word))
             word &= word - ONE
     return total
 
@@ -103,18 +94,6 @@ def num_rivals(game, rules, seat):
 
 
 # Legal actions of a block
-
-
-@inlined
-def is_legal(game, action):
-    """Whether an action is legal."""
-    return has(game.legal, action)
-
-
-@inlined
-def first_legal(game):
-    """The lowest legal action."""
-    return nth(game.legal, 0)
 
 
 @inlined
@@ -133,16 +112,43 @@ def next_legal(game, action):
     return (w << 6) + lowest(word)
 
 
+@inlined
+def next_place(game, board, territory):
+    """The lowest legal territory above this one (NONE for the first of all), NONE if there is none."""
+    found = next_legal(game, territory)
+    return found if found < board.num_territories else NONE
+
+
+@inlined
+def next_attack(game, rules, action):
+    """The lowest legal attack above `action` (NONE for the first of all), NONE if there is none."""
+    found = next_legal(game, max(action, int64(rules.border_0) - 1))
+    return found if found < int64(rules.dice_0) else NONE
+
+
+@inlined
+def ends_of(board, rules, action):
+    """Source and target of an attack."""
+    border = action - int64(rules.border_0)
+    return int64(board.border_source[border]), int64(board.border_target[border])
+
+
+@inlined
+def last_legal(game, rules):
+    """The highest legal action: of dice a blitz where it may be chosen, else the most (RULES 3.2.4)."""
+    action = int64(rules.num_actions) - 1
+    while not has(game.legal, action):
+        action -= 1
+    return action
+
+
 @kernel
 def border_action(game, board, rules, source, target):
     """The attack from source to target, NONE if it is not legal."""
-    action = next_legal(game, int64(rules.border_0) - 1)
-    while action != NONE and action < int64(rules.dice_0):
-        border = action - int64(rules.border_0)
-        if board.border_source[border] == source and board.border_target[border] == target:
-            return action
-        action = next_legal(game, action)
-    return NONE
+    action = next_attack(game, rules, NONE)
+    while action != NONE and ends_of(board, rules, action) != (source, target):
+        action = next_attack(game, rules, action)
+    return action
 
 
 # Amounts
@@ -171,7 +177,7 @@ def draft_amount(game, rules, wanted):
 @inlined
 def move_amount(game, rules, wanted):
     """Answer of `OCCUPY` and `FORTIFY_AMOUNT`: towards `wanted` more troops; DONE for none, where it is legal."""
-    if wanted < 1 and is_legal(game, int64(rules.done)):
+    if wanted < 1 and has(game.legal, int64(rules.done)):
         return int64(rules.done)
     return amount_towards(rules, max(wanted, 1), movable(game, rules))
 
@@ -180,89 +186,52 @@ def move_amount(game, rules, wanted):
 
 
 @kernel
-def most_surrounded(game, board, seat):
-    """The legal territory with most neighbours of others; of equal ones the one with most troops."""
-    best, most = NONE, NONE
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        worth = (enemy_neighbours(game, board, seat, territory) << 32) + troops_of(game, territory)
+def best_place(game, board, seat, purpose):
+    """The legal territory that is worth most for a purpose; NONE if no territory is legal."""
+    best, most = NONE, -(1 << 60)
+    territory = next_place(game, board, NONE)
+    while territory != NONE:
+        worth = place_worth(game, board, seat, territory, purpose)
         if worth > most:
             best, most = territory, worth
-        territory = next_legal(game, territory)
+        territory = next_place(game, board, territory)
     return best
 
 
 @kernel
-def most_pressed(game, board, seat):
-    """The legal territory that is outnumbered most by the troops of others around it."""
-    best, most = NONE, -(1 << 60)
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        near = enemy_troops_near(game, board, seat, territory)
-        worth = near - troops_of(game, territory) if near > 0 else -(1 << 40)
-        if worth > most:
-            best, most = territory, worth
-        territory = next_legal(game, territory)
-    return best
+def place_worth(game, board, seat, territory, purpose):
+    """What a territory is worth for a purpose.
 
-
-@kernel
-def easiest_free(game, board, seat):
-    """The free territory to claim: in a small continent where the seat has much and others have little."""
-    best, most = NONE, -(1 << 60)
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        worth = claim_worth(game, board, seat, territory)
-        if worth > most:
-            best, most = territory, worth
-        territory = next_legal(game, territory)
-    return best
+    STRIKE: most neighbours of others, then most own troops. DEFENCE: outnumbered most by the troops around it.
+    CLAIM: `claim_worth`. NEUTRAL: in the way of others, not of the seat (RULES 6.1). HEADQUARTERS: safe (RULES 7.1).
+    """
+    troops = troops_on(game, territory)
+    if purpose == STRIKE:
+        return (enemy_neighbours(game, board, seat, territory) << 32) + troops
+    if purpose == CLAIM:
+        return claim_worth(game, board, seat, territory)
+    if purpose == NEUTRAL:
+        own, others = own_neighbours(game, board, seat, territory), own_neighbours(game, board, 1 - seat, territory)
+        return 4 * (others - own) - troops
+    near = enemy_troops_near(game, board, seat, territory)
+    if purpose == HEADQUARTERS:
+        return 2 * troops - near
+    return near - troops if near > 0 else -(1 << 40)
 
 
 @kernel
 def claim_worth(game, board, seat, territory):
-    """How much a free territory helps to a continent: own ones there count for it, those of others against it."""
+    """How much a free territory helps towards a continent: own ones there count for it, those of others against it."""
     continent = int64(board.continent_of[territory])
-    own, members, taken, near = 0, 0, 0, 0
+    own, members, taken = 0, 0, 0
     for w in range(len(game.strong)):
         inside = board.continent_members[continent, w]
         members += popcount(inside)
         own += popcount(inside & game.owned[seat, w])
-        near += popcount(board.neighbours[territory, w] & game.owned[seat, w])
         for other in range(len(game.owned)):
             taken += popcount(inside & game.owned[other, w])
-    bonus = int64(board.continent_bonus[continent])
+    bonus, near = int64(board.continent_bonus[continent]), own_neighbours(game, board, seat, territory)
     return 40 * (2 * own - taken) // members + 20 * bonus // members + 4 * near - members
-
-
-@kernel
-def hardest_neutral(game, board, seat):
-    """The neutral territory that stands most in the way of others and least in the seat's own (RULES 6.1)."""
-    best, most = NONE, -(1 << 60)
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        own, others = 0, 0
-        for w in range(len(game.strong)):
-            own += popcount(board.neighbours[territory, w] & game.owned[seat, w])
-            others += popcount(board.neighbours[territory, w] & game.owned[1 - seat, w])
-        worth = 4 * (others - own) - troops_of(game, territory)
-        if worth > most:
-            best, most = territory, worth
-        territory = next_legal(game, territory)
-    return best
-
-
-@kernel
-def safest_own(game, board, seat):
-    """The legal territory least surrounded and best defended: for headquarters (RULES 7.1)."""
-    best, most = NONE, -(1 << 60)
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        worth = 2 * troops_of(game, territory) - enemy_troops_near(game, board, seat, territory)
-        if worth > most:
-            best, most = territory, worth
-        territory = next_legal(game, territory)
-    return best
 
 
 # Cards
@@ -271,35 +240,17 @@ def safest_own(game, board, seat):
 @kernel
 def card_to_trade(game, board, rules, seat):
     """A card for a set: those of own territories first (RULES 5.4), wild cards last; DONE if nothing else is legal."""
-    best, most = NONE, int64(NONE)
-    action = next_legal(game, int64(rules.card_0) - 1)
-    while action != NONE and action < int64(rules.done):
-        card = action - int64(rules.card_0)
+    best, most = int64(rules.done), int64(NONE)
+    for card in range(board.num_territories + 1):
+        action = int64(rules.card_0) + card
         wild = card == board.num_territories
         worth = int64(0) if wild else int64(1) + int64(has(game.owned[seat], card))
-        if worth > most:
+        if worth > most and has(game.legal, action):
             best, most = action, worth
-        action = next_legal(game, action)
-    return int64(rules.done) if best == NONE else best
+    return best
 
 
 # Dice
-
-
-@kernel
-def most_dice(game, rules):
-    """The most dice that are allowed, never a blitz."""
-    answer = NUM_DICE_ACTIONS - 2
-    while not is_legal(game, int64(rules.dice_0) + answer):
-        answer -= 1
-    return int64(rules.dice_0) + answer
-
-
-@inlined
-def blitz_or_most(game, rules):
-    """A blitz where it may be chosen, else the most dice (RULES 3.2.4)."""
-    blitz = int64(rules.dice_0) + BLITZ
-    return blitz if is_legal(game, blitz) else most_dice(game, rules)
 
 
 @inlined
@@ -339,53 +290,54 @@ def best_die(game, rules):
         for face in range(1, NUM_FACES + 1):
             turned = face if game.phase == Phase.REROLL else NUM_FACES
             gain += wins_if_turned(game, d, turned)
-        if gain > most and is_legal(game, answer):
+        if gain > most and has(game.legal, answer):
             best, most = answer, gain
     return best
 
 
-# Sensible answers
+# Usual answers
 
 
 @kernel
-def rare_answer(game, board, rules, seat):
-    """Answer to set-up, cards, dice and variants, for bots without a view of their own; NONE to the others.
+def usual_answer(game, board, rules, seat):
+    """The answer to all but attacks, the place of a draft, and occupations (NONE there).
 
-    Claims: towards continents; places: where others press most; sets: traded at once; dice: as many as allowed;
-    objectives: the first that is met.
+    Drafts and fortify moves are made whole, from the largest stack without enemy neighbours to where others press most.
+    Claims go towards continents; sets are traded at once; dice are as many as allowed, a blitz before all.
     """
     phase = game.phase
+    if phase == Phase.DRAFT_AMOUNT:
+        return draft_amount(game, rules, int64(game.draft_left))
+    if phase == Phase.FORTIFY_FROM:
+        return largest_inland(game, board, rules, seat)
+    if phase == Phase.FORTIFY_AMOUNT:
+        return move_amount(game, rules, movable(game, rules))
     if phase == Phase.TRADE:
         return card_to_trade(game, board, rules, seat)
-    if phase == Phase.BONUS or phase == Phase.AIRFIELD or phase == Phase.DEPLOY:
-        return most_pressed(game, board, seat)
+    if phase == Phase.FORTIFY_TO or phase == Phase.BONUS or phase == Phase.AIRFIELD or phase == Phase.DEPLOY:
+        return best_place(game, board, seat, DEFENCE)
     if phase == Phase.CLAIM or phase == Phase.CAPITAL:
-        return easiest_free(game, board, seat)
+        return best_place(game, board, seat, CLAIM)
     if phase == Phase.DEPLOY_NEUTRAL:
-        return hardest_neutral(game, board, seat)
+        return best_place(game, board, seat, NEUTRAL)
     if phase == Phase.HEADQUARTERS:
-        return safest_own(game, board, seat)
-    if phase == Phase.ATTACK_DICE:
-        return blitz_or_most(game, rules)
-    if phase == Phase.DEFEND:
-        return most_dice(game, rules)
+        return best_place(game, board, seat, HEADQUARTERS)
+    if phase == Phase.ATTACK_DICE or phase == Phase.DEFEND:
+        return last_legal(game, rules)
     if phase == Phase.REROLL or phase == Phase.COMMANDER:
         return best_die(game, rules)
     if phase == Phase.OBJECTIVE:
-        return first_legal(game)
+        return next_legal(game, NONE)
     return NONE
-
-
-# Fortifying
 
 
 @kernel
 def largest_inland(game, board, rules, seat):
     """The stack without enemy neighbours that may leave, the largest; DONE if there is none."""
     best, most = int64(rules.done), 1
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        if troops_of(game, territory) > most and is_inland(game, board, seat, territory):
-            best, most = territory, troops_of(game, territory)
-        territory = next_legal(game, territory)
+    territory = next_place(game, board, NONE)
+    while territory != NONE:
+        if troops_on(game, territory) > most and is_inland(game, board, seat, territory):
+            best, most = territory, troops_on(game, territory)
+        territory = next_place(game, board, territory)
     return best

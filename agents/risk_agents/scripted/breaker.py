@@ -1,34 +1,23 @@
 """`breaker`: a hunter that watches threats: it stops the strongest rival, breaks continents, keeps its own borders.
 
 Continents that others hold are broken where their border is weaker than an own stack; own borders are reinforced in
-proportion to what can be thrown at them; attacks stop when the own defence falls below half of that (ideas of
+proportion to what can attack them; attacks stop when the own defence falls below half of that (ideas of
 threat-based players in the literature; own implementation).
 """
 
 import numpy as np
 from numpy import int64
 
-from risk_agents.scripted.board_sense import (
-    NONE,
-    border_action,
-    draft_amount,
-    enemy_troops_near,
-    move_amount,
-    next_legal,
-    num_rivals,
-    troops_of,
-)
-from risk_agents.scripted.continents import easiest_continent, is_enclosed, is_spoil, support
+from risk_agents.scripted.board_sense import NONE, ends_of, enemy_troops_near, is_inland, next_attack, num_rivals
+from risk_agents.scripted.continents import easiest_continent, has_majority, is_spoil
 from risk_agents.scripted.grower import grow
-from risk_agents.scripted.hunter import follow, next_on_hunt
+from risk_agents.scripted.hunter import hunt
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
-from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.bits import ONE, ZERO, has, lowest
 from risk_env.core.draft import troops_due
-from risk_env.core.position import holds_continent, is_alive, total_troops
+from risk_env.core.position import holds_continent, is_alive, total_troops, troops_on
 from risk_env.core.types import Phase
-
-PREY = 0  # as a hunter remembers it
 
 
 @entry_point
@@ -43,20 +32,14 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """The action for the phase at hand: hunts first, then threats; the rest as a grower."""
-    phase = game.phase
-    if phase == Phase.ATTACK:
-        source, target = next_on_hunt(game, board, rules, seat, memory, 0, seen)
-        if source != NONE:
-            return border_action(game, board, rules, source, target)
+    """The action in this phase: hunts first, then threats; the rest as a grower."""
+    action = hunt(game, board, rules, seat, memory, seen)
+    if action != NONE:
+        return action
+    if game.phase == Phase.ATTACK:
         return best_attack(game, board, rules, seat)
-    if phase == Phase.DRAFT:
-        source, target = next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), seen)
-        return source if source != NONE else place_by_threat(game, board, rules, seat)
-    if phase == Phase.DRAFT_AMOUNT:
-        return draft_amount(game, rules, int64(game.draft_left))
-    if phase == Phase.OCCUPY and memory[PREY] > 0:
-        return move_amount(game, rules, follow(game, board, rules, seat, int64(memory[PREY]) - 1))
+    if game.phase == Phase.DRAFT:
+        return place_by_threat(game, board, rules, seat)
     return grow(game, board, rules, seat)
 
 
@@ -78,39 +61,37 @@ def place_by_threat(game, board, rules, seat):
     wanted = easiest_continent(game, board, seat)
     leader = strongest_rival(game, board, rules, seat)
     best, most = NONE, -1e9
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        strength = troops_of(game, territory) + int64(game.draft_left)
-        worth = place_worth(game, board, rules, seat, territory, strength, wanted, leader)
-        if worth > most:
-            best, most = territory, worth
-        territory = next_legal(game, territory)
+    for territory in range(board.num_territories):
+        if has(game.legal, territory):
+            worth = threat_worth(game, board, seat, territory, wanted, leader)
+            if worth > most:
+                best, most = territory, worth
     return best
 
 
 @kernel
-def place_worth(game, board, rules, seat, territory, strength, wanted, leader):
-    """What a stack of this strength could do here, and what it would hold."""
-    worth = 0.0
+def threat_worth(game, board, seat, territory, wanted, leader):
+    """What the stack here could do with the whole draft, and what it would hold."""
+    worth, strength = 0.0, troops_on(game, territory) + int64(game.draft_left)
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             target = (w << 6) + lowest(word)
             word &= word - ONE
-            edge = strength - 1.2 * troops_of(game, target) - 1.0
+            edge = strength - 1.2 * troops_on(game, target) - 1.0
             if edge > 0.0:
                 value = target_worth(game, board, seat, wanted, leader, target)
                 worth = max(worth, value * edge / (edge + 4.0))
     if holds_continent(game, board, seat, int64(board.continent_of[territory])):
-        threat = enemy_troops_near(game, board, seat, territory) - troops_of(game, territory)
+        threat = enemy_troops_near(game, board, seat, territory) - troops_on(game, territory)
         if threat > 0:
             worth += 0.4 * int64(board.continent_bonus[int64(board.continent_of[territory])])
-    return worth + 0.01 * troops_of(game, territory)
+    return worth + 0.01 * troops_on(game, territory)
 
 
 @kernel
 def target_worth(game, board, seat, wanted, leader, target):
-    """What it is worth to take a territory, apart from the card."""
+    """How much taking a territory is worth, apart from the card."""
     continent = int64(board.continent_of[target])
     worth = 0.5
     if is_spoil(game, board, target):
@@ -119,7 +100,7 @@ def target_worth(game, board, seat, wanted, leader, target):
         worth += 3.0
     if game.owner[target] == leader:
         worth += 1.0
-    if is_enclosed(game, board, seat, target):
+    if is_inland(game, board, seat, target):
         worth += 1.5
     return worth
 
@@ -132,27 +113,17 @@ def best_attack(game, board, rules, seat):
     bold = num_rivals(game, rules, seat) == 1
     thin = game.captured and not bold and is_thin(game, board, rules, seat, leader)
     best, most = int64(rules.done), 0.0
-    action = next_legal(game, int64(rules.border_0) - 1)
-    while action != NONE and action < int64(rules.dice_0):
-        border = action - int64(rules.border_0)
-        source, target = int64(board.border_source[border]), int64(board.border_target[border])
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
         worth = target_worth(game, board, seat, wanted, leader, target)
-        if bold or not game.captured or (worth >= 3.0 and not thin):
-            value = odds_worth(game, board, seat, source, target, worth)
+        is_wanted = bold or not game.captured or (worth >= 3.0 and not thin)
+        if is_wanted and has_majority(game, board, seat, source, target):
+            value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
             if value > most:
                 best, most = action, value
-        action = next_legal(game, action)
+        action = next_attack(game, rules, action)
     return best
-
-
-@kernel
-def odds_worth(game, board, seat, source, target, worth):
-    """The worth of an attack with a majority, the larger the majority the more; 0 without one."""
-    attackers, defenders = troops_of(game, source) - 1, troops_of(game, target)
-    combined = attackers > 1 and support(game, board, seat, target) > 1.5 * defenders
-    if attackers <= defenders and not combined:
-        return 0.0
-    return worth + attackers / defenders / 10.0
 
 
 @kernel

@@ -2,17 +2,10 @@
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import (
-    NONE,
-    enemy_neighbours,
-    enemy_troops_near,
-    is_inland,
-    next_legal,
-    troops_of,
-)
+from risk_agents.scripted.board_sense import NONE, enemy_neighbours, enemy_troops_near, is_inland
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, has, lowest
-from risk_env.core.position import holds_continent
+from risk_env.core.bits import ONE, ZERO, has, lowest, popcount
+from risk_env.core.position import holds_continent, troops_on
 
 
 @kernel
@@ -21,14 +14,14 @@ def continent_ratio(game, board, seat, continent):
     own, others, members = 0, 0, 0
     for w in range(len(game.strong)):
         word = board.continent_members[continent, w]
+        members += popcount(word)
         while word != ZERO:
             territory = (w << 6) + lowest(word)
             word &= word - ONE
-            members += 1
             if has(game.owned[seat], territory):
-                own += troops_of(game, territory) + 1
+                own += troops_on(game, territory) + 1
             else:
-                others += troops_of(game, territory) + 1
+                others += troops_on(game, territory) + 1
                 own += own_troops_near(game, board, seat, territory, continent) // 2
     if others == 0:
         return 0.0
@@ -42,7 +35,7 @@ def own_troops_near(game, board, seat, territory, continent):
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
         while word != ZERO:
-            most = max(most, troops_of(game, (w << 6) + lowest(word)) - 1)
+            most = max(most, troops_on(game, (w << 6) + lowest(word)) - 1)
             word &= word - ONE
     return most
 
@@ -57,7 +50,7 @@ def own_stack_near(game, board, seat, territory, but):
             neighbour = (w << 6) + lowest(word)
             word &= word - ONE
             if neighbour != but:
-                most = max(most, troops_of(game, neighbour) - 1)
+                most = max(most, troops_on(game, neighbour) - 1)
     return most
 
 
@@ -76,13 +69,11 @@ def easiest_continent(game, board, seat):
 def weakest_border(game, board, seat):
     """The border of an own continent that is outnumbered most, of those where troops may go; NONE if all hold."""
     best, most = NONE, 0
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        if holds_continent(game, board, seat, int64(board.continent_of[territory])):
-            danger = enemy_troops_near(game, board, seat, territory) - troops_of(game, territory)
+    for territory in range(board.num_territories):
+        if has(game.legal, territory) and holds_continent(game, board, seat, int64(board.continent_of[territory])):
+            danger = enemy_troops_near(game, board, seat, territory) - troops_on(game, territory)
             if danger > most:
                 best, most = territory, danger
-        territory = next_legal(game, territory)
     return best
 
 
@@ -90,29 +81,26 @@ def weakest_border(game, board, seat):
 def springboard(game, board, seat, continent):
     """The legal territory from which to attack into a continent: many targets there, weak ones, many troops here."""
     best, most = NONE, -(1 << 60)
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
-        targets, defenders = 0, 0
-        for w in range(len(game.strong)):
-            word = board.neighbours[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
-            while word != ZERO:
-                targets += 1
-                defenders += troops_of(game, (w << 6) + lowest(word))
-                word &= word - ONE
-        worth = 3 * targets + 2 * troops_of(game, territory) - defenders
-        if targets > 0 and worth > most:
-            best, most = territory, worth
-        territory = next_legal(game, territory)
+    for territory in range(board.num_territories):
+        if has(game.legal, territory):
+            targets, defenders = targets_in(game, board, seat, territory, continent)
+            worth = 3 * targets + 2 * troops_on(game, territory) - defenders
+            if targets > 0 and worth > most:
+                best, most = territory, worth
     return best
 
 
-@inlined
-def is_enclosed(game, board, seat, territory):
-    """Whether all neighbours of an enemy territory are the seat's."""
-    word = ZERO
+@kernel
+def targets_in(game, board, seat, territory, continent):
+    """Neighbours in a continent that are not the seat's: how many, and the troops there."""
+    targets, defenders = 0, 0
     for w in range(len(game.strong)):
-        word |= board.neighbours[territory, w] & ~game.owned[seat, w]
-    return word == ZERO
+        word = board.neighbours[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
+        targets += popcount(word)
+        while word != ZERO:
+            defenders += troops_on(game, (w << 6) + lowest(word))
+            word &= word - ONE
+    return targets, defenders
 
 
 @inlined
@@ -122,13 +110,20 @@ def is_spoil(game, board, territory):
 
 
 @kernel
+def has_majority(game, board, seat, source, target):
+    """Whether an attack is stronger than its target, or all own troops around the target are by half."""
+    attackers, defenders = troops_on(game, source) - 1, troops_on(game, target)
+    return attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders)
+
+
+@kernel
 def support(game, board, seat, territory):
     """Own troops that could attack a territory: all but one of each neighbour."""
     total = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w]
         while word != ZERO:
-            total += troops_of(game, (w << 6) + lowest(word)) - 1
+            total += troops_on(game, (w << 6) + lowest(word)) - 1
             word &= word - ONE
     return total
 
@@ -142,6 +137,6 @@ def split_advance(game, board, seat, most):
     if is_inland(game, board, seat, target):
         return 0
     behind, ahead = enemy_troops_near(game, board, seat, source), enemy_troops_near(game, board, seat, target)
-    if troops_of(game, source) > 1.2 * (behind + ahead):
+    if troops_on(game, source) > 1.2 * (behind + ahead):
         return most // 2
     return most if enemy_neighbours(game, board, seat, target) >= enemy_neighbours(game, board, seat, source) else 0

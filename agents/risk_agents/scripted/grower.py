@@ -9,29 +9,28 @@ from numpy import int64
 
 from risk_agents.scripted.board_sense import (
     NONE,
-    draft_amount,
+    STRIKE,
+    best_place,
+    ends_of,
     enemy_neighbours,
-    largest_inland,
-    most_pressed,
-    most_surrounded,
+    is_inland,
     move_amount,
-    next_legal,
+    next_attack,
     num_rivals,
-    rare_answer,
-    troops_of,
+    usual_answer,
 )
 from risk_agents.scripted.continents import (
     easiest_continent,
-    is_enclosed,
+    has_majority,
     is_spoil,
     split_advance,
     springboard,
-    support,
     weakest_border,
 )
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
 from risk_env.core.movement import movable
+from risk_env.core.position import troops_on
 from risk_env.core.types import Phase
 
 
@@ -45,23 +44,15 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def grow(game, board, rules, seat):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return growing_attack(game, board, rules, seat)
     if phase == Phase.DRAFT:
         return growing_place(game, board, seat)
-    if phase == Phase.DRAFT_AMOUNT:
-        return draft_amount(game, rules, int64(game.draft_left))
     if phase == Phase.OCCUPY:
         return move_amount(game, rules, split_advance(game, board, seat, movable(game, rules)))
-    if phase == Phase.FORTIFY_FROM:
-        return largest_inland(game, board, rules, seat)
-    if phase == Phase.FORTIFY_TO:
-        return most_pressed(game, board, seat)
-    if phase == Phase.FORTIFY_AMOUNT:
-        return move_amount(game, rules, movable(game, rules))
-    return rare_answer(game, board, rules, seat)
+    return usual_answer(game, board, rules, seat)
 
 
 @kernel
@@ -72,7 +63,7 @@ def growing_place(game, board, seat):
         continent = easiest_continent(game, board, seat)
         if continent != NONE:
             place = springboard(game, board, seat, continent)
-    return most_surrounded(game, board, seat) if place == NONE else place
+    return best_place(game, board, seat, STRIKE) if place == NONE else place
 
 
 @kernel
@@ -81,17 +72,15 @@ def growing_attack(game, board, rules, seat):
     wanted = easiest_continent(game, board, seat)
     bold = num_rivals(game, rules, seat) == 1
     best, most = int64(rules.done), 0.0
-    action = next_legal(game, int64(rules.border_0) - 1)
-    while action != NONE and action < int64(rules.dice_0):
-        border = action - int64(rules.border_0)
-        source, target = int64(board.border_source[border]), int64(board.border_target[border])
-        attackers, defenders = troops_of(game, source) - 1, troops_of(game, target)
-        if attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders):
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
+        if has_majority(game, board, seat, source, target):
             worth = attack_worth(game, board, seat, bold, wanted, source, target)
-            value = worth + attackers / defenders / 10.0 if worth > 0.0 else 0.0
+            value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0 if worth > 0.0 else 0.0
             if value > most:
                 best, most = action, value
-        action = next_legal(game, action)
+        action = next_attack(game, rules, action)
     return best
 
 
@@ -101,14 +90,14 @@ def attack_worth(game, board, seat, bold, wanted, source, target):
 
     Against a single rival (`bold`) any majority is used: nobody else profits from both sides' losses.
     """
-    worth = 0.5 if bold and troops_of(game, source) > 2 + troops_of(game, target) else 0.0
+    worth = 0.5 if bold and troops_on(game, source) > 2 + troops_on(game, target) else 0.0
     if board.continent_of[target] == wanted:
         worth += 4.0
-    if is_enclosed(game, board, seat, target):
+    if is_inland(game, board, seat, target):
         worth += 3.0
     if is_spoil(game, board, target):
         worth += 5.0
-    if enemy_neighbours(game, board, seat, source) == 1 and troops_of(game, source) > 2 * troops_of(game, target):
+    if enemy_neighbours(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(game, target):
         worth += 2.0
     if not game.captured:
         worth += 1.0

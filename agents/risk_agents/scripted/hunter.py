@@ -1,14 +1,14 @@
 """`hunter`: a grower that wipes out weak rivals for their cards, along a simple route from one stack.
 
-With escalating sets an eliminated rival's hand pays for the war (Hasbro's books say so, and every strong program does
-it). A rival is worth cards × next set ÷ 3, and less the armies that it still has; a hunt starts when the stack that
-begins it, with the whole draft, should outlast the route through all its territories.
+With escalating sets the cards of an eliminated rival pay for the attack; Hasbro's rule books advise it, and strong
+programs do it. A rival is worth its cards × next set ÷ 3, less for the armies that it still has. A hunt begins when one
+stack, with the whole draft, should survive the route through all of the rival's territories.
 """
 
 import numpy as np
 from numpy import int64
 
-from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, move_amount, troops_of
+from risk_agents.scripted.board_sense import NONE, border_action, move_amount
 from risk_agents.scripted.continents import own_stack_near, split_advance
 from risk_agents.scripted.grower import grow
 from risk_env.bots import CompiledBot
@@ -16,13 +16,13 @@ from risk_env.compiler import entry_point, inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, clear, lowest, popcount
 from risk_env.core.cards import hand_size, set_troops_due
 from risk_env.core.movement import movable
-from risk_env.core.position import is_alive, room, total_troops
+from risk_env.core.position import is_alive, room, total_troops, troops_on
 from risk_env.core.types import Deck, Phase
 
 CAUTION = 0.95  # troops that a defender is thought to cost when a hunt begins
 HUNGER = 0.75  # and while it is on
 STAR_CARD = 2  # troops that a card of the star deck is worth
-SPOILS = 8  # what a rival less is worth, in troops
+SPOILS = 8  # troops that one rival less is worth
 # What the bot remembers of its turn
 PREY = 0  # the seat hunted + 1, 0 for none
 
@@ -34,26 +34,22 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
-        actions[lane] = hunt(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
+        action = hunt(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
+        actions[lane] = action if action != NONE else grow(games[lane], boards[0], rules[0], seat)
 
 
 @kernel
 def hunt(game, board, rules, seat, memory, seen):
-    """The action for the phase at hand: on a hunt if there is one, else a grower's."""
+    """The hunt's action in this phase; NONE without a hunt, and in phases that are answered as by a grower."""
     phase = game.phase
     if phase == Phase.ATTACK:
         source, target = next_on_hunt(game, board, rules, seat, memory, 0, seen)
-        if source != NONE:
-            return border_action(game, board, rules, source, target)
-    elif phase == Phase.DRAFT:
-        source, target = next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), seen)
-        if source != NONE:
-            return source
-    elif phase == Phase.DRAFT_AMOUNT and memory[PREY] > 0:
-        return draft_amount(game, rules, int64(game.draft_left))
-    elif phase == Phase.OCCUPY and memory[PREY] > 0:
+        return NONE if source == NONE else border_action(game, board, rules, source, target)
+    if phase == Phase.DRAFT:
+        return next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), seen)[0]
+    if phase == Phase.OCCUPY and memory[PREY] > 0:
         return move_amount(game, rules, follow(game, board, rules, seat, int64(memory[PREY]) - 1))
-    return grow(game, board, rules, seat)
+    return NONE
 
 
 @kernel
@@ -77,7 +73,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, seen):
 
 @kernel
 def worth_of(game, rules, other, armies):
-    """What wiping a rival out is worth: its cards and one rival less, more if it is the last; never below a little."""
+    """Troops that eliminating a rival is worth: cards and one rival less, minus a third of its armies; at least 0.1."""
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
 
@@ -91,7 +87,7 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
         while sources != ZERO:
             source = (w << 6) + lowest(sources)
             sources &= sources - ONE
-            strength = troops_of(game, source) - 1 + min(extra, room(game, rules, source))
+            strength = troops_on(game, source) - 1 + min(extra, room(game, rules, source))
             full = extra > 0 and room(game, rules, source) < 1
             if full or strength < 2 or not touches(game, board, source, prey):
                 continue
@@ -119,7 +115,7 @@ def walk_route(game, board, seat, prey, source, strength, cost, seen):
         following = next_on_route(game, board, prey, here, seen)
         if following == NONE:
             break
-        strength -= 1.0 + cost * troops_of(game, following)
+        strength -= 1.0 + cost * troops_on(game, following)
         if strength < 0.0:
             return first, -1.0
         add(seen, following)
@@ -155,7 +151,7 @@ def others_take_the_rest(game, board, seat, prey, source, seen):
         while word != ZERO:
             territory = (w << 6) + lowest(word)
             word &= word - ONE
-            if own_stack_near(game, board, seat, territory, source) < 1.5 * troops_of(game, territory) + 1.0:
+            if own_stack_near(game, board, seat, territory, source) < 1.5 * troops_on(game, territory) + 1.0:
                 return False
     return True
 

@@ -1,4 +1,4 @@
-"""`random`: any legal action, each as likely. The floor of the ladder, and a poor player: its games hardly ever end."""
+"""`random`: a uniformly random legal action. The weakest bot of the ladder: its games rarely end."""
 
 from risk_agents.scripted.board_sense import any_legal
 from risk_env.bots import CompiledBot

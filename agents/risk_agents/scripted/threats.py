@@ -4,10 +4,10 @@ import math
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import troops_of
 from risk_agents.scripted.odds import odds_table
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.position import troops_on
 
 ODDS = odds_table(48, 48)  # frozen into the kernels
 DUE = 1  # row of the workspace: troops that each seat is expected to get
@@ -25,7 +25,7 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
             owner = int64(game.owner[neighbour])
             threat = 0.0
             if owner < rules.num_players:
-                threat = troops_of(game, neighbour) - 1.0 + follow_up * work[DUE, owner]
+                threat = troops_on(game, neighbour) - 1.0 + follow_up * work[DUE, owner]
             strongest = max(strongest, threat)
     return strongest
 

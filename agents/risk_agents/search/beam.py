@@ -9,25 +9,16 @@ import numpy.typing as npt
 from numpy import int64
 
 from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
-from risk_agents.scripted.board_sense import (
-    NONE,
-    border_action,
-    draft_amount,
-    is_inland,
-    move_amount,
-    next_legal,
-    rare_answer,
-    troops_of,
-)
+from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, is_inland, move_amount, next_legal
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator
-from risk_agents.search.moves import MOVE_WORDS, fortify_amount, fortify_from, fortify_to
+from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_answer
 from risk_agents.search.turn_search import (
     BEST,
+    DRAFTED,
     FIRST_STEP,
     FRESH,
     MOST_DEPTH,
     MOST_ROOTS,
-    ROOT,
     STEP_ALL,
     STEP_SIZE,
     STEP_SOURCE,
@@ -40,8 +31,9 @@ from risk_agents.search.turn_search import (
 )
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel, vectorized_entry_point
+from risk_env.core.bits import has
 from risk_env.core.movement import movable
-from risk_env.core.position import add_troops, room
+from risk_env.core.position import add_troops, room, troops_on
 from risk_env.core.types import Phase
 
 WIDTH = 12
@@ -90,7 +82,7 @@ def weights_for(players: int) -> npt.NDArray[np.float64]:
 
 @kernel
 def answer(game, memory, tree, evaluator):
-    """The action for the phase at hand."""
+    """The action in this phase."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)
@@ -100,13 +92,7 @@ def answer(game, memory, tree, evaluator):
         return draft(game, memory, tree, evaluator)
     if phase == Phase.DRAFT_AMOUNT:
         return draft_amount(game, rules, int64(memory[DRAFT_WANTED]))
-    if phase == Phase.FORTIFY_FROM:
-        return fortify_from(game, memory, tree.nodes, FRESH, evaluator)
-    if phase == Phase.FORTIFY_TO:
-        return fortify_to(game, memory)
-    if phase == Phase.FORTIFY_AMOUNT:
-        return fortify_amount(game, rules, memory)
-    return rare_answer(game, evaluator.board, rules, evaluator.seat)
+    return fortify_or_usual_answer(game, memory, tree.nodes, FRESH, evaluator)
 
 
 # The draft
@@ -120,7 +106,7 @@ def draft(game, memory, tree, evaluator):
         memory[DRAFT_WANTED] = game.draft_left
         return next_legal(game, NONE)
     whole = search_turn(tree, count, evaluator)
-    place = drafted_to(game, evaluator.board, evaluator.seat, tree.paths[BEST, ROOT])
+    place = tree.paths[BEST, DRAFTED]
     memory[DRAFT_WANTED] = game.draft_left
     remember_plan(memory, tree.paths)
     if game.draft_left < 4:
@@ -135,12 +121,11 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Roots with all troops on one place each, or with half of them on `first`; how many there are."""
+    """Roots with all troops on one place each, or with half of them on `first`; returns their number."""
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories and count < MOST_ROOTS:
-        if not is_inland(game, board, seat, territory):
+    for territory in range(board.num_territories):
+        if count < MOST_ROOTS and has(game.legal, territory) and not is_inland(game, board, seat, territory):
             nodes[count] = game
             left = int64(game.draft_left)
             if first != NONE:
@@ -148,22 +133,9 @@ def draft_roots(game, first, tree, evaluator):
                 add_troops(nodes[count], first, half)
                 left -= half
             add_troops(nodes[count], territory, min(left, room(nodes[count], rules, territory)))
-            add_root(tree, count, evaluator)
+            add_root(tree, count, territory, evaluator)
             count += 1
-        territory = next_legal(game, territory)
     return count
-
-
-@kernel
-def drafted_to(game, board, seat, root):
-    """The place of the root with this number: the same walk as in `draft_roots`."""
-    territory = next_legal(game, NONE)
-    while True:
-        if not is_inland(game, board, seat, territory):
-            if root == 0:
-                return territory
-            root -= 1
-        territory = next_legal(game, territory)
 
 
 # The plan
@@ -186,7 +158,7 @@ def planned_attack(game, board, rules, memory):
     step = PLAN + 1 + STEP_SIZE * memory[AT]
     source, target = int64(memory[step + STEP_SOURCE]), int64(memory[step + STEP_TARGET])
     wanted = int64(memory[step + STEP_TROOPS])
-    if troops_of(game, source) < wanted - wanted // 10:
+    if troops_on(game, source) < wanted - wanted // 10:
         return NONE
     return border_action(game, board, rules, source, target)
 
@@ -198,7 +170,7 @@ def attack(game, memory, tree, evaluator):
     action = planned_attack(game, board, rules, memory)
     if action == NONE:
         tree.nodes[0] = game
-        add_root(tree, 0, evaluator)
+        add_root(tree, 0, NONE, evaluator)
         search_turn(tree, 1, evaluator)
         remember_plan(memory, tree.paths)
         action = planned_attack(game, board, rules, memory)

@@ -11,15 +11,14 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.learned.learned_value import learned_value
-from risk_agents.scripted.board_sense import troops_of
 from risk_agents.scripted.goal_progress import goal_progress, objectives_in_reach
 from risk_agents.scripted.threats import DUE, chance_to_fall, largest_threat
 from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.cards import hand_size, set_troops_due
-from risk_env.core.draft import troops_due
-from risk_env.core.goals import continents_held, headquarters_won, mission_fulfilled
-from risk_env.core.position import controls, holds_nothing, num_territories
+from risk_env.core.draft import continent_troops, troops_due
+from risk_env.core.goals import headquarters_won, mission_fulfilled
+from risk_env.core.position import controls, holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, Deck, Victory
 
 # The weights of the evaluation, float64 (NUM_WEIGHTS,)
@@ -41,7 +40,7 @@ WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0]
 WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # troops that a card of the star deck is worth
-DEAREST_SET = 60  # troops of a set above which cards count for no more
+DEAREST_SET = 60  # troops of the most valuable set that counts
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that a hand of this size holds a set (RULES 5.2)
 
 # Rows of the workspace, float64 (3, 64); row 1 is DUE
@@ -50,10 +49,10 @@ WORKSPACE = (3, 64)
 
 
 class Evaluator(NamedTuple):
-    """For whom positions are evaluated, and how: what all evaluations of a decision share.
+    """Arguments that all evaluations of a decision share.
 
-    Weights that go on behind the first NUM_WEIGHTS are those of a `learned.learned_value`: then all weights are float32
-    and `work` is its workspace.
+    Weights beyond the first NUM_WEIGHTS are those of a `learned.learned_value`: then all weights are float32 and
+    `work` is its workspace.
     """
 
     board: Any  # record of the board's tables
@@ -127,7 +126,7 @@ def count_powers(game, card, evaluator):
         work[POWER, owner] = 0.0
         work[DUE, owner] = 0.0
     for territory in range(board.num_territories):
-        work[POWER, int64(game.owner[territory])] += troops_of(game, territory)
+        work[POWER, int64(game.owner[territory])] += troops_on(game, territory)
     for other in range(rules.num_players):
         if holds_nothing(game, other):
             continue
@@ -153,7 +152,7 @@ def own_power(game, card, evaluator):
     lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)
     if rules.deck == Deck.STAR:
-        income = max(income, work[DUE, seat] - continents_due(game, board, seat))
+        income = max(income, work[DUE, seat] - continent_troops(game, board, seat))
     income += safe_continents(game, board, seat, weights, work)
     cards = hand_size(game, seat) + int64(game.captured)
     power = work[POWER, seat] - (1.0 - weights[BACKWARD]) * backward - weights[EXPOSED] * lost
@@ -177,23 +176,12 @@ def scan_borders(game, evaluator):
             own &= own - ONE
             threat = largest_threat(game, board, rules, seat, territory, weights[FOLLOW_UP], work)
             if threat > 0.0:
-                falls = chance_to_fall(threat, float(troops_of(game, territory)))
+                falls = chance_to_fall(threat, float(troops_on(game, territory)))
                 lost += falls
                 work[SAFETY, int64(board.continent_of[territory])] *= 1.0 - falls
             elif threat < 0.0:
-                backward += troops_of(game, territory) - 1.0
+                backward += troops_on(game, territory) - 1.0
     return lost, backward
-
-
-@kernel
-def continents_due(game, board, seat):
-    """Bonus of the continents held entirely."""
-    held = continents_held(game, board, seat)
-    total = int64(0)
-    while held != ZERO:
-        total += int64(board.continent_bonus[lowest(held)])
-        held &= held - ONE
-    return total
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from risk_agents.search.value_beam import load_bot
+from risk_agents.search.value_beam import ValueFile
 
 FILE = Path(__file__).parent.parent / "learned" / "policies" / "marshal.npz"
 
-BOT = load_bot(FILE, "marshal")
+BOT = ValueFile.load_bot(FILE, "marshal")

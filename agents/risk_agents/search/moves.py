@@ -2,17 +2,30 @@
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import NONE, move_amount, next_legal, troops_of
+from risk_agents.scripted.board_sense import move_amount, usual_answer
 from risk_agents.search.evaluation import evaluate
 from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest
 from risk_env.core.movement import find_destinations, movable
-from risk_env.core.position import add_troops, room
+from risk_env.core.position import add_troops, room, troops_on
+from risk_env.core.types import Phase
 
 # What a bot remembers of the move that it makes: int32 words of its memory
 MOVE_TARGET, MOVE_WANTED = 0, 1
 MOVE_WORDS = 2
 LEAST_GAIN = 1e-6
+
+
+@kernel
+def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
+    """Fortify moves by evaluation, everything else by `usual_answer`; `nodes` as in `fortify_from`."""
+    if game.phase == Phase.FORTIFY_FROM:
+        return fortify_from(game, memory, nodes, slot, evaluator)
+    if game.phase == Phase.FORTIFY_TO and has(game.legal, int64(memory[MOVE_TARGET])):
+        return int64(memory[MOVE_TARGET])
+    if game.phase == Phase.FORTIFY_AMOUNT:
+        return fortify_amount(game, evaluator.rules, memory)
+    return usual_answer(game, evaluator.board, evaluator.rules, evaluator.seat)
 
 
 @kernel
@@ -24,8 +37,9 @@ def fortify_from(game, memory, nodes, slot, evaluator):
     board, rules = evaluator.board, evaluator.rules
     best = evaluate(game, evaluator) + LEAST_GAIN
     source = int64(rules.done)
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
+    for territory in range(board.num_territories):
+        if not has(game.legal, territory):
+            continue
         nodes[slot] = game
         find_destinations(nodes[slot], board, rules, territory)
         for w in range(len(game.strong)):
@@ -34,22 +48,14 @@ def fortify_from(game, memory, nodes, slot, evaluator):
                 target = (w << 6) + lowest(word)
                 word &= word - ONE
                 for parts in range(1, 3):
-                    amount = min(troops_of(game, territory) - 1, room(game, rules, target)) // parts
+                    amount = min(troops_on(game, territory) - 1, room(game, rules, target)) // parts
                     nodes[slot + 1] = game
                     value = evaluate_move(nodes[slot + 1], territory, target, amount, evaluator)
                     if value > best:
                         best, source = value, territory
                         memory[MOVE_TARGET] = target
                         memory[MOVE_WANTED] = amount
-        territory = next_legal(game, territory)
     return source
-
-
-@kernel
-def fortify_to(game, memory):
-    """The target planned with the source; any legal one where the source was somebody else's choice."""
-    target = int64(memory[MOVE_TARGET])
-    return target if has(game.legal, target) else next_legal(game, NONE)
 
 
 @kernel

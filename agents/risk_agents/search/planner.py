@@ -10,31 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64
 
-from risk_agents.scripted.board_sense import (
-    NONE,
-    border_action,
-    draft_amount,
-    is_inland,
-    move_amount,
-    next_legal,
-    rare_answer,
-    troops_of,
-)
+from risk_agents.scripted.board_sense import NONE, border_action, is_inland, move_amount
 from risk_agents.scripted.odds import left_after, win_chance
 from risk_agents.scripted.threats import ODDS
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
-from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_amount, fortify_from, fortify_to
+from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_or_usual_answer
 from risk_agents.search.turn_search import succeed
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
-from risk_env.core.bits import ONE, ZERO, lowest
-from risk_env.core.position import add_troops, room, set_troops
+from risk_env.core.bits import ONE, ZERO, has, lowest
+from risk_env.core.position import add_troops, room, set_troops, troops_on
 from risk_env.core.types import Phase
 
 LEAST_CHANCE = 0.6  # of a whole route
 LONGEST = 8  # captures of a route
 LEAST_GAIN = 0.001
-FIXED_COST = 12.0  # troops added to every route's cost, so that a small gain for next to nothing is not all
+FIXED_COST = 12.0  # troops added to every route's cost, so that cheap routes with small gains do not win always
 FAR = 1e9
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
 # Rows of the route table: expected cost to get to a territory, where from, whether settled
@@ -65,30 +56,20 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, memory, space, evaluator):
-    """The action for the phase at hand."""
-    phase, plan = game.phase, space.plan
-    board, rules = evaluator.board, evaluator.rules
+    """The action in this phase."""
+    phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
         make_plan(game, 0, space, evaluator)
-        if plan[SOURCE] == NONE:
-            return int64(rules.done)
-        return border_action(game, board, rules, plan[SOURCE], plan[TARGET])
+        action = (
+            NONE if plan[SOURCE] == NONE else border_action(game, evaluator.board, rules, plan[SOURCE], plan[TARGET])
+        )
+        return int64(rules.done) if action == NONE else action
     if phase == Phase.DRAFT:
         make_plan(game, int64(game.draft_left), space, evaluator)
-        if plan[SOURCE] != NONE:
-            return plan[SOURCE]
-        return safest_place(game, space.nodes, evaluator)
-    if phase == Phase.DRAFT_AMOUNT:
-        return draft_amount(game, rules, int64(game.draft_left))
+        return safest_place(game, space.nodes, evaluator) if plan[SOURCE] == NONE else plan[SOURCE]
     if phase == Phase.OCCUPY:
         return move_amount(game, rules, best_advance(game, space.nodes, FRESH, evaluator))
-    if phase == Phase.FORTIFY_FROM:
-        return fortify_from(game, memory, space.nodes, FRESH, evaluator)
-    if phase == Phase.FORTIFY_TO:
-        return fortify_to(game, memory)
-    if phase == Phase.FORTIFY_AMOUNT:
-        return fortify_amount(game, rules, memory)
-    return rare_answer(game, board, rules, evaluator.seat)
+    return fortify_or_usual_answer(game, memory, space.nodes, FRESH, evaluator)
 
 
 @kernel
@@ -104,7 +85,7 @@ def make_plan(game, extra, space, evaluator):
             source = (w << 6) + lowest(sources)
             sources &= sources - ONE
             drafted = min(extra, room(game, rules, source))
-            strength = troops_of(game, source) + drafted
+            strength = troops_on(game, source) + drafted
             if strength < 2 or (extra > 0 and drafted == 0) or is_inland(game, board, seat, source):
                 continue
             find_routes(game, board, seat, source, strength, space.routes)
@@ -136,7 +117,7 @@ def relax(game, board, seat, here, strength, routes):
             target = (w << 6) + lowest(word)
             word &= word - ONE
             left = int64(strength - routes[COST, here])
-            defenders = troops_of(game, target)
+            defenders = troops_on(game, target)
             cost = routes[COST, here] + 1.0 + left - left_after(ODDS, left, defenders)
             if left > 1 and cost < routes[COST, target] and routes[SETTLED, target] == 0.0:
                 routes[COST, target] = cost
@@ -175,7 +156,7 @@ def weigh_route(game, source, target, drafted, now, best, space, evaluator):
     if chance < 1.0:
         nodes[OTHER] = game
         set_troops(nodes[OTHER], source, 1)
-        set_troops(nodes[OTHER], first, max(1, troops_of(game, first) // 2))
+        set_troops(nodes[OTHER], first, max(1, troops_on(game, first) // 2))
         gain += (1.0 - chance) * evaluate(nodes[OTHER], evaluator)
     rate = gain / (FIXED_COST + routes[COST, target])
     if gain > LEAST_GAIN and rate > best:
@@ -194,7 +175,7 @@ def take_route(game, source, target, length, routes, evaluator):
         following = target
         for _ in range(length - done - 1):
             following = int64(routes[CAME_FROM, following])
-        odds = win_chance(ODDS, troops_of(game, here), troops_of(game, following))
+        odds = win_chance(ODDS, troops_on(game, here), troops_on(game, following))
         chance *= odds
         if chance < LEAST_CHANCE:
             return 0.0
@@ -208,14 +189,14 @@ def safest_place(game, nodes, evaluator):
     """Where the draft raises the value most, without any attack."""
     board, rules = evaluator.board, evaluator.rules
     best, most = NONE, -1.0
-    territory = next_legal(game, NONE)
-    while territory != NONE and territory < board.num_territories:
+    for territory in range(board.num_territories):
+        if not has(game.legal, territory):
+            continue
         nodes[FRESH] = game
         add_troops(nodes[FRESH], territory, min(int64(game.draft_left), room(game, rules, territory)))
         value = evaluate(nodes[FRESH], evaluator)
         if value > most:
             best, most = territory, value
-        territory = next_legal(game, territory)
     return best
 
 

@@ -1,22 +1,21 @@
 """Search with a trained policy: its likeliest actions are tried out to the end of the turn, many times over.
 
-What is hidden and all future chance are drawn again, the same for every action that is tried; the policy itself plays
-the rest of the turn, and its value evaluates the position there. The action with the best mean is played, with a bonus
+Each try draws hidden facts and future chance again, the same for every action; the policy itself plays the rest of the
+turn, and its value evaluates the position there. The action with the best mean is played, with a bonus
 for actions that the policy finds likely. Own work; rollouts with a base policy are Tesauro and Galperin's (1996).
-Budgets count tries, not time.
+The budget is a number of tries, not a time.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from risk_agents.learned.network import answer, workspace
-from risk_agents.learned.policy import PolicyFile, likeliest, most_dice, observation_words, total_odds
-from risk_agents.scripted.board_sense import draw_word
-from risk_env.board.rules import Rules
+from risk_agents.learned.policy import PolicyFile, likeliest, observation_words, total_odds
+from risk_agents.scripted.board_sense import draw_word, last_legal
 from risk_env.bots import CompiledBot
 from risk_env.compiler import kernel, vectorized_entry_point
 from risk_env.core.bits import has
@@ -53,7 +52,7 @@ def choose_best(games, boards, rules, lanes, randoms, actions, network, unfamili
         game = games[lane]
         seat = int(game.seat)
         if unfamiliar[game.phase]:
-            actions[lane] = most_dice(game, rules[0])
+            actions[lane] = last_legal(game, rules[0])
             continue
         ask(network, game, boards[0], rules[0], space)
         count = pick_candidates(game, space[2], budget, found, scores)
@@ -70,7 +69,7 @@ def choose_best(games, boards, rules, lanes, randoms, actions, network, unfamili
 
 @kernel
 def ask(network, game, board, rules, space):
-    """The network's answer to the question at hand: logits into `space`, and the chance to win of who is asked."""
+    """The network's answer to this decision: logits into `space`; returns the chance to win of the seat to decide."""
     words, observation, logits, work = space
     observe(game, board, rules, int(game.seat), words, observation)
     output = answer(network, observation, game.legal, logits, work)
@@ -79,7 +78,7 @@ def ask(network, game, board, rules, space):
 
 @kernel
 def pick_candidates(game, logits, budget, found, scores):
-    """Write the likeliest legal actions into `found` and their bonuses into `scores`; how many there are."""
+    """Write the likeliest legal actions into `found` and their bonuses into `scores`; returns their number."""
     best = likeliest(game, logits)
     total, count = total_odds(game, logits, best), 0
     for action in range(len(logits)):
@@ -104,7 +103,7 @@ def pick_candidates(game, logits, budget, found, scores):
 def play_out(network, game, board, rules, seat, space):
     """Chance to win of `seat` after the rest of its turn, played by the policy.
 
-    With two players the value is taken where the other is asked first, with more at the own next turn.
+    With two players the value is taken where the opponent first decides, with more players at the seat's next turn.
     """
     turn, away = int(game.turn), False
     while game.phase != Phase.OVER:
@@ -120,28 +119,16 @@ def play_out(network, game, board, rules, seat, space):
     return 1.0 if game.winner == seat else 0.0
 
 
-class _Rules:
-    """The rules of a game as the policy knows them: with the attacks and defences that it was trained by."""
-
-    def __init__(self, trained: Rules) -> None:
-        self._trained = np.array([Attack[trained.attack.upper()], DefenderDice[trained.defender_dice.upper()]])
-        self._played: Any = None
-
-    def of(self, rules: Any) -> Any:
-        """Those of the records that are played by, (1,)."""
-        if self._played is not rules:
-            self._played, self._known = rules, rules.copy()
-            self._known["attack"], self._known["defender_dice"] = self._trained
-        return self._known
-
-
 def search_bot(path: str | Path, name: str | None = None, budget: Budget = BUDGET) -> CompiledBot:
     """The bot that searches with the policy of a file."""
     policy = PolicyFile.load(path)
-    plain, known = policy.bot(name or str(path), name), _Rules(policy.schema.rules)
+    plain, trained = policy.bot(name or str(path), name), policy.schema.rules
+    attack, defender_dice = Attack[trained.attack.upper()], DefenderDice[trained.defender_dice.upper()]
 
     def choose(games, boards, rules, lanes, randoms, memory, actions):
-        choose_best(games, boards, known.of(rules), lanes, randoms, actions, policy.network, policy.unfamiliar, budget)
+        known = rules.copy()  # with attacks and defences as in training
+        known["attack"], known["defender_dice"] = attack, defender_dice
+        choose_best(games, boards, known, lanes, randoms, actions, policy.network, policy.unfamiliar, budget)
 
     label = name or f"{plain.name}+search"
     return CompiledBot(label, plain.version, choose, check=plain.check)

@@ -2,7 +2,7 @@
 
 At each draft and attack the answers of `beam`, `planner`, `breaker` and `grower` are played on from determinised copies
 (everything hidden is drawn again, future chance included): its own turn as `beam`, the others' as `breaker`, until its
-next turn begins. The position there is evaluated by `search.evaluation`. Budgets count games, not time.
+next turn begins. The position there is evaluated by `search.evaluation`. The budget is a number of games, not a time.
 """
 
 from __future__ import annotations

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64
 
-from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE, is_inland, troops_of
+from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE, is_inland
 from risk_agents.scripted.odds import defenders_after, left_after, win_chance
 from risk_agents.scripted.threats import ODDS
 from risk_agents.search.evaluation import LEAST_CHANCE, STEADY, evaluate
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.combat import hand_over_cards
-from risk_env.core.position import change_owner, holds_nothing, room, set_troops
+from risk_env.core.position import change_owner, holds_nothing, room, set_troops, troops_on
 
 FEW = 4  # survivors of which all move in
 TRUSTED_CHANCE = 0.9999  # from here on a battle cannot fail
@@ -32,9 +32,9 @@ FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
 # A node's numbers, float64: the value of stopping here, the chance to get here, what failures on the way are worth
 VALUE, CHANCE, BANK = 0, 1, 2
 NUM_FACTS = 3
-# A node's path, int64: its root, steps made, territory of the last capture, then for each step
+# A node's path, int64: the territory that was drafted to, steps made, territory of the last capture, then for each step
 # border source, target, troops expected at the source, whether all move in
-ROOT, STEPS, LAST, FIRST_STEP = 0, 1, 2, 3
+DRAFTED, STEPS, LAST, FIRST_STEP = 0, 1, 2, 3
 STEP_SOURCE, STEP_TARGET, STEP_TROOPS, STEP_ALL = 0, 1, 2, 3
 STEP_SIZE = 4
 PATH_SIZE = FIRST_STEP + STEP_SIZE * MOST_DEPTH
@@ -58,15 +58,15 @@ def new_tree(games, width, depth):
 
 
 @kernel
-def add_root(tree, count, evaluator):
-    """Make the position in slot `count` a root of the search."""
+def add_root(tree, slot, drafted, evaluator):
+    """Make the position in a slot, with troops drafted to a territory (NONE: not drafted), a root of the search."""
     nodes, facts, paths, _width, _depth = tree
-    facts[count, VALUE] = evaluate(nodes[count], evaluator)
-    facts[count, CHANCE] = 1.0
-    facts[count, BANK] = 0.0
-    paths[count, ROOT] = count
-    paths[count, STEPS] = 0
-    paths[count, LAST] = NONE
+    facts[slot, VALUE] = evaluate(nodes[slot], evaluator)
+    facts[slot, CHANCE] = 1.0
+    facts[slot, BANK] = 0.0
+    paths[slot, DRAFTED] = drafted
+    paths[slot, STEPS] = 0
+    paths[slot, LAST] = NONE
 
 
 @kernel
@@ -102,7 +102,7 @@ def copy_path(paths, to, slot):
 
 @kernel
 def expand(tree, slot, there, found, evaluator):
-    """Try every capture from a node; keep the best successors from slot `there` on; how many there are."""
+    """Try every capture from a node; keep the best successors from slot `there` on; returns their number."""
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
         sources = game.owned[seat, w] & game.strong[w]
@@ -114,7 +114,7 @@ def expand(tree, slot, there, found, evaluator):
                 while targets != ZERO:
                     target = (v << 6) + lowest(targets)
                     targets &= targets - ONE
-                    chance = win_chance(ODDS, troops_of(game, source), troops_of(game, target))
+                    chance = win_chance(ODDS, troops_on(game, source), troops_on(game, target))
                     if chance >= evaluator.weights[LEAST_CHANCE]:
                         found = try_capture(tree, slot, there, found, source, target, chance, evaluator)
     return found
@@ -129,9 +129,9 @@ def try_capture(tree, slot, there, found, source, target, chance, evaluator):
         fail(nodes, slot, source, target, chance)
         failed = evaluate(nodes[FAILED], evaluator)
         bank += facts[slot, CHANCE] * (1.0 - chance) * failed
+    board, rules, seat, _weights, _work = evaluator
     for all_in in range(2):
         nodes[FRESH] = nodes[slot]
-        board, rules, seat, _weights, _work = evaluator
         if not succeed(nodes[FRESH], board, rules, seat, source, target, chance, all_in):
             continue
         facts[FRESH, CHANCE] = facts[slot, CHANCE] * chance
@@ -144,7 +144,7 @@ def try_capture(tree, slot, there, found, source, target, chance, evaluator):
 @kernel
 def fail(nodes, slot, source, target, chance):
     """Write the node after a lost blitz into slot FAILED: one attacker left, and the defenders that are expected."""
-    attackers, defenders = troops_of(nodes[slot], source), troops_of(nodes[slot], target)
+    attackers, defenders = troops_on(nodes[slot], source), troops_on(nodes[slot], target)
     nodes[FAILED] = nodes[slot]
     left = defenders_after(ODDS, attackers, defenders) / (1.0 - chance)
     set_troops(nodes[FAILED], source, 1)
@@ -154,7 +154,7 @@ def fail(nodes, slot, source, target, chance):
 @kernel
 def succeed(game, board, rules, seat, source, target, chance, all_in):
     """Capture with the survivors that a won blitz leaves on average; whether this way to move in is worth trying."""
-    attackers, defenders = troops_of(game, source), troops_of(game, target)
+    attackers, defenders = troops_on(game, source), troops_on(game, target)
     left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
     survivors = max(2, min(attackers, int64(left + 0.5)))
     loser = int64(game.owner[target])
@@ -177,7 +177,7 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 @kernel
 def insert(tree, slot, there, found, seat, source, target, all_in):
-    """Put the node in slot FRESH among the successors, if it is good enough; how many there are."""
+    """Put the node in slot FRESH among the successors, if it is good enough; returns their number."""
     nodes, facts, paths, width, _depth = tree
     place = twin_of(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:
@@ -188,7 +188,7 @@ def insert(tree, slot, there, found, seat, source, target, all_in):
             place = worst_of(facts, there, found)
         if facts[place, VALUE] >= facts[FRESH, VALUE]:
             return found
-    attackers = troops_of(nodes[slot], source)
+    attackers = troops_on(nodes[slot], source)
     nodes[place] = nodes[FRESH]
     for i in range(NUM_FACTS):
         facts[place, i] = facts[FRESH, i]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,10 @@ from risk_agents.learned.learned_value import (
     packed,
     value_shapes,
 )
-from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import VALUE, TrainedFile
 from risk_agents.search.beam import MEMORY, WIDTH, choose_learned
 from risk_agents.search.evaluation import WEIGHTS, Evaluator, evaluate_heuristic
-from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.compiler import vectorized_entry_point
 
@@ -62,16 +59,7 @@ class ValueFile(TrainedFile):
         """The beam that plays by the value; `width` positions are kept at each depth, `source` is for errors."""
         value = self
 
-        def check(rules: Rules, board: Board) -> None:
-            value.schema.check(schema_of(rules, board), source)
-
         def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
             choose_learned(games, boards, rules, lanes, randoms, memory, actions, value.packed, width)
 
-        made = self.made
-        return CompiledBot(name or str(made.get("name", source)), str(made.get("version", "1")), choose, MEMORY, check)
-
-
-def load_bot(path: str | Path, name: str | None = None) -> CompiledBot:
-    """The bot of a value's file."""
-    return ValueFile.load(path).bot(name or str(path), name)
+        return self.bot_of(choose, source, name, MEMORY)

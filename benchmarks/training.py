@@ -1,9 +1,9 @@
 """Steps a second of training on one thread: MaskablePPO as it is, and this project's configurations of it.
 
-They take turns, an update each, and the best of each counts, so that a busy machine changes little. Seconds are those
-of the processor.
+They take turns, one update each, and the best of each counts, so that other load on the machine matters little. Seconds
+are processor time.
 
-    python -m risk_training.throughput [--preset classic] [--players 2] [--updates 5]
+    python -m benchmarks.training [--preset classic] [--players 2] [--updates 5]
 
 The opponent is the grower. A step is a decision of the learner.
 """
@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 from sb3_contrib import MaskablePPO
 from torch.distributions import Distribution
 
+from benchmarks.records import table
 from risk_training.league import LeagueSettings
 from risk_training.sb3 import RiskVecEnv
 from risk_training.sb3_trainer import Config, make_environments, make_model
@@ -45,15 +43,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         "risk-env train, policy: MlpPolicy": Way(_own(game, "MlpPolicy", {"net_arch": LAYERS}), False),
         "risk-env train, policy: BoardPolicy": Way(_own(game, "BoardPolicy", {}), False),
     }
-    for _ in track(range(1 + arguments.updates), "Measuring", console=Console(stderr=True)):
-        for way in ways.values():
-            way.update()
-    table = Table("", "steps a second", "ns a step", "of it update", "times plain", box=None)
+    for way in [*ways.values()] * (1 + arguments.updates):
+        way.update()
     plain, _ = next(iter(ways.values())).best()
-    for name, way in ways.items():
-        whole, update = way.best()
-        table.add_row(name, f"{1e9 / whole:,.0f}", f"{whole:,.0f}", f"{update:,.0f}", f"{plain / whole:.2f}")
-    Console().print(table)
+    best = {name: way.best() for name, way in ways.items()}
+    rows = [
+        (name, f"{1e9 / whole:,.0f}", f"{whole:,.0f}", f"{update:,.0f}", f"{plain / whole:.2f}")
+        for name, (whole, update) in best.items()
+    ]
+    print("\n".join(table(("", "steps a second", "ns a step", "of it update", "times plain"), rows)))
 
 
 class Way:
