@@ -1,6 +1,7 @@
 """The Gymnasium doors: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes behind them."""
 
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import vector as wrappers
 
 from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
@@ -37,7 +40,9 @@ def make_vec(num_envs: int, **arguments: Any) -> Any:
 
 
 def picks(observations: Any, masks: Any) -> Any:
-    return np.array([pick(observation, mask) for observation, mask in zip(observations, masks, strict=True)])
+    """A legal action for each lane; 0 where there is none."""
+    rows = zip(observations, masks, strict=True)
+    return np.array([pick(observation, mask) if mask.any() else 0 for observation, mask in rows])
 
 
 def play(env: Any, steps: int, seed: int | None = 0) -> list[Any]:
@@ -91,24 +96,151 @@ def test_the_environment_is_found_in_any_order_of_imports(code: str) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent, check=True)
 
 
-@pytest.mark.parametrize("vector", [False, True])
-def test_episode_statistics(vector: bool) -> None:
-    if vector:
-        env = gymnasium.wrappers.vector.RecordEpisodeStatistics(make_vec(4))
-    else:
-        env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(ID, **QUICK))
+def test_episode_statistics() -> None:
+    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(ID, **QUICK))
     observation, info = env.reset(seed=0)
     length = 0
-    while not np.any(info.get("_episode", "episode" in info)):
-        mask = info["action_mask"]
-        observation, _, terminated, truncated, info = env.step(
-            picks(observation, mask) if vector else pick(observation, mask)
-        )
+    while "episode" not in info:
+        observation, _, _, _, info = env.step(pick(observation, info["action_mask"]))
         length += 1
-    first = np.argmax(terminated | truncated) if vector else None
-    told = {key: value[first] if vector else value for key, value in info["episode"].items()}
-    assert told["l"] == length
-    assert told["r"] in (1.0, -0.5, 0.0)
+    assert info["episode"]["l"] == length
+    assert info["episode"]["r"] in (1.0, -0.5, 0.0)
+
+
+# The three modes of resetting in a vector environment.
+
+
+def reset_ended(env: Any, told: Any) -> Any:
+    """Observation and info to go on from: with autoreset disabled, after a reset of the lanes that have ended."""
+    observation, _, terminated, truncated, info = told
+    ended = terminated | truncated
+    if env.metadata["autoreset_mode"] is AutoresetMode.DISABLED and ended.any():
+        observation, info = env.reset(options={"reset_mask": ended})
+    return observation, info
+
+
+def play_on(env: Any, steps: int) -> Any:
+    """What a vector environment returns, first to `reset`."""
+    observation, info = env.reset(seed=0)
+    yield observation, info
+    for _ in range(steps):
+        told = env.step(picks(observation, info["action_mask"]))
+        yield told
+        observation, info = reset_ended(env, told)
+
+
+@pytest.mark.modes
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_lane_is_gymnasiums_vector_of_one_environment(mode: AutoresetMode) -> None:
+    own = make_vec(1, autoreset_mode=mode, opponents=[Picker(), COIN])
+    theirs = SyncVectorEnv([lambda: make(opponents=[Picker(), COIN])], autoreset_mode=mode)
+    ends = 0
+    for mine, other in zip(play_on(own, 150), play_on(theirs, 150), strict=True):
+        final, other_final = (told[-1].pop("final_info", {}) for told in (mine, other))
+        assert data_equivalence(mine[:-1], other[:-1], exact=True)
+        assert set(mine[-1]) == set(other[-1]) and set(final) == set(other_final)
+        assert all(np.array_equal(mine[-1][name], other[-1][name]) for name in mine[-1] if name != "final_obs")
+        assert all(np.array_equal(final[name], other_final[name]) for name in final)
+        ends += "_winner" in {**mine[-1], **final}
+    assert ends > 1
+
+
+def transitions(mode: AutoresetMode, observation: str) -> list[list[Any]]:
+    """The steps of each of 5 lanes, without those that only reset: reward, end, what was seen, the final info."""
+    env = make_vec(5, autoreset_mode=mode, observation=observation, illegal_action="random")
+    steps: list[list[Any]] = [[] for _ in range(5)]
+    over = np.zeros(5, np.bool_)
+    told = env.reset(seed=0)
+    chance = np.random.default_rng(0).integers(env.lanes.num_actions, size=(5, 500))  # of each lane's decisions
+    for _ in range(500):
+        told = env.step(np.array([chance[lane, len(steps[lane])] for lane in range(5)]))
+        ended = told[2] | told[3]
+        info = told[4]
+        for lane in np.flatnonzero(~over):
+            final = info.get("final_info", info) if ended[lane] else {}
+            seen = info["final_obs"][lane] if ended[lane] and "final_obs" in info else gym_env._rows(told[0])[lane]
+            names = ("winner", "placement", "rounds", "seed") if ended[lane] else ()
+            steps[lane].append([told[1][lane], told[2][lane], told[3][lane], seen, *(final[k][lane] for k in names)])
+        over = ended if mode is AutoresetMode.NEXT_STEP else over
+        reset_ended(env, told)
+    return steps
+
+
+@pytest.mark.parametrize("observation", ["flat", "structured"])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+def test_the_games_are_the_same_in_every_mode(mode: AutoresetMode, observation: str) -> None:
+    same, other = transitions(AutoresetMode.SAME_STEP, observation), transitions(mode, observation)
+    for one, another in zip(same, other, strict=True):
+        assert data_equivalence(one[: len(another)], another, exact=True)
+        assert len(another) > 450 and sum(step[1] or step[2] for step in another) > 1
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+def test_an_end_is_told_where_it_comes_and_the_other_lanes_go_on(mode: AutoresetMode) -> None:
+    env = make_vec(3, autoreset_mode=mode.value)
+    told = list(play_on(env, 80))
+    for before, after in itertools.pairwise(told[1:]):
+        over = before[2] | before[3]
+        assert np.array_equal(before[4]["action_mask"].any(axis=1), ~over)
+        assert np.array_equal(before[4].get("_winner", np.zeros(3, np.bool_)), over)
+        if mode is AutoresetMode.NEXT_STEP:
+            assert not after[1][over].any() and not (after[2] | after[3])[over].any()
+            assert after[4]["action_mask"][over].any(axis=1).all()
+    assert any("_winner" in step[4] for step in told[1:])
+
+
+def test_an_illegal_action_for_one_lane_resets_no_other() -> None:
+    env = make_vec(2, autoreset_mode="NextStep")
+    for told in play_on(env, 200):
+        if len(told) > 2 and (told[2] | told[3]).tolist() == [True, False]:
+            break
+    before = env.lanes.batch.records.tobytes()
+    with pytest.raises(IllegalAction, match="lane 1"):
+        env.step(np.array([0, int(told[4]["action_mask"][1].argmin())]))
+    assert env.lanes.batch.records.tobytes() == before
+
+
+def test_with_autoreset_disabled_an_ended_lane_needs_a_reset() -> None:
+    env = make_vec(2, autoreset_mode="Disabled")
+    observation, info = env.reset(seed=0)
+    ended = np.zeros(2, np.bool_)
+    while not ended.any():
+        observation, _, terminated, truncated, info = env.step(picks(observation, info["action_mask"]))
+        ended = terminated | truncated
+    with pytest.raises(ResetNeeded, match="lanes"):
+        env.step(np.zeros(2, np.int64))
+    again = pickle.loads(pickle.dumps(env))
+    with pytest.raises(ResetNeeded, match="lanes"):
+        again.step(np.zeros(2, np.int64))
+    _, info = again.reset(options={"reset_mask": ended})
+    assert info["action_mask"].any(axis=1).all()
+    again.step(info["action_mask"].argmax(axis=1))
+    with pytest.raises(ValueError, match="at least one True"):
+        again.reset(options={"reset_mask": np.zeros(2, np.bool_)})
+
+
+def test_a_wrong_mode_is_refused() -> None:
+    with pytest.raises(ValueError, match="autoreset_mode='same' must be one of 'NextStep', 'SameStep', 'Disabled'"):
+        make_vec(2, autoreset_mode="same")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_gymnasiums_vector_wrappers(mode: AutoresetMode) -> None:
+    env = wrappers.RecordEpisodeStatistics(make_vec(4, autoreset_mode=mode))
+    env = wrappers.NormalizeReward(env)
+    if mode is AutoresetMode.NEXT_STEP:  # the only one that Gymnasium's wrapper takes
+        env = wrappers.NormalizeObservation(env)
+    env = wrappers.ClipReward(env, -10.0, 10.0)
+    lengths, counted, over, told = np.zeros(4, np.int64), [], np.zeros(4, np.bool_), []
+    for step in itertools.islice(play_on(env, 120), 1, None):
+        lengths += ~over  # the step that resets is none of the game's
+        ended = step[2] | step[3]
+        told += step[4]["episode"]["l"][ended].tolist() if ended.any() else []
+        counted += lengths[ended].tolist()
+        lengths[ended] = 0
+        over = ended & (mode is AutoresetMode.NEXT_STEP)
+    assert len(counted) > 2 and told == counted
 
 
 # The same games as through every other door.
@@ -248,7 +380,7 @@ def test_what_was_handed_out_is_never_written_again(observation: str) -> None:
         kept.append(copy.deepcopy(told))
         told = env.step(told[-1]["action_mask"].argmax(axis=1))
     assert any("final_obs" in step[-1] for step in held)
-    assert gymnasium.utils.env_checker.data_equivalence(kept, held, exact=True)
+    assert data_equivalence(kept, held, exact=True)
 
 
 def test_a_structured_observation_is_the_flat_one_in_parts() -> None:
@@ -439,7 +571,7 @@ def test_copies_are_independent(duplicate: Any, vector: bool) -> None:
     other = duplicate(env)
     for _ in range(25):
         told = [each.step(info["action_mask"].argmax(axis=-1)) for each in (env, other)]
-        assert gymnasium.utils.env_checker.data_equivalence(told[0], told[1], exact=True)
+        assert data_equivalence(told[0], told[1], exact=True)
         info = told[0][4]
         if not vector and not info["action_mask"].any():
             return

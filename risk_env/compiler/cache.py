@@ -26,11 +26,18 @@ def cache_directory(folder: Path, module: str) -> str | None:
 
     Each module has its own, because compiled code refers to the name that its module was imported by.
     """
-    name = f"{module}-{cache_key(folder)}"
-    for root in _cache_roots():
-        directory = root / name
-        if _writable(directory):
-            return str(directory)
+    root = _cache_root()
+    directory = root / f"{module}-{cache_key(folder)}" if root else None
+    return str(directory) if directory and _is_writable(directory) else None
+
+
+@cache
+def _cache_root() -> Path | None:
+    chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    roots = [Path(chosen)] if chosen else [root for root in _usual_roots() if _is_private(root)]
+    for root in roots:
+        if _is_writable(root):
+            return root
     warnings.warn(
         "no folder for compiled code can be written: kernels are compiled again in every process "
         "(set RISK_ENV_CACHE_DIR to a folder that you may write)",
@@ -40,13 +47,25 @@ def cache_directory(folder: Path, module: str) -> str | None:
     return None
 
 
-def _cache_roots() -> list[Path]:
-    chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return [Path(chosen)]
-    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+def _usual_roots() -> list[Path]:
+    """The folder in the user's cache, if the user has a home, and one in the folder of temporary files."""
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(Path("~", ".cache"))
     account = os.getuid() if hasattr(os, "getuid") else "user"
-    return [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
+    roots = [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
+    return [root for root in roots if root.is_absolute()]
+
+
+def _is_private(root: Path) -> bool:
+    """Whether nobody else can put code into this folder, which is made if it is not there.
+
+    What is in the cache is executed, and others can make folders in that of temporary files.
+    """
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = root.stat()
+    except OSError:
+        return False
+    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
 
 
 @cache
@@ -72,7 +91,7 @@ def _has_kernels(folder: Path) -> bool:
     return any(b"risk_env.compiler" in source.read_bytes() for source in folder.glob("*.py"))
 
 
-def _writable(directory: Path) -> bool:
+def _is_writable(directory: Path) -> bool:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):

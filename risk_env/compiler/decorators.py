@@ -9,6 +9,7 @@ import numba
 
 from risk_env.compiler.cache import cache_directory
 from risk_env.compiler.mode import PLAIN, numba_setting
+from risk_env.compiler.notice import report_compiling
 
 if not PLAIN:
     from risk_env.compiler import pipeline
@@ -48,6 +49,9 @@ def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     folder = Path(sys.modules[function.__module__].__file__ or __file__).parent
     directory = cache_directory(folder, function.__module__)
     if directory is None:
-        return numba.njit(**_OPTIONS | options)(function)
-    with numba_setting("CACHE_DIR", directory):
-        return numba.njit(**_OPTIONS | options, cache=True)(function)
+        entry = numba.njit(**_OPTIONS | options)(function)
+    else:
+        with numba_setting("CACHE_DIR", directory):
+            entry = numba.njit(**_OPTIONS | options, cache=True)(function)
+    report_compiling(entry, directory)
+    return entry

@@ -19,6 +19,7 @@ from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_env.doors.spaces import observation_space
 from risk_env.game import Game
+from risk_env.lanes import check_choice
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
@@ -184,10 +185,16 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` seats, one in each lane, each in one game after another, at the speed of the core.
 
     It takes the arguments of `RiskEnv` (docs/gymnasium.md) but has no window. Lane i plays the games with the seeds
-    `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; lane 0 plays those of `RiskEnv`. When a game ends, the next one begins in
-    the same step (`AutoresetMode.SAME_STEP`): observation and info are those of the next game, `info["final_obs"]` and
-    `info["final_info"]` those of the end. `reset(options={"reset_mask": bool (N,)})` begins the next game in
-    some lanes.
+    `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; lane 0 plays those of `RiskEnv`. `autoreset_mode` is one of Gymnasium's
+    `AutoresetMode`, or its value:
+
+    - `SAME_STEP`: when a game ends, the next one begins in the same step. Observation and info are those of the next
+      game, `info["final_obs"]` and `info["final_info"]` those of the end.
+    - `NEXT_STEP`: observation and info are those of the end. The next step of that lane begins its next game, whatever
+      its action, with the reward 0.
+    - `DISABLED`: observation and info are those of the end. A step raises ResetNeeded until that lane is reset.
+
+    `reset(options={"reset_mask": bool (N,)})` begins the next game in some lanes.
     """
 
     metadata = {  # noqa: RUF012 (as Gymnasium has it)
@@ -196,10 +203,20 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    def __init__(self, num_envs: int = 1, render_mode: str | None = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        **arguments: Any,
+    ) -> None:
         _check_render_mode(render_mode, self.metadata["render_modes"])
         self.num_envs, self.render_mode = num_envs, render_mode
+        self.autoreset_mode = _as_autoreset_mode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.lanes = make_lanes(num_envs, **arguments)
+        self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
+        self._is_over = np.zeros(num_envs, np.bool_)  # (N,) whether the lane's game has ended and no other has begun
         self.single_observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.single_action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
         self._is_seeded = False
@@ -207,8 +224,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions of every lane, bool (N, n)."""
-        return self.lanes.masks().astype(np.bool_)
+        """The legal actions of every lane, bool (N, n); none where the game is over."""
+        return self._masks().astype(np.bool_)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the next game in every lane, or the first with `seed`; returns observations (N, ...) and info."""
@@ -218,36 +235,68 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         super().reset(seed=seed)
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)
         self._is_seeded = True
-        return self.lanes.observation(), self._info()
+        self._is_over[slice(None) if chosen is None else chosen] = False
+        return self._observation(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Play an action (int, (N,)) in every lane, then those of all other seats until every learner decides again."""
         lanes = self.lanes
-        lanes.step(np.asarray(actions))
+        self._step_lanes(np.asarray(actions))
         info = self._info()
         ended = np.flatnonzero(lanes.ended)
         if len(ended):
-            info.update(self._ends(ended))
-        observation = lanes.observation()
-        return observation, lanes.reward.astype(np.float64), lanes.terminated.copy(), lanes.truncated.copy(), info
+            info.update(self._ends(ended) if lanes.autoreset else self._final_info())
+        terminated, truncated = lanes.terminated.copy(), lanes.truncated.copy()
+        return self._observation(), lanes.reward.astype(np.float64), terminated, truncated, info
+
+    def _step_lanes(self, actions: Array) -> None:
+        """Step the lanes whose game goes on, and begin the next game in the others (NEXT_STEP)."""
+        over = np.flatnonzero(self._is_over)
+        if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise gymnasium.error.ResetNeeded(
+                f"step: the games of lanes {over.tolist()} have ended, call reset(options={{'reset_mask': ...}}) first"
+            )
+        self.lanes.step(actions, np.flatnonzero(~self._is_over) if len(over) else None)
+        if len(over):
+            self.lanes.reset(lanes=over)
+        if not self.lanes.autoreset:
+            self._is_over[:] = self.lanes.ended
+
+    def _observation(self) -> Any:
+        """What every learner sees, float32 (N, ...): where its game is over, what it saw last."""
+        observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
+        if len(over):
+            last = self.lanes.final_observation(over)
+            for rows, last_rows in zip(_parts(observation), _parts(last), strict=True):
+                rows[over] = last_rows
+        return observation
+
+    def _masks(self) -> npt.NDArray[np.int8]:
+        masks = self.lanes.masks()
+        masks[self._is_over] = 0
+        return masks
 
     def _info(self) -> dict[str, Any]:
-        lanes, everywhere = self.lanes, np.ones(self.num_envs, np.bool_)
-        info = {"action_mask": lanes.masks(), "seat": lanes.seat.copy()}
+        lanes = self.lanes
+        info = {"action_mask": self._masks(), "seat": lanes.seat.copy()}
         if lanes.illegal == "random":
             info["replaced"] = lanes.replaced.copy()
-        return {**info, **{f"_{name}": everywhere.copy() for name in info}}
+        return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
+
+    def _final_info(self) -> dict[str, Any]:
+        """How the games ended: arrays (N,), 0 where none did, and masks."""
+        final = {field: np.where(self.lanes.ended, self.lanes.final[field], 0) for field in FINAL_FIELDS}
+        return {**final, **_marks(final, self.lanes.ended)}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
         """`final_obs` and `final_info` of the lanes that ended, in Gymnasium's form: arrays (N, ...) and masks."""
         observations = np.full(self.num_envs, None, dtype=object)
         for lane, observation in zip(ended, _rows(self.lanes.final_observation(ended)), strict=True):
             observations[lane] = observation
-        final = {field: self.lanes.final[field].copy() for field in ("seat", *FINAL_FIELDS)}
+        final: dict[str, Any] = {field: self.lanes.final[field].copy() for field in ("seat", *FINAL_FIELDS)}
         final["action_mask"] = np.zeros((self.num_envs, self.lanes.num_actions), np.int8)
-        masks = {f"_{name}": self.lanes.ended.copy() for name in final}
-        ends = {"final_obs": observations, "final_info": {**final, **masks}}
-        return {**ends, **{f"_{name}": self.lanes.ended.copy() for name in ends}}
+        ends = {"final_obs": observations, "final_info": {**final, **_marks(final, self.lanes.ended)}}
+        return {**ends, **_marks(ends, self.lanes.ended)}
 
     def render(self) -> tuple[Any, ...] | None:
         """The board of every lane, as text or as pixels, by `render_mode`."""
@@ -261,6 +310,22 @@ def _rows(values: Any) -> list[Any]:
     if isinstance(values, dict):
         return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return list(values)
+
+
+def _parts(values: Any) -> list[Array]:
+    """The arrays of observations (k, ...)."""
+    return list(values.values()) if isinstance(values, dict) else [values]
+
+
+def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
+    """Gymnasium's masks of an info: the lanes, bool (N,), for which each value was written."""
+    return {f"_{name}": where.copy() for name in info}
+
+
+def _as_autoreset_mode(mode: Any) -> AutoresetMode:
+    value = mode.value if isinstance(mode, AutoresetMode) else mode
+    check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
+    return AutoresetMode(value)
 
 
 def _check_render_mode(render_mode: str | None, modes: list[str]) -> None:
@@ -281,6 +346,8 @@ def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
     mask = np.asarray(options["reset_mask"])
     if mask.shape != (num_envs,) or mask.dtype != np.bool_:
         raise ValueError(f"options['reset_mask'] must be bool ({num_envs},), not {mask.dtype} {mask.shape}")
+    if not mask.any():
+        raise ValueError("options['reset_mask'] must have at least one True")
     return np.flatnonzero(mask)
 
 

@@ -136,7 +136,7 @@ class SeatLanes:
         if seed is not None:
             self.batch.seed_word = word(seed)
             self.batch.episodes[lanes] = -1
-        self._clear_results()
+        self._clear_results(lanes)
         self.replaced[lanes] = False
         self._begin(lanes)
         self._play_on(lanes)
@@ -154,12 +154,12 @@ class SeatLanes:
         if self._is_interrupted:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")
         actions = self.batch.as_actions(actions)
-        if self.illegal == "random":
-            actions = self._made_legal(actions)
         lanes = self._all if lanes is None else contiguous(lanes)
+        if self.illegal == "random":
+            actions = self._made_legal(actions, lanes)
         self.batch.check_legal(actions, lanes)
         self._is_interrupted = True
-        self._clear_results()
+        self._clear_results(self._all)
         self._has_decided[lanes] = True
         self.arena.actions[lanes] = actions[lanes]
         self._play_on(lanes)
@@ -215,16 +215,18 @@ class SeatLanes:
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
         lanes = self._all[lane : lane + 1]
         self.arena.seat_players(lanes)
-        self._clear_results()
+        self._clear_results(lanes)
         self._has_decided[lanes] = True
         self._play_on(lanes)
         self.batch.ask(self._all)
 
-    def _made_legal(self, actions: Array) -> Array:
-        """Legal actions as they are, a random legal one, by the game's seed and length, instead of any other."""
+    def _made_legal(self, actions: Array, lanes: Array) -> Array:
+        """The actions, with a random legal one, by the game's seed and length, for each illegal one in these lanes."""
         mask = self._mask
         inside = (actions >= 0) & (actions < self.num_actions)
-        self.replaced[:] = ~(inside & (mask[self._all, np.where(inside, actions, 0)] > 0))
+        is_legal = inside & (mask[self._all, np.where(inside, actions, 0)] > 0)
+        self.replaced[:] = False
+        self.replaced[lanes] = ~is_legal[lanes]
         actions = np.array(actions, np.int64)
         for lane in np.flatnonzero(self.replaced):
             legal = np.flatnonzero(mask[lane])
@@ -234,9 +236,9 @@ class SeatLanes:
 
     # ------------------------------------------------------------------------------------------ the games
 
-    def _clear_results(self) -> None:
+    def _clear_results(self, lanes: Array) -> None:
         for result in (self.reward, self.terminated, self.truncated, self.ended):
-            result[:] = 0
+            result[lanes] = 0
 
     def _begin(self, lanes: Array) -> None:
         """Begin the next game of these lanes, everybody seated."""

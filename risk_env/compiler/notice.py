@@ -1,0 +1,52 @@
+"""A line on stderr before kernels are compiled, which takes up to half a minute.
+
+The line is a warning of the logger "risk_env": `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
+Loading compiled code from the cache is quick and is not reported.
+"""
+
+import logging
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from numba.core.event import Event, Listener, register
+
+PAUSE = 10.0  # seconds without compiling after which the next compilation is reported again
+
+_LOGGER = logging.getLogger("risk_env")
+
+
+class _Notice(Listener):
+    """Reports the first of several compilations in a row."""
+
+    def __init__(self) -> None:
+        self.folder_of: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()  # of each entry point; None: no cache
+        self.last_end = float("-inf")
+
+    def on_start(self, event: Event) -> None:
+        """An entry point, or anything else that uses Numba, is going to be compiled."""
+        entry = event.data["dispatcher"]
+        if entry in self.folder_of and monotonic() - self.last_end > PAUSE:
+            _LOGGER.warning("risk_env: %s", _notice(entry.py_func.__module__, self.folder_of[entry]))
+            self.last_end = monotonic()
+
+    def on_end(self, event: Event) -> None:
+        """It has been compiled."""
+        if event.data["dispatcher"] in self.folder_of:
+            self.last_end = monotonic()
+
+
+_listener = _Notice()
+register("numba:compile", _listener)
+
+
+def report_compiling(entry: Any, folder: str | None) -> None:
+    """Report from now on when this entry point is compiled; `folder` is where its code is cached, if anywhere."""
+    _listener.folder_of[entry] = folder
+
+
+def _notice(module: str, folder: str | None) -> str:
+    kernels = "the rules" if module.startswith("risk_env.") else module
+    kept = "not cached" if folder is None else f"cached in {Path(folder).parent}"
+    return f"compiling {kernels} for the first use, up to half a minute ({kept})"
