@@ -5,10 +5,11 @@ import torchrl
 from tensordict.nn import TensorDictModule
 from torchrl.envs.libs.pettingzoo import PettingZooWrapper
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
+from torchrl.objectives.value.functional import reward2go
 
 from risk_env import risk_v0
 
-GAME = {"board": "tiny", "num_players": 2, "attack": "blitz", "setup": "random"}
+GAME = {"board": "tiny", "num_players": 2, "attack": "blitz", "setup": "random", "max_rounds": 30}
 GROUP = "agents"  # both seats: one network plays them
 
 
@@ -28,14 +29,14 @@ def main() -> None:
         return_log_prob=True,
         log_prob_key=(GROUP, "log_prob"),
     )
-    rollout = env.rollout(5000, policy)  # until the game ends
+    rollout = env.rollout(1500, policy, break_when_any_done=False)  # several games
     played, masks = rollout[GROUP, "action"], rollout[GROUP, "action_mask"]
     acting = rollout[GROUP, "mask"]
     assert masks[acting].gather(-1, played[acting].unsqueeze(-1)).all()
-    rewards = rollout["next", GROUP, "reward"].squeeze(-1)
-    returns = rewards.flip(0).cumsum(0).flip(0)
+    rewards, dones = rollout["next", GROUP, "reward"], rollout["next", GROUP, "done"]
+    assert dones.any(), "no game has ended"
+    returns = reward2go(rewards.transpose(0, 1), dones.transpose(0, 1), gamma=1.0).transpose(0, 1).squeeze(-1)
     loss = -(returns * rollout[GROUP, "log_prob"])[acting].mean()
-    assert loss.item() != 0
     loss.backward()
     print(f"TorchRL {torchrl.__version__}: {len(rollout)} decisions, policy loss {loss.item():.3f}")
 
