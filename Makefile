@@ -23,7 +23,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage golden docs bench clean distclean
+.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check golden docs bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -91,6 +91,9 @@ quick: $(DEV) ## the compiled tests that are not slow, in one process
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m modes --cov $(ARGS)
+
+wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
+	@$(PY) -m tests.wheel_check $(ARGS)
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)
