@@ -1,6 +1,7 @@
 """`risk-env export`: a model in onnxruntime gives the answers of the compiled network."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,16 @@ def test_a_model_says_what_its_numbers_depend_on(tmp_path: Path) -> None:
     rules = Rules.from_dict(json.loads(facts["rules"]))
     assert json.loads(facts["actions"]) == ActionSpace(rules, load_map(facts["map"])).to_json()
     assert (facts["kind"], facts["name"]) == ("policy", "duelist")
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "duelist", "--onnx", "duelist.onnx"]) == 0
+    page = (Path(__file__).parents[1] / "docs" / "onnx.md").read_text(encoding="utf-8")
+    codes, names = re.findall(r"```python\n(.*?)```", page, re.DOTALL), {}
+    for code in codes:
+        exec(code, names)
+    assert names["game"].is_over and names["space"].n == names["game"].num_actions
 
 
 @pytest.mark.parametrize(
