@@ -23,7 +23,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check golden docs bench clean distclean
+.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -41,8 +41,8 @@ $(CORE): pyproject.toml constraints.txt | $(MADE)
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(MADE)
-	@echo "== Installing risk_env and the extras 'dev', 'tournament', 'train', 'render' into $(VENV) (a few minutes: torch is large)"
-	@$(INSTALL) -e '.[dev,tournament,train,render]'
+	@echo "== Installing risk_env and the extras 'dev', 'docs' and 'all' into $(VENV) (a few minutes: torch is large)"
+	@$(INSTALL) -e '.[dev,docs,all]'
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
@@ -98,14 +98,17 @@ wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environm
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)
 
-docs: $(CORE) ## write docs/observation.md again from the code
+docs: $(CORE) ## write the generated pages of docs/ again, from the code and the recorded results
 	@$(PY) docs/generate.py
+
+site: $(DEV) ## build the documentation site into build/site
+	@$(PY) docs/site.py
 
 bench: $(CORE) ## measure speed on this machine
 	@$(PY) -m risk_env bench $(ARGS)
 
 clean: ## remove caches and build products
-	@rm -rf build dist *.egg-info htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .benchmarks
+	@rm -rf build dist .cache *.egg-info htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .benchmarks
 	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and remove .venv

@@ -1,10 +1,20 @@
-"""Writes docs/observation.md from the code that writes observations: `python docs/generate.py` (make docs)."""
+"""Writes the pages of PAGES from the code and the recorded results: `python docs/generate.py` (make docs).
+
+A test compares the pages in the repository with what this writes.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from statistics import median
+from typing import Any
 
-from risk_env import load_map
+from risk_env import cli, load_map
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
     GLOBAL_BLOCKS,
@@ -17,11 +27,16 @@ from risk_env.core.observe import (
 from risk_env.core.types import Phase
 from risk_env.game import count_codes
 
-PAGE = Path(__file__).parent / "observation.md"
-INTRODUCTION = f"""# Observation
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER.parent / "benchmarks" / "results"
+Row = Sequence[object]
+
+# ---------------------------------------------------------------------------------------------------- observation
+
+OBSERVATION = f"""# Observation
 
 What one seat may see, and nothing else: everything public, the own cards and the own mission. Written by
-`risk_env/core/observe.py`; this page is generated from it (`make docs`; a test checks that it is up to date).
+`risk_env/core/observe.py`; this page is generated from it (`make docs`).
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, and so on,
 mission targets included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything
@@ -32,9 +47,9 @@ else gives the same codes divided by {MOST_CODE} as float32. *Count* means `enco
 """
 
 
-def page() -> str:
-    """The whole page."""
-    parts = [INTRODUCTION, _sizes(), _territories(), _globals(), _continents(), _phases(), _codes()]
+def observation() -> str:
+    """The page of the observation's columns."""
+    parts = [OBSERVATION, _sizes(), _territories(), _globals(), _continents(), _phases(), _codes()]
     return "\n".join(parts)
 
 
@@ -82,12 +97,168 @@ def _codes() -> str:
     return _table("encode_count", ("code", "least count"), kept) + "\n" + note
 
 
-def _table(title: str, head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
-    lines = [f"## {title}", "", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
+# ---------------------------------------------------------------------------------------------------- commands
+
+COMMANDS = """# Command line
+
+`risk-env COMMAND ...`, or `python -m risk_env COMMAND ...`. The exit status is 0 only on success, 2 for wrong input, 1
+for other errors. This page is generated from the parsers (`make docs`).
+"""
+
+
+class _Parsed(Exception):
+    """Carries the parser that a command was about to use."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parser = parser
+
+
+def commands() -> str:
+    """The page of all commands and their arguments."""
+    names = [(f"[`{name}`](#{name})", command.help) for name, command in cli.COMMANDS.items()]
+    return "\n".join([COMMANDS, _rows(("command", ""), names), *map(_command, cli.COMMANDS)])
+
+
+def _command(name: str) -> str:
+    parser = parser_of(name)
+    rows = [_argument(parser, action) for action in parser._actions if action.dest != "help"]
+    return f"## {name}\n\n{parser.description}\n\n{_rows(('argument', ''), rows)}"
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command, found when the command is about to parse its arguments."""
+    command = cli.COMMANDS[name]
+    with _caught_parsers():
+        try:
+            getattr(import_module(command.module), command.function)([])
+        except _Parsed as found:
+            return found.parser
+    raise ValueError(f"command {name!r} parses no arguments")
+
+
+@contextmanager
+def _caught_parsers() -> Iterator[None]:
+    def stop(parser: argparse.ArgumentParser, *arguments: object) -> None:
+        raise _Parsed(parser)
+
+    parse_args = argparse.ArgumentParser.parse_args
+    argparse.ArgumentParser.parse_args = stop  # type: ignore[assignment,method-assign]
+    try:
+        yield
+    finally:
+        argparse.ArgumentParser.parse_args = parse_args  # type: ignore[method-assign]
+
+
+def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
+    choices = f"{{{','.join(action.choices)}}}" if action.choices else ""
+    value = str(action.metavar or choices or action.dest.upper())
+    words = [option if action.nargs == 0 else f"{option} {value}" for option in action.option_strings]
+    meaning = (action.help or "") % {**vars(action), "prog": parser.prog}
+    return f"`{', '.join(words) or action.dest}`", meaning.replace("<", "&lt;")
+
+
+# ---------------------------------------------------------------------------------------------------- benchmarks
+
+BENCHMARKS = """# Benchmarks
+
+The tables are written from the records in [benchmarks/results](../benchmarks/README.md) (`make docs`),
+rounded to three digits.
+
+## Method
+
+* **A decision** is one that was asked: a choice between two legal actions or more. What the engine plays without
+  asking (forced actions, dice) does not count, though it takes time.
+* **Random play.** Every action is drawn uniformly from the legal ones, so that the speed does not depend on an agent.
+  Random games are long; games between real players have fewer decisions ([below](#whole-games)).
+* **The best of several windows.** The speed of a shared machine changes by a factor of two within minutes. Each measure
+  is repeated and the best is kept; the records also have the medians.
+* **Other libraries** play their own games on the same core in the same run, each through its usual interface with its
+  own observations and masks. The ratio says what a step costs, not how good a library is.
+* **The ladder** is measured in games, not in seconds: its table, commands and intervals are in the
+  [README](../README.md#the-ladder). Every deal is played from all seats (rotations of them from four players on),
+  intervals are bootstrapped over deals, and a truncated game is won by nobody.
+"""
+
+
+def benchmarks() -> str:
+    """The page of recorded speed."""
+    return "\n".join([BENCHMARKS, _peers(), _presets(), _games()])
+
+
+def latest(name: str) -> dict[str, Any]:
+    """The newest record of a benchmark."""
+    path = max(RESULTS.glob(f"{name}-*.json"))
+    return {"file": path.stem, **json.loads(path.read_text(encoding="utf-8"))}
+
+
+def _peers() -> str:
+    record = latest("peers")
+    measured = [row for measure in record["measures"].values() for row in measure.get("rows", ())]
+    rows = [
+        (row["game"], row["door"], f"{row['games']:,}", _short(row["steps_per_second"]), _short(row["ns_per_step"]))
+        for row in measured
+        if "steps_per_second" in row
+    ]
+    head = ("game", "interface", "games at once", "decisions a second", "ns each")
+    threads = [
+        f"Two threads make {median(row['ratios']):.2f} times as many decisions as one with {row['games']:,} games "
+        f"(median of {len(row['ratios'])} pairs of short windows).\n"
+        for row in measured
+        if row.get("measure") == "threads"
+    ]
+    return "\n".join([_recorded("Environments, and other libraries", record, head, rows), *threads])
+
+
+def _presets() -> str:
+    record = latest("speed-all")
+    rates = ("decisions", "battles", "turns", "games")
+    rows = [
+        (f"`{row['preset']}`, {row['num_players']} players", *(_short(row[f"{rate}_per_second"]) for rate in rates))
+        for row in record["presets"]
+    ]
+    head = ("compiled loop, masks without observations", *(f"{rate} a second" for rate in rates))
+    return _recorded("Every preset", record, head, rows)
+
+
+def _games() -> str:
+    record = latest("bots")
+    measures = ("games_per_second", "rounds", "decisions")
+    rows = [(f"`{row['bot']}`", row["players"], *(_short(row[name]) for name in measures)) for row in record["rows"]]
+    head = ("all seats", "players", "games a second", "rounds of a game", "decisions of a game")
+    return _recorded("Whole games", record, head, rows)
+
+
+def _short(number: float) -> str:
+    """Three digits."""
+    return f"{float(f'{number:.3g}'):,.{0 if number >= 100 else 1}f}"
+
+
+def _recorded(title: str, record: dict[str, Any], head: Sequence[str], rows: Sequence[Row]) -> str:
+    where, versions = record["machine"], ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    facts = f"`{record['command']}`, {record['date']}, {where['processor']}, {where['cores']} cores; {versions}."
+    return f"{_table(title, head, rows)}\n{facts} [Record](../benchmarks/results/{record['file']}.md).\n"
+
+
+# ---------------------------------------------------------------------------------------------------- Markdown
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Row]) -> str:
+    return f"## {title}\n\n{_rows(head, rows)}"
+
+
+def _rows(head: Sequence[str], rows: Sequence[Row]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    lines += [f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return "\n".join([*lines, ""])
 
 
+PAGES: dict[str, Callable[[], str]] = {
+    "observation.md": observation,
+    "commands.md": commands,
+    "benchmarks.md": benchmarks,
+}
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.name} written")
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")
+        print(f"docs/{name} written")

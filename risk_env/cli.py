@@ -27,6 +27,7 @@ EXTRAS = {  # what optional modules come with
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
     "matplotlib": "tournament",
     "pygame": "render",
+    "onnx": "onnx",
 }
 
 
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Command] = {
     "replay": Command("risk_agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
     "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
+    "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }

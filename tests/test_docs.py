@@ -1,18 +1,37 @@
 """Pages that tell what the code knows: none leaves out an option, an argument or a section that is cited."""
 
+import importlib.util
 import inspect
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import fields
+from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import risk_env
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
 from risk_env.doors.gymnasium_env import make_lanes
 from risk_env.doors.seat_lanes import training_rules
 
 ROOT = Path(__file__).parents[1]
+
+
+def generator() -> ModuleType:
+    """docs/generate.py."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES = generator().PAGES
 
 
 def page(name: str) -> str:
@@ -97,3 +116,48 @@ def test_every_file_that_is_cited_is_there() -> None:
     cited = {name for path in [*sources, *ROOT.glob("*.md")] for name in cited_files(path.read_text(encoding="utf-8"))}
     assert "docs/rules.md" in cited and len(cited) > 20
     assert [name for name in sorted(cited) if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_as_generated(name: str) -> None:
+    assert PAGES[name]() == (ROOT / "docs" / name).read_text(encoding="utf-8"), "run: make docs"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    assert set(re.findall(r"^::: risk_env\.(\w+)$", page("api/risk_env"), re.MULTILINE)) == set(risk_env.__all__)
+
+
+class Loaded(HTMLParser):
+    """What a browser loads for a page: the addresses of scripts, pictures, styles and frames."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "src" or (tag == "link" and name == "href"):
+                self.addresses.append(value or "")
+
+
+def loaded_addresses(site: Path) -> Iterator[str]:
+    """All addresses that the site's pages and styles load."""
+    for path in site.rglob("*.html"):
+        parser = Loaded()
+        parser.feed(path.read_text(encoding="utf-8"))
+        yield from parser.addresses
+    for path in site.rglob("*.css"):
+        yield from re.findall(r"""(?:url\(|@import)\s*["']?([^"')]+)""", path.read_text(encoding="utf-8"))
+
+
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_outside() -> None:
+    pytest.importorskip("zensical")
+    pytest.importorskip("mkdocstrings")
+    built = subprocess.run([sys.executable, "docs/site.py"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stdout + built.stderr
+    site = ROOT / "build" / "site"
+    addresses = list(loaded_addresses(site))
+    assert len(addresses) > 100
+    assert [address for address in addresses if re.match(r"(?:[a-z]+:)?//", address)] == []
+    reference = (site / "docs" / "api" / "risk_env" / "index.html").read_text(encoding="utf-8")
+    assert "A game in progress." in reference  # the docstring of Game

@@ -1,7 +1,4 @@
-"""Observations: codes of counts, and the documentation generated from the columns."""
-
-import importlib.util
-from pathlib import Path
+"""Observations: codes of counts, and what a view says."""
 
 import numpy as np
 import pytest
@@ -12,9 +9,6 @@ from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS, encode_count
 from risk_env.core.types import MAX_SEATS
 from risk_env.game import count_codes
 from tests.positions import position
-
-PAGE = Path(__file__).parents[1] / "docs" / "observation.md"
-GENERATOR = PAGE.with_name("generate.py")
 
 
 @entry_point
@@ -36,14 +30,6 @@ def test_every_code_has_a_least_count() -> None:
     assert least == sorted(least)
     assert least[127] == 7 * 2**26  # 2 ** 28 and three quarters of the way to the next power
     assert all(code_of_count(count) >= code for code, count in count_codes())
-
-
-def test_page_is_as_generated() -> None:
-    spec = importlib.util.spec_from_file_location("generate", GENERATOR)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.page() == PAGE.read_text(encoding="utf-8"), "run: make docs"
 
 
 def block(view: np.ndarray, name: str) -> np.ndarray:

@@ -22,6 +22,7 @@ import yaml
 from sb3_contrib import MaskablePPO
 
 import risk_agents
+from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import Sb3Policy
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, arena, cli, load_map
@@ -353,12 +354,24 @@ def test_a_policy_with_sb3s_own_network_is_read_as_data(tmp_path: Path) -> None:
         game.step(int(game.legal_actions()[0]))
     assert [agent.act(view) for view in seen] == answers_of(MaskablePPO.load(path).policy, seen)
     assert not (tmp_path / "best.npz").exists()
+    assert cli.main(["export", path, "--npz", str(tmp_path / "best.npz")]) == cli.WRONG_INPUT
 
 
 def answers_of(policy: Any, seen: list[risk_agents.View]) -> list[int]:
     """The likeliest actions of a policy of SB3 itself."""
     observations, masks = (np.stack([getattr(view, name) for view in seen]) for name in ("codes", "action_mask"))
     return Sb3Policy(policy).logits(observations, masks).argmax(1).tolist()
+
+
+def test_the_best_policy_is_exported(finished: Trainer, tmp_path: Path) -> None:
+    """`--npz` writes the weights that the trainer has written beside the .zip."""
+    source, weights, model = str(finished.folder / "best.zip"), tmp_path / "best.npz", tmp_path / "best.onnx"
+    assert cli.main(["export", source, "--npz", str(weights), "--onnx", str(model)]) == 0
+    policies = [PolicyFile.load(path) for path in (finished.folder / "best.npz", weights)]
+    for name, values in policies[0].weights.items():
+        np.testing.assert_array_equal(policies[1].weights[name], values)
+    assert policies[0].schema == policies[1].schema
+    assert model.stat().st_size > 4 * sum(values.size for values in policies[0].weights.values())
 
 
 def test_games_it_was_not_trained_for_are_refused(finished: Trainer) -> None:

@@ -101,10 +101,16 @@ class Sb3Agent(Agent):
 def load_zip(path: str) -> Any:
     """The compiled bot of a `.zip` with the project's own network; of any other a function that makes its agent."""
     agent = Sb3Agent(path)
+    return own_network(path).bot(path) if agent.config["policy"] == OWN_POLICY else partial(Sb3Agent, path)
+
+
+def own_network(path: str | Path) -> PolicyFile:
+    """The policy of a `.zip` with the project's own network; ValueError for any other."""
+    agent = Sb3Agent(path)
     if agent.config["policy"] != OWN_POLICY:
-        return partial(Sb3Agent, path)
+        raise ValueError(f"policy {str(path)!r} is a {agent.config['policy']} of SB3: must be a {OWN_POLICY}")
     weights = {name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(agent.path).items()}
-    return PolicyFile(weights, agent.schema, {"name": agent.name, "version": agent.version}).bot(path)
+    return PolicyFile(weights, agent.schema, {"name": agent.name, "version": agent.version})
 
 
 def read_weights(path: Path) -> dict[str, Any]:

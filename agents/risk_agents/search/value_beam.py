@@ -49,11 +49,16 @@ class ValueFile(TrainedFile):
     KIND = VALUE
 
     @cached_property
-    def packed(self) -> npt.NDArray[np.float32]:
-        """The weights as kernels take them, (1, n); ValueError for weights that do not fit the schema."""
+    def layers(self) -> dict[str, npt.NDArray[np.float32]]:
+        """The weights by name (`value_shapes`); ValueError for weights that do not fit the schema."""
         columns = num_columns(self.schema.rules, load_map(self.schema.map_source))
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
-        return packed(self.checked_weights(value_shapes(columns, *sizes)), WEIGHTS)[None]
+        return self.checked_weights(value_shapes(columns, *sizes))
+
+    @cached_property
+    def packed(self) -> npt.NDArray[np.float32]:
+        """The same as kernels take them, (1, n)."""
+        return packed(self.layers, WEIGHTS)[None]
 
     def bot(self, source: str, name: str | None = None, width: int = WIDTH) -> CompiledBot:
         """The beam that plays by the value; `width` positions are kept at each depth, `source` is for errors."""

@@ -1,0 +1,75 @@
+"""The command `export` (`risk-env export --help`): a trained file in another format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from risk_env.cli import command_parser
+
+if TYPE_CHECKING:  # imported where they are needed, so that --help is quick
+    from risk_agents.learned.trained import TrainedFile
+
+SHIPPED = {path.stem: path for path in sorted((Path(__file__).parent / "learned" / "policies").glob("*.npz"))}
+FILES = f"policy.npz, value.npz or best.zip of `risk-env train`, or one of {', '.join(SHIPPED)}"
+
+
+def main(argv: Sequence[str]) -> None:
+    """The command `export`: write an ONNX model, or the weights as a file of the project."""
+    parser = command_parser("export")
+    parser.add_argument("policy", help=FILES)
+    parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model, with the encoding of observations")
+    parser.add_argument("--npz", metavar="FILE", help="write the weights of a .zip as .npz, which plays without torch")
+    arguments = parser.parse_args(argv)
+    if arguments.onnx is None and arguments.npz is None:
+        parser.error("one of --onnx and --npz is needed")
+    if arguments.onnx is not None:
+        import onnx  # noqa: F401 — before anything is read: a missing extra is named at once
+    for name, suffix in (("onnx", ".onnx"), ("npz", ".npz")):
+        _check_output(f"--{name}", getattr(arguments, name), suffix)
+    found = read(arguments.policy)
+    if arguments.npz is not None:
+        found.save(arguments.npz)
+        print(f"{arguments.npz}: {found.KIND} {found.made.get('name')!r}, weights as float16")
+    if arguments.onnx is not None:
+        write_onnx(found, arguments.onnx)
+
+
+def read(source: str) -> TrainedFile:
+    """The policy or value of a file, or of a shipped agent by its name; ValueError for any other."""
+    from risk_agents.learned import trained
+    from risk_agents.learned.policy import PolicyFile
+    from risk_agents.learned.sb3_policy import own_network
+    from risk_agents.search.value_beam import ValueFile
+
+    path = SHIPPED.get(source, Path(source))
+    if path.suffix == ".zip":
+        return own_network(path)
+    if path.suffix != ".npz":
+        raise ValueError(f"policy={source!r} must be {FILES}")
+    is_value = trained.kind_in(trained.facts_of(path)) == trained.VALUE
+    return ValueFile.load(path) if is_value else PolicyFile.load(path)
+
+
+def write_onnx(found: TrainedFile, path: str) -> None:
+    """Write the model and print its inputs and outputs."""
+    from risk_agents.onnx_model import model_of
+
+    model = model_of(found)
+    Path(path).write_bytes(model.SerializeToString())
+    print(f"{path}: {found.KIND} {found.made.get('name')!r}, {len(model.graph.node)} nodes")
+    for kind, values in (("input", model.graph.input), ("output", model.graph.output)):
+        for value in values:
+            shape = [dimension.dim_param or dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
+            print(f"  {kind:<7}{value.name} ({', '.join(map(str, shape))})")
+
+
+def _check_output(option: str, path: str | None, suffix: str) -> None:
+    """ValueError before anything is read for a file that cannot be written."""
+    if path is None:
+        return
+    if Path(path).suffix != suffix:
+        raise ValueError(f"{option} {path}: the name must end in {suffix}")
+    if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"{option} {path}: must be a file in a folder that exists")

@@ -1,0 +1,207 @@
+"""Trained files as ONNX models: the networks of `learned.network` and `learned.learned_value` as graphs.
+
+The model of a policy also encodes the observation (`learned.features`), so that it takes what environments give. Sums
+run in another order than in the compiled network: logits may differ in their last digits.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from risk_agents.learned.features import FeatureSpec
+from risk_agents.learned.layout import NEIGHBOUR_SCALE
+from risk_agents.learned.network import BORDER, HEADS, Network
+from risk_agents.learned.policy import PolicyFile
+from risk_agents.learned.trained import TrainedFile
+from risk_agents.search.value_beam import ValueFile
+from risk_env.board.action_space import ActionSpace
+from risk_env.board.maps import load_map
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+
+Array = npt.NDArray[Any]
+
+OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
+ROWS = "N"  # the name of the first dimension: any number of decisions
+
+
+class Graph:
+    """Nodes and constants of a graph under construction; values are names."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def add(self, operator: str, *inputs: str | Array, **attributes: Any) -> str:
+        """Add a node; the name of its output. Arrays become constants."""
+        names = [value if isinstance(value, str) else self._constant(value) for value in inputs]
+        output = f"{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, names, [output], **attributes))
+        return output
+
+    def layer(self, inputs: str, weights: Array, bias: Array) -> str:
+        """A layer of rectified units."""
+        return self.add("Relu", self.add("Add", self.add("MatMul", inputs, weights), bias))
+
+    def name(self, value: str, name: str) -> None:
+        """Give a value the name of an output of the graph."""
+        self.nodes.append(helper.make_node("Identity", [value], [name]))
+
+    def _constant(self, values: Array) -> str:
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+
+def model_of(trained: TrainedFile) -> onnx.ModelProto:
+    """The model of a policy or a learned value; ValueError for weights that do not fit their schema."""
+    if isinstance(trained, PolicyFile):
+        return policy_model(trained)
+    if isinstance(trained, ValueFile):
+        return value_model(trained)
+    raise TypeError(f"trained={trained!r} must be a PolicyFile or a ValueFile")
+
+
+def policy_model(policy: PolicyFile) -> onnx.ModelProto:
+    """The model of a policy.
+
+    Inputs: `observation` float32 (N, D) and `action_mask` int8 (N, n), as environments give them. Outputs: `logits`
+    float32 (N, n), -inf where an action is not legal, and `action` int64 (N,), what the compiled policy plays.
+    """
+    network, graph = policy.network, Graph()
+    n, D = policy.layout.num_actions, _observation_width(network.spec)
+    codes = graph.add("Round", graph.add("Mul", "observation", _float(MOST_CODE)))
+    codes = graph.add("Cast", codes, to=TensorProto.INT64)
+    features = _territory_features(graph, network.spec, codes)
+    trunk = graph.layer(_board_features(graph, network.spec, codes, features), network.trunk_1, network.trunk_1_bias)
+    trunk = graph.layer(trunk, network.trunk_2, network.trunk_2_bias)
+    logits = graph.add("Add", graph.add("MatMul", trunk, network.actions), network.actions_bias)
+    for head in range(len(HEADS)):
+        logits = graph.add("Add", logits, _head(graph, network, head, features, trunk))
+    legal = graph.add("Cast", "action_mask", to=TensorProto.BOOL)
+    _name_answers(graph, policy, codes, logits, legal)
+    inputs = [_value("observation", TensorProto.FLOAT, D), _value("action_mask", TensorProto.INT8, n)]
+    outputs = [_value("logits", TensorProto.FLOAT, n), _value("action", TensorProto.INT64)]
+    return _model(graph, inputs, outputs, policy)
+
+
+def value_model(value: ValueFile) -> onnx.ModelProto:
+    """The model of a learned value.
+
+    Input: `features` float32 (N, columns) of positions, as `search.value_beam.encode_positions` writes them. Output:
+    `value` float32 (N,), the chance to win of the seat whose features they are.
+    """
+    weights, graph = value.layers, Graph()
+    hidden = graph.layer("features", weights["first"], weights["first_bias"])
+    hidden = graph.layer(hidden, weights["second"], weights["second_bias"])
+    correction = graph.add("Add", graph.add("MatMul", hidden, weights["output"]), weights["output_bias"])
+    columns = len(weights["first"])
+    heuristic = graph.add("Gather", "features", np.array([columns - 1]), axis=1)
+    log_odds = graph.add("Add", graph.add("Mul", heuristic, weights["trust"]), correction)
+    graph.name(graph.add("Squeeze", graph.add("Sigmoid", log_odds), np.array([1])), "value")
+    inputs, outputs = [_value("features", TensorProto.FLOAT, columns)], [_value("value", TensorProto.FLOAT)]
+    return _model(graph, inputs, outputs, value)
+
+
+# ---------------------------------------------------------------------------------------------------- features
+
+
+def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
+    """Every territory's own features, then the sum of its neighbours': float32 (N, T, 2 F)."""
+    T = spec.num_territories
+    columns = graph.add("Slice", codes, np.array([0]), np.array([TERRITORY_WIDTH * T]), np.array([1]))
+    columns = graph.add("Reshape", columns, np.array([-1, T, TERRITORY_WIDTH]))
+    counts = graph.add("Gather", columns, spec.count_columns, axis=2)
+    marks = graph.add("Gather", columns, spec.mark_columns, axis=2)
+    kinds = [graph.add("Gather", values, counts, axis=0) for values in spec.count_values.T]
+    own = graph.add("Concat", *kinds, graph.add("Cast", marks, to=TensorProto.FLOAT), axis=2)
+    neighbours = np.zeros((T, T), np.float32)
+    neighbours[spec.borders[:, 0], spec.borders[:, 1]] = NEIGHBOUR_SCALE
+    return graph.add("Concat", own, graph.add("MatMul", neighbours, own), axis=2)
+
+
+def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) -> str:
+    """All territories' own features, the global columns, the features of the source and the target: float32 (N, I)."""
+    T, G = spec.num_territories, len(spec.global_values)
+    width = 3 * len(spec.count_columns) + len(spec.mark_columns)
+    own = graph.add("Slice", features, np.array([0]), np.array([width]), np.array([2]))
+    first = TERRITORY_WIDTH * T
+    columns = graph.add("Slice", codes, np.array([first]), np.array([first + G]), np.array([1]))
+    rows = graph.add("Add", columns, np.arange(G) * (MOST_CODE + 1))
+    parts = [
+        graph.add("Reshape", own, np.array([-1, T * width])),
+        graph.add("Gather", spec.global_values.ravel(), rows, axis=0),
+    ]
+    for end in spec.ends:
+        marks = graph.add("Gather", features, np.array([end]), axis=2)  # (N, T, 1)
+        is_end = graph.add("Cast", graph.add("Cast", marks, to=TensorProto.BOOL), to=TensorProto.FLOAT)
+        there = graph.add("MatMul", graph.add("Transpose", is_end, perm=[0, 2, 1]), features)
+        parts.append(graph.add("Squeeze", there, np.array([1])))
+    return graph.add("Concat", *parts, axis=1)
+
+
+# ---------------------------------------------------------------------------------------------------- answers
+
+
+def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) -> str:
+    """A local head's part of the logits, 0 outside its block: float32 (N, n)."""
+    if head == BORDER:
+        ends = [graph.add("Gather", features, territories, axis=1) for territories in network.spec.borders.T]
+        features = graph.add("Concat", *ends, axis=2)
+    shared = graph.add("Add", graph.add("MatMul", trunk, network.heads_trunk[head]), network.heads_bias[head])
+    local = graph.add("MatMul", features, network.heads_in[head])
+    hidden = graph.add("Relu", graph.add("Add", local, graph.add("Unsqueeze", shared, np.array([1]))))
+    outputs = graph.add("Squeeze", graph.add("MatMul", hidden, network.heads_out[head]), np.array([2]))
+    first, count = network.blocks[head]
+    return graph.add("Pad", outputs, np.array([0, first, 0, len(network.actions_bias) - first - count]))
+
+
+def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, legal: str) -> None:
+    """The outputs: masked logits, and the likeliest action; of questions that never came up in training the last."""
+    graph.name(graph.add("Where", legal, logits, _float(-np.inf)), "logits")
+    first = TERRITORY_WIDTH * policy.layout.territories  # the phase is the first of the global columns
+    phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
+    unfamiliar = graph.add("Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL)
+    order = np.arange(policy.layout.num_actions, dtype=np.float32)[None]
+    scores = graph.add("Where", legal, graph.add("Where", unfamiliar, order, logits), _float(-np.inf))
+    graph.name(graph.add("ArgMax", scores, axis=1, keepdims=0), "action")
+
+
+# ---------------------------------------------------------------------------------------------------- the file
+
+
+def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: TrainedFile) -> onnx.ModelProto:
+    """The checked model with its metadata."""
+    body = helper.make_graph(graph.nodes, trained.KIND, inputs, outputs, graph.constants)
+    opset = [helper.make_opsetid("", OPSET)]
+    model = helper.make_model(body, opset_imports=opset, ir_version=IR_VERSION, producer_name="risk_env")
+    helper.set_model_props(model, metadata(trained))
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def metadata(trained: TrainedFile) -> dict[str, str]:
+    """What the numbers in a model depend on (docs/onnx.md), as texts."""
+    schema = trained.schema
+    actions = ActionSpace(schema.rules, load_map(schema.map_source)).to_json()
+    texts = {name: str(trained.made.get(name, "")) for name in ("name", "version")}
+    texts |= {"kind": trained.KIND, "map": schema.map_source, "map_digest": schema.map_digest}
+    texts |= {"rules": json.dumps(dict(schema.options)), "actions": json.dumps(actions)}
+    return texts | {"columns": schema.columns}
+
+
+def _observation_width(spec: FeatureSpec) -> int:
+    return TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
+
+
+def _value(name: str, kind: int, *shape: int) -> Any:
+    return helper.make_tensor_value_info(name, kind, [ROWS, *shape])
+
+
+def _float(value: float) -> Array:
+    return np.array(value, np.float32)
