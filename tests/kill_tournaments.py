@@ -9,11 +9,13 @@ import argparse
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from risk_agents.tournament.store import Store
@@ -39,9 +41,12 @@ def rows(out: Path) -> dict[int, tuple]:
     return found
 
 
-def killed(out: Path, games: int, jobs: int, seconds: float) -> bool:
-    """Play on for some seconds; whether the process had to be killed."""
+def killed(out: Path, games: int, jobs: int, seconds: float, plays: bool = False) -> bool:
+    """Play on for some seconds, with `plays` from the first game written; whether the process had to be killed."""
+    before = written(out)
     process = subprocess.Popen(command(out, games, jobs), cwd=ROOT, stdout=subprocess.DEVNULL)
+    while plays and written(out) == before and process.poll() is None:
+        time.sleep(0.01)
     try:
         if process.wait(seconds):
             raise AssertionError(f"exit status {process.returncode}")
@@ -50,6 +55,14 @@ def killed(out: Path, games: int, jobs: int, seconds: float) -> bool:
         process.send_signal(signal.SIGKILL)
         process.wait()
         return True
+
+
+def written(out: Path) -> int:
+    """How many games are in a file."""
+    if not out.exists():
+        return 0
+    with closing(sqlite3.connect(out, timeout=5)) as database:
+        return database.execute("SELECT count(*) FROM games").fetchone()[0]
 
 
 def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
@@ -64,6 +77,11 @@ def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
     return now
 
 
+def moment(rng: random.Random) -> tuple[float, bool]:
+    """When to kill: at any time, the start included, or soon after the first game was written."""
+    return rng.choice(((rng.uniform(0, LONGEST), False), (rng.uniform(0, 2), True), (rng.uniform(0, 0.2), True)))
+
+
 def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], object] = print) -> int:
     """Kill so many runs of tournaments; returns how many games they played."""
     rng, kills, played = random.Random(seed), 0, 0
@@ -73,7 +91,7 @@ def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], 
         expected = rows(whole)
         while kills < runs:
             out, before = Path(folder, f"killed-{kills}.sqlite"), {}
-            while kills < runs and killed(out, games, jobs, rng.uniform(0.5, LONGEST)):
+            while kills < runs and killed(out, games, jobs, *moment(rng)):
                 kills += 1
                 time.sleep(0.2)  # until its jobs have ended
                 before = check(out, before)

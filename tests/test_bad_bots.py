@@ -18,7 +18,7 @@ from risk_agents.external import ExternalAgent
 from risk_agents.play.cli import main as play
 from risk_agents.play.saved import save_game
 from risk_agents.program import KEPT_ERRORS, Program, ProgramFault
-from risk_agents.sandbox import OPEN, SandboxError, sandbox
+from risk_agents.sandbox import OPEN, SandboxError, folders_of, sandbox
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import make_config
@@ -30,7 +30,7 @@ from tests.bad_bots.contest import BAD_BOTS, RULES, Contest, agent, program
 ROOT = Path(__file__).parent.parent
 LONG = ("mute",)  # a minute: what a program has to say hello
 QUICK = [name for name, bot in BAD_BOTS.items() if bot.spec.startswith("cmd:") and name not in LONG]
-HOSTED = ("HalfMessage", "GarbageMessage", "EndlessMessage", "CrashingOddly", "Huge", "Dying", "Loud")
+HOSTED = ("HalfMessage", "GarbageMessage", "EndlessMessage", "CrashingOddly", "Dying", "Loud")
 
 
 @pytest.mark.parametrize("names", [QUICK, HOSTED], ids=["programs", "agents"])
@@ -46,7 +46,8 @@ def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:
 
 def python(code: str, **options: object) -> Program:
     """A program that runs some code."""
-    return Program([sys.executable, "-c", code], "it", **options)
+    command = [sys.executable, "-c", code]
+    return Program(command, "it", folders=folders_of(command[:1]), **options)
 
 
 def test_the_end_of_standard_error_is_kept_and_no_more() -> None:
@@ -100,7 +101,7 @@ TREE = (  # a process that ignores signals, its child, and a grandchild that lea
     "import signal, subprocess, sys, time\n"
     "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]\n"
     "subprocess.Popen(['sleep', '{mark}'])\n"
-    "subprocess.Popen([sys.executable, '-c', 'import subprocess; subprocess.Popen([\"sleep\", \"{mark}\"], "
+    'subprocess.Popen([sys.executable, \'-c\', \'import subprocess; subprocess.Popen(["sleep", "{mark}"], '
     "start_new_session=True)']).wait()\n"
     "print('{{}}', flush=True)\n"
     "time.sleep({mark})\n"

@@ -40,6 +40,7 @@ from risk_env.cli import main as command
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
+from tests.kill_tournaments import kill_runs
 
 ROOT = Path(__file__).parent.parent
 PLAYERS = ROOT / "tests" / "players.py"
@@ -397,6 +398,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')", "agents must have"),
     ('UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')', "of its own"),
     ('UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')', "cannot be the label"),
+    ("UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')", "agents must have"),
     ("UPDATE setting SET setting = replace(setting, 'num_players\": 2', 'num_players\": -2')", "num_players"),
 )
 
@@ -466,10 +468,12 @@ def test_a_report_that_could_not_be_written_is_refused_before_the_first_game(
     arguments = ["tournament", "--agents", "random,grower", "--out", str(tmp_path / "games.sqlite")]
     assert command([*arguments, "--report", str(tmp_path / "report.html")]) == 1
     assert "pip install 'risk-env[tournament]'" in capsys.readouterr().err
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    assert command([*arguments, "--csv", str(tmp_path / "games.csv")]) == 2
+    locked = tmp_path / "games.csv"
+    locked.touch()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != locked)
+    assert command([*arguments, "--csv", str(locked)]) == 2
     assert "games.csv: cannot be written" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [locked]
 
 
 def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
@@ -841,6 +845,11 @@ def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
     assert not heard and moments > 1000
     tried = range(1, moments, moments // 150)
     assert [k for k in tried if not interrupted(config, tmp_path / str(k), k)[0]] == []
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
+    assert kill_runs(2, games=2000, jobs=1, seed=2, say=str) >= 2000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

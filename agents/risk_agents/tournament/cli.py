@@ -32,7 +32,7 @@ from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
 from risk_env import bots
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import command_parser
 from risk_env.text.escape import for_terminal
 
@@ -130,16 +130,20 @@ def _parser() -> argparse.ArgumentParser:
     add("--csv", metavar="FILE", help="write a row a game")
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
-    add(
+    _add_sandbox(parser)
+    add("--allow-programs", action="store_true", help="with --resume: start the programs that the file names")
+    add("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _add_sandbox(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--sandbox",
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
         help="limits for programs and Python files: no network, memory, files; strict: an error if not all can be had",
     )
-    add("--allow-programs", action="store_true", help="with --resume: start the programs that the file names")
-    add("--quiet", action="store_true", help="no progress bar")
-    return parser
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -223,6 +227,7 @@ def _newest() -> str:
 def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     """The configuration with its agents as they are now; ValueError for one of another version than then."""
     config = store.config
+    check_rules(config.rules, config.board)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
     found = entrants([(entrant.label, entrant.spec) for entrant in config.entrants], trial)
     for now, then in zip(found, config.entrants, strict=True):
@@ -305,9 +310,11 @@ def show_agents(argv: Sequence[str]) -> None:
     """The command `agents`: the registered ones, or what others say when tried."""
     parser = command_parser("agents")
     parser.add_argument("agents", nargs="*", help=f"try these instead: {SPECS}")
+    _add_sandbox(parser)
     arguments = parser.parse_args(argv)
     table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
-    for row in map(_tried, arguments.agents) if arguments.agents else map(_described, bots.names()):
+    tried = (_tried(spec, arguments.sandbox) for spec in arguments.agents)
+    for row in tried if arguments.agents else map(_described, bots.names()):
         table.add_row(*(Text(for_terminal(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
@@ -318,18 +325,18 @@ def _described(name: str) -> tuple[str, str, str, str]:
     return name, str(found.version), kind, bots.about(name)
 
 
-def _tried(spec: str) -> tuple[str, str, str, str]:
-    entrant = _entrant_of_any(spec)
+def _tried(spec: str, level: str | None) -> tuple[str, str, str, str]:
+    entrant = _entrant_of_any(spec, level)
     return entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
 
 
-def _entrant_of_any(spec: str) -> Entrant:
+def _entrant_of_any(spec: str, level: str | None) -> Entrant:
     """The agent in the first of TRIALS that it plays; what it says of the first if it plays none."""
     refusals = []
     for preset, players in TRIALS:
         rules = Rules.preset(preset, players, attack="blitz", defender_dice="max", max_rounds=100)
         try:
-            (entrant,) = entrants([labelled(spec)], Trial(rules, "classic"))
+            (entrant,) = entrants([labelled(spec)], Trial(rules, "classic", sandbox=level))
         except ValueError as error:
             refusals.append(error)
         else:

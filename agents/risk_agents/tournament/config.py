@@ -108,9 +108,12 @@ class TournamentConfig:
                 raise ValueError(f"the configuration has no right {name!r}")
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
+        agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])
+        if (facts["duel"] and len(agents) != 2) or (facts["fixed_seats"] and len(agents) != rules.num_players):
+            raise ValueError(f"the configuration has {len(agents)} agents, which its schedule cannot seat")
         return cls(
-            _entrants(facts["agents"]),
-            Rules.from_dict(facts["rules"]),
+            agents,
+            rules,
             facts["map"],
             facts["map_digest"],
             *(facts[name] for name in ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats")),
