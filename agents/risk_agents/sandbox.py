@@ -81,11 +81,11 @@ def sandbox(level: str | None) -> Sandbox:
     if level == STRICT:
         reason = "does not work here" if bubblewrap else "is not installed"
         raise SandboxError(f"--sandbox={STRICT} needs bubblewrap, and bwrap {reason}; --sandbox enforces what it can")
-    words = f"{_limits_in_words(limits)}; NOT enforced: your files can be read and written"
+    words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if _works(alone):
         return alone._replace(says=f"no network; {words}")
-    return Sandbox(limits, says=f"{words}, the network used")
+    return Sandbox(limits, says=f"{words}, and the network")
 
 
 def _works(closed: Sandbox) -> bool:
