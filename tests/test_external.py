@@ -10,24 +10,21 @@ from pathlib import Path
 import pytest
 
 from risk_agents.base import View
-from risk_agents.external import ExternalAgent, ProgramFault, game_facts, question_facts
+from risk_agents.external import ExternalAgent, game_facts, question_facts
+from risk_agents.program import ProgramFault
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import FORFEIT, NOBODY
 from risk_agents.tournament.runner import play_single
 from risk_env.board.rules import Rules, presets
 from risk_env.game import Game
+from tests.bad_bots.contest import program
 from tests.positions import position
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "bot_stdlib.py"
 RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=20)
 FIRST = f"{ROOT / 'tests' / 'players.py'}:FIRST"
-
-
-def program(habit: str) -> str:
-    """The spec of a test program."""
-    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests' / 'program.py'))} {habit}"
 
 
 def example() -> str:

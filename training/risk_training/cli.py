@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
+from rich.console import Console
 
+from risk_agents.progress import progress_bar
 from risk_env.cli import command_parser
 from risk_training.config import CHECKPOINT, TRAINERS, WIN_RATE, read_config, shipped_configs
 
@@ -30,7 +31,7 @@ def main(argv: Sequence[str]) -> None:
     print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}")
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
-    with progress_bar(run.config.length, run.steps, unit) as show:
+    with training_bar(run.config.length, run.steps, unit) as show:
         run.train(show)
     print(f"done: risk-env evaluate --run {run.folder}")
 
@@ -96,14 +97,14 @@ def config_path(name: str) -> Path:
 
 
 @contextmanager
-def progress_bar(total: int, done: int, unit: str) -> Iterator[Any]:
+def training_bar(total: int, done: int, unit: str) -> Iterator[Any]:
     """Shows the steps, and the latest evaluation's win rates."""
-    with tqdm(total=total, initial=done, unit=f" {unit}", unit_scale=True, dynamic_ncols=True) as bar:
+    with progress_bar(unit, total, Console(stderr=True)) as bar:
+        bar(done, "")
 
         def show(row: Mapping[str, Any]) -> None:
-            if rates := win_rates(row):
-                bar.set_postfix({bot: f"{rate:.0%}" for bot, rate in rates.items()}, refresh=False)
-            bar.update(row["time/steps"] - bar.n)
+            rates = [f"{bot} {rate:.0%}" for bot, rate in win_rates(row).items()]
+            bar(row["time/steps"], ", ".join(rates))
 
         yield show
 

@@ -17,7 +17,7 @@ from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser
 from risk_env.doors.seat_lanes import training_rules
-from risk_training.cli import progress_bar, win_rates
+from risk_training.cli import training_bar, win_rates
 
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
 LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist")
@@ -86,7 +86,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 
     torch.set_num_threads(1)
     trainer = Trainer(Config.from_dict(read_config(CONFIG, n_timesteps=decisions)), folder)
-    with progress_bar(trainer.config.length, 0, "decisions") as show:
+    with training_bar(trainer.config.length, 0, "decisions") as show:
         trainer.train(show)
     rates = [f"{rate:.0%} against {bot}" for bot, rate in win_rates(trainer.rows[-1]).items()]
     console.print(f"Games won, of its likeliest moves: {', '.join(rates)}")

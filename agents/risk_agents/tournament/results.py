@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from risk_env.seeds import game_seed
+from risk_env.text.escape import for_terminal
 
 WON = "won"
 TRUNCATED = "truncated"  # by max_rounds (RULES 11.2): no win for anybody
@@ -24,7 +25,7 @@ class Forfeit(Exception):
     def __init__(self, kind: str, reason: str, seat: int = NOBODY) -> None:
         super().__init__(reason)
         self.kind = kind
-        self.reason = " ".join(reason.split())[:500]
+        self.reason = for_terminal(" ".join(reason.split()))[:500]
         self.seat = seat
 
 
