@@ -46,7 +46,7 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
-from risk_env.lanes import Lanes, in_one_piece
+from risk_env.lanes import Lanes, check_count, check_memory, in_one_piece
 from risk_env.text import notation
 
 __all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"]
@@ -466,6 +466,8 @@ def play(
     array (`result_dtype`), a row a game. `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
+    check_count("games", games)
+    check_memory("games", games, result_dtype(P).itemsize + 8 * P)
     line_ups = _checked_line_ups(line_ups, len(players), games, P)
     needs_views = any(not isinstance(player, str | CompiledBot) for player in players)
     shown: dict[str, Any] = {} if needs_views else {"observation": None, "mask": None}

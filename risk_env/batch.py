@@ -25,22 +25,32 @@ class GameBatch(Lanes):
     `reset` and `step` return buffers of the batch, valid until the next step: copy what you keep. Observations are
     read-only, since a step writes only what changes. `threads` threads share the lanes of a step; the helpers spin for
     the next step for about as long as a step takes, before they sleep.
+
+    One Python thread at a time may call a batch: RuntimeError if a second one steps or resets it meanwhile.
     """
 
     def _make_buffers(self) -> None:
         super()._make_buffers()
         self._actions = np.zeros(self.num_games, np.int64)  # of the current step
+        self._busy = [False]  # whether a thread steps or resets: Python does not switch threads between test and set
         self._full_step: tuple[Any, Any] = (None, None)  # its settings, and the kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
         """Begin every lane's next game, or with `seed` its first: observation, mask and seat to decide of each lane."""
-        if seed is not None:
-            self.seed_word = word(seed)
-            self.episodes[:] = -1
-        self.begin(self._all)
-        for result in (self.reward, self.terminated, self.truncated, self.game_over):
-            result[:] = 0
-        self.ask(self._all)
+        busy = self._busy
+        if busy[0]:
+            raise _torn()
+        busy[0] = True
+        try:
+            if seed is not None:
+                self.seed_word = word(seed)
+                self.episodes[:] = -1
+            self.begin(self._all)
+            for result in (self.reward, self.terminated, self.truncated, self.game_over):
+                result[:] = 0
+            self.ask(self._all)
+        finally:
+            busy[0] = False
         return self.observation, self.action_mask, self.seat
 
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
@@ -51,11 +61,18 @@ class GameBatch(Lanes):
         records are the next game's. Without it a game that is over stays over: its mask is empty, its seat -1, its
         action ignored. If any action is illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
-        self._actions[:] = self.as_actions(actions)
-        step = self._bound_full_step()
-        legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
-        if not legal:
-            self.check_legal(self._actions, self._all)
+        busy = self._busy
+        if busy[0]:
+            raise _torn()
+        busy[0] = True
+        try:
+            self._actions[:] = self.as_actions(actions)
+            step = self._bound_full_step()
+            legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
+            if not legal:
+                self.check_legal(self._actions, self._all)
+        finally:
+            busy[0] = False
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _bound_full_step(self) -> Callable[..., bool]:
@@ -68,4 +85,8 @@ class GameBatch(Lanes):
 
     def play(self, players: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
         """Play whole games between players, one per seat, compiled bots by their names: `arena.play`."""
-        return arena.play(self.rules, self.board, players, games, seed, lanes=min(self.num_games, games))
+        return arena.play(self.rules, self.board, players, games, seed, lanes=self.num_games)
+
+
+def _torn() -> RuntimeError:
+    return RuntimeError("another thread steps or resets this batch: one at a time may; give each thread its own batch")

@@ -6,6 +6,7 @@ folder is named by a hash of all sources, the mode and the versions: stale code 
 
 import hashlib
 import os
+import stat
 import tempfile
 import warnings
 from functools import cache
@@ -17,34 +18,40 @@ import numpy as np
 from risk_env.compiler.mode import MODE
 
 _PACKAGE = Path(__file__).parent.parent
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
 
 
-@cache
 def cache_directory(folder: Path, module: str) -> str | None:
-    """Cache folder of a module in `folder`; None, with a warning, if no folder can be written.
+    """Cache folder of a module in `folder`; None, with a warning, if there is no folder for compiled code.
 
     Each module has its own, because compiled code refers to the name that its module was imported by.
     """
-    name = f"{module}-{cache_key(folder)}"
-    for root in _cache_roots():
-        directory = root / name
-        if _writable(directory):
-            return str(directory)
+    root = _cache_root()
+    if root is None:
+        return None
+    directory = root / f"{module}-{cache_key(folder)}"
+    return str(directory) if _is_writable(directory) else None
+
+
+@cache
+def _cache_root() -> Path | None:
+    """The folder that was chosen, else the first that only we can write; None, with one warning, without any."""
+    chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    for root in [Path(chosen)] if chosen else _usual_roots():
+        if _is_writable(root) and (chosen or _is_private(root)):
+            return root
     warnings.warn(
-        "no folder for compiled code can be written: kernels are compiled again in every process "
-        "(set RISK_ENV_CACHE_DIR to a folder that you may write)",
+        "no folder for compiled code that you alone may write: kernels are compiled again in every process "
+        "(set RISK_ENV_CACHE_DIR to a folder that you trust)",
         RuntimeWarning,
         stacklevel=2,
     )
     return None
 
 
-def _cache_roots() -> list[Path]:
-    chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return [Path(chosen)]
-    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+def _usual_roots() -> list[Path]:
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     account = os.getuid() if hasattr(os, "getuid") else "user"
     return [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
 
@@ -72,10 +79,18 @@ def _has_kernels(folder: Path) -> bool:
     return any(b"risk_env.compiler" in source.read_bytes() for source in folder.glob("*.py"))
 
 
-def _writable(directory: Path) -> bool:
+def _is_writable(directory: Path) -> bool:
+    """Whether we can write into a folder, which is made if need be."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             return True
     except OSError:
         return False
+
+
+def _is_private(directory: Path) -> bool:
+    """Whether a folder, not a symbolic link, is ours and nobody else can write: code that lies there is run."""
+    found = directory.lstat()
+    is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & _OTHERS_WRITE)
+    return stat.S_ISDIR(found.st_mode) and is_ours

@@ -49,7 +49,7 @@ FINAL = np.dtype(
 
 
 def training_rules(
-    preset: str = "classic", num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
+    preset: str = "classic", /, num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
 ) -> Rules:
     """The rules of a preset with the defaults of the learners' environments; `options` are those of RULES 13.
 

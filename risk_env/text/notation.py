@@ -14,6 +14,7 @@ from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
 from risk_env.core.types import NO_REWARD, Phase, Reward
 from risk_env.text.check import members, whole
+from risk_env.untrusted import shortened
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
 SHOWN_ACTIONS = 6  # legal actions that a message lists
@@ -148,12 +149,6 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
     more = f", ... ({len(legal)} in all)" if len(legal) > SHOWN_ACTIONS else ""
     return f"legal: {', '.join(words)}{more}"
-
-
-def shortened(value: Any) -> str:
-    """A wrong value for a message, cut to fit."""
-    words = repr(value)
-    return words if len(words) <= 80 else words[:77] + "..."
 
 
 def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:

@@ -56,7 +56,8 @@ from risk_env.text.check import (
     whole,
     words_of,
 )
-from risk_env.text.notation import WILD, shortened
+from risk_env.text.notation import WILD
+from risk_env.untrusted import shortened
 
 SCHEMA = 1
 HEADER = "risk_env game"
