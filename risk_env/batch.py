@@ -32,15 +32,14 @@ class GameBatch(Lanes):
     def _make_buffers(self) -> None:
         super()._make_buffers()
         self._actions = np.zeros(self.num_games, np.int64)  # of the current step
-        self._busy = [False]  # whether a thread steps or resets: Python does not switch threads between test and set
+        self._is_busy = False  # whether a thread steps or resets; Python does not switch threads between test and set
         self._full_step: tuple[Any, Any] = (None, None)  # its settings, and the kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
         """Begin every lane's next game, or with `seed` its first: observation, mask and seat to decide of each lane."""
-        busy = self._busy
-        if busy[0]:
+        if self._is_busy:
             raise _torn()
-        busy[0] = True
+        self._is_busy = True
         try:
             if seed is not None:
                 self.seed_word = word(seed)
@@ -50,7 +49,7 @@ class GameBatch(Lanes):
                 result[:] = 0
             self.ask(self._all)
         finally:
-            busy[0] = False
+            self._is_busy = False
         return self.observation, self.action_mask, self.seat
 
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
@@ -61,27 +60,27 @@ class GameBatch(Lanes):
         records are the next game's. Without it a game that is over stays over: its mask is empty, its seat -1, its
         action ignored. If any action is illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
-        busy = self._busy
-        if busy[0]:
+        if self._is_busy:
             raise _torn()
-        busy[0] = True
+        self._is_busy = True
         try:
             self._actions[:] = self.as_actions(actions)
-            step = self._bound_full_step()
+            settings, step = self._full_step
+            if settings != (self.autoreset, self.seed_word):
+                step = self._bind_full_step()
             legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
             if not legal:
                 self.check_legal(self._actions, self._all)
         finally:
-            busy[0] = False
+            self._is_busy = False
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
-    def _bound_full_step(self) -> Callable[..., bool]:
+    def _bind_full_step(self) -> Callable[..., bool]:
         """The kernel of a full step: the same object until `autoreset` or the seed changes."""
-        settings = (self.autoreset, self.seed_word)
-        if self._full_step[0] != settings:
-            arguments = self._step_arguments(is_full_step=True)
-            self._full_step = (settings, BoundKernel(batch_loop.step_lanes, *arguments, self._all, self._actions))
-        return self._full_step[1]
+        arguments = self._step_arguments(is_full_step=True)
+        step = BoundKernel(batch_loop.step_lanes, *arguments, self._all, self._actions)
+        self._full_step = ((self.autoreset, self.seed_word), step)
+        return step
 
     def play(self, players: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
         """Play whole games between players, one per seat, compiled bots by their names: `arena.play`."""

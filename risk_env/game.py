@@ -27,9 +27,11 @@ from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
+from risk_env.untrusted import parse_json, shortened
 
 MAGIC = b"risk_env"
 SCHEMA = 1
+MOST_BYTES = 1 << 16  # of a save
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
 _CHECKSUM = 16  # bytes of SHA-256 at the end
 _NO_ACTION = 2**31  # more than any action's number
@@ -535,6 +537,8 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     """The header's facts and the state of a saved game, checked as bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
+    if len(data) > MOST_BYTES:
+        raise SaveError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
         raise SaveError("not a saved game: it does not begin as one")
@@ -545,8 +549,8 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
         raise SaveError("a damaged saved game: the checksum does not match")
     try:
-        facts = json.loads(body[_HEADER.size : _HEADER.size + length])
-    except (ValueError, RecursionError) as error:
+        facts = parse_json(body[_HEADER.size : _HEADER.size + length])
+    except ValueError as error:
         raise SaveError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
         raise SaveError("not a saved game: its header is no table")
@@ -562,7 +566,7 @@ def _refuse_impossible(record: Any, rules: Rules, board: Board) -> None:
 def _shipped_map(name: Any) -> Board:
     """The map that a save names: only a shipped one, whatever files there are."""
     if name not in map_names():
-        raise SaveError(f"map {name!r} is not a shipped one ({', '.join(map_names())}): pass its board")
+        raise SaveError(f"map {shortened(name)} is not a shipped one ({', '.join(map_names())}): pass its board")
     return load_map(name)
 
 

@@ -238,7 +238,7 @@ def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
     _, mask, _ = batch.reset()
     alone.reset()
     signals, bounds = new_signals(2), np.array([0, 4, 8])
-    full_step = batch._bound_full_step()
+    full_step = batch._bind_full_step()
     for step in range(40):
         legal = legal_choice(mask, step)
         for illegal in (-1, batch.num_actions, None):

@@ -17,6 +17,7 @@ from risk_env.text.check import members, whole
 from risk_env.untrusted import shortened
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
+LONGEST_TEXT = 1000  # characters of an action
 SHOWN_ACTIONS = 6  # legal actions that a message lists
 
 
@@ -114,7 +115,7 @@ def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: B
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
     """The legal action that a text means, in any case, extra blanks ignored; IllegalAction if there is none."""
     question = QUESTIONS.get(Phase(int(record.phase)))
-    words = " ".join(text.split()) if isinstance(text, str) else ""
+    words = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST_TEXT else ""
     if question is None or not words:
         raise illegal_action(record, tables, board, text)
     try:

@@ -61,6 +61,7 @@ from risk_env.untrusted import shortened
 
 SCHEMA = 1
 HEADER = "risk_env game"
+MOST_CHARACTERS = 1 << 16  # of a text
 
 
 class PositionError(ValueError):
@@ -141,6 +142,8 @@ def _read_lines(text: str) -> Lines:
     """Split a text into its lines; header and checksum, if there is one, must be right."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a text")
+    if len(text) > MOST_CHARACTERS:
+        raise PositionError(f"text: {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
     numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
     numbered = [(number, line) for number, line in numbered if line and not line.startswith("#")]
     number, first = numbered[0] if numbered else (1, "")
