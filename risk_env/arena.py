@@ -199,6 +199,12 @@ class Arena:
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self.batch, lanes[rows], seats)
 
+    def check_numbers(self) -> None:
+        """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""
+        least, most = int(self.numbers.min()), int(self.numbers.max())
+        if least < CALLER or most >= len(self.players):
+            raise ValueError(f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}")
+
     # ------------------------------------------------------------------------------------------ the loop
 
     def run(self, lanes: Numbers) -> Iterator[Numbers]:

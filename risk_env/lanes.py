@@ -24,6 +24,7 @@ from risk_env.engine.work_stealing import NOT_SHARED
 from risk_env.game import Game, observation_size
 from risk_env.seeds import word
 from risk_env.text import notation
+from risk_env.text.check import check
 
 Array = npt.NDArray[Any]
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
@@ -148,6 +149,13 @@ class Lanes:
     def game(self, lane: int) -> Game:
         """A `Game` with a copy of a lane's state."""
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
+
+    def check_records(self) -> None:
+        """ValueError if a lane's record, read from a file, cannot be played on: kernels read records unchecked."""
+        for lane, record in enumerate(self.games):
+            problems = check(record, self.tables, self.rules, self.board)
+            if problems:
+                raise ValueError(f"lane {lane}: an impossible position: {'; '.join(problems[:3])}")
 
     def _shaped(self, codes: Array) -> Observation:
         if self._observation is None:

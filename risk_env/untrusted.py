@@ -32,8 +32,8 @@ def shortened(value: Any) -> str:
 def read_file(path: str | Path, most: int) -> bytes:
     """The content of a regular file of at most `most` bytes; ValueError or OSError, with its name, for any other."""
     path = Path(path)
-    if "\0" in str(path) or (path.exists() and not path.is_file()):
-        raise ValueError(f"{str(path)!r} is not a regular file")
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     with path.open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:

@@ -13,7 +13,7 @@ from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.untrusted import read_file, shortened
 
-MOST_BYTES = 1 << 16  # of a configuration
+MOST_BYTES = 1 << 14  # of a configuration
 MOST = 2**63  # of a whole number in it
 # The modules of the trainers; each has a `Config` and a `Trainer`
 TRAINERS = {"sb3": "risk_training.sb3_trainer", "selfplay": "risk_training.ppo", "value": "risk_training.values"}

@@ -114,28 +114,39 @@ def read_weights(path: Path) -> dict[str, Any]:
     """The tensors of a `.zip` by name; ValueError without torch and SB3."""
     try:
         import sb3_contrib  # noqa: F401
-        import torch  # noqa: F401
+        import torch
     except ImportError as error:
         raise ValueError(
             f"agent={str(path)!r} needs the extra 'train': in a clone, pip install -e '.[train]'"
         ) from error
     try:
-        content = read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS]
-        return _tensors(content)
+        found = load_tensors(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS])
+        if not isinstance(found, dict) or not all(isinstance(values, torch.Tensor) for values in found.values()):
+            raise ValueError("not a table of tensors")
+        return found
     except Exception as error:  # torch raises whatever it likes
         raise ValueError(f"agent={str(path)!r}: {WEIGHTS} cannot be read: {error}") from error
 
 
-def _tensors(content: bytes) -> dict[str, Any]:
-    """The tensors of a file by torch, by name, none larger than what it holds; ValueError for anything else."""
+def load_tensors(content: bytes) -> Any:
+    """The tensors, tables, lists and values in a file of torch; ValueError, or what torch raises, for anything else.
+
+    A tensor is no larger than the file, and no table or list is in two places: neither grows when it is copied.
+    """
     import torch
 
-    read_zip(content, MOST_BYTES)  # torch expands what it finds
+    read_zip(content, 2 * len(content))  # torch expands what it finds
     found = torch.load(io.BytesIO(content), "cpu", weights_only=True)
-    if not isinstance(found, dict) or not all(isinstance(values, torch.Tensor) for values in found.values()):
-        raise ValueError("not a table of tensors")
-    if any(values.numel() * values.itemsize > len(content) for values in found.values()):
-        raise ValueError("a tensor larger than its content")
+    seen, todo = set[int](), [found]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, torch.Tensor) and value.numel() * value.itemsize > len(content):
+            raise ValueError("a tensor larger than its file")
+        if isinstance(value, dict | list | tuple) and value:
+            if id(value) in seen:
+                raise ValueError("a table or list in two places")
+            seen.add(id(value))
+            todo += value.values() if isinstance(value, dict) else value
     return found
 
 

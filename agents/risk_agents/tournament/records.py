@@ -136,8 +136,8 @@ def write_records(store: Store, path: str | Path) -> int:
 
 def read_records(path: str | Path) -> Iterator[Record]:
     """The records of a file, one by one; RecordError for a line that is none."""
-    if Path(path).exists() and not Path(path).is_file():
-        raise RecordError(f"{path} is not a regular file")
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     with open(path, "rb") as lines:
         for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE + 1), b""), 1):
             if line.strip():
