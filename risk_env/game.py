@@ -53,7 +53,7 @@ class Game:
 
     `rules` are `Rules` or the name of a preset, `board` a `Board` or an argument of `load_map`, `seed` any whole number
     (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is
-    played at once, unless `ask_forced` is set.
+    played at once, unless `ask_forced` is set. One thread at a time may use a game.
     """
 
     def __init__(

@@ -3,7 +3,9 @@
 import io
 import json
 import random
+import time
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,21 @@ def test_what_is_no_regular_file_is_refused() -> None:
     refused(Path("/dev/zero.npz"), "regular file")
     with pytest.raises(MapError, match="regular file"):
         load_map("/dev/zero")
+
+
+def test_an_archive_that_expands_to_gigabytes_is_refused_before(tmp_path: Path) -> None:
+    """2 MB that hold 2 GB. (Sizes that lie: `test_untrusted`.)"""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    parts = [deflate.compress(bytes(1 << 24)) for _ in range(128)] + [deflate.flush()]
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w") as archive:
+        archive.writestr("trunk_1.npy", b"".join(parts))
+    content = (tmp_path / "bomb.npz").read_bytes()
+    stored = (len(b"".join(parts))).to_bytes(4, "little")
+    (tmp_path / "bomb.npz").write_bytes(content.replace(stored + stored, stored + (1 << 31).to_bytes(4, "little")))
+    assert (tmp_path / "bomb.npz").stat().st_size < 3_000_000
+    start = time.perf_counter()
+    refused(tmp_path / "bomb.npz", "bomb.npz.*more than")
+    assert time.perf_counter() - start < 1
 
 
 def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:
