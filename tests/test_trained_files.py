@@ -5,7 +5,6 @@ import json
 import random
 import time
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +111,14 @@ def test_what_is_no_regular_file_is_refused() -> None:
         load_map("/dev/zero")
 
 
-def test_an_archive_that_expands_to_gigabytes_is_refused_before(tmp_path: Path) -> None:
-    """2 MB that hold 2 GB. (Sizes that lie: `test_untrusted`.)"""
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
-    parts = [deflate.compress(bytes(1 << 24)) for _ in range(128)] + [deflate.flush()]
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "w") as archive:
-        archive.writestr("trunk_1.npy", b"".join(parts))
-    content = (tmp_path / "bomb.npz").read_bytes()
-    stored = (len(b"".join(parts))).to_bytes(4, "little")
-    (tmp_path / "bomb.npz").write_bytes(content.replace(stored + stored, stored + (1 << 31).to_bytes(4, "little")))
-    assert (tmp_path / "bomb.npz").stat().st_size < 3_000_000
+def test_an_archive_that_expands_to_much_more_is_refused_before(tmp_path: Path) -> None:
+    """A quarter of a MB that holds 256 MB. (Sizes that lie: `test_untrusted`.)"""
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("trunk_1.npy", "w") as entry:
+        for _ in range(16):
+            entry.write(bytes(1 << 24))
     start = time.perf_counter()
-    refused(tmp_path / "bomb.npz", "bomb.npz.*more than")
+    refused(path, "bomb.npz.*more than")
     assert time.perf_counter() - start < 1
 
 
