@@ -47,7 +47,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game import split_view
-from risk_env.lanes import Lanes, contiguous
+from risk_env.lanes import Lanes, check_count, check_memory, contiguous
 from risk_env.text import notation
 
 __all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"]
@@ -199,6 +199,12 @@ class Arena:
             if not isinstance(player, CompiledBot):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self.batch, lanes[rows], seats)
+
+    def check_numbers(self) -> None:
+        """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""
+        least, most = int(self.numbers.min()), int(self.numbers.max())
+        if least < CALLER or most >= len(self.players):
+            raise ValueError(f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}")
 
     # ------------------------------------------------------------------------------------------ the loop
 
@@ -455,6 +461,8 @@ def play(
     array (`result_dtype`), a row a game. `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
+    check_count("games", games)
+    check_memory("games", games, result_dtype(P).itemsize + 8 * P)
     line_ups = _checked_line_ups(line_ups, len(players), games, P)
     needs_views = any(not isinstance(player, str | CompiledBot) for player in players)
     shown: dict[str, Any] = {} if needs_views else {"observation": None, "mask": None}

@@ -25,22 +25,31 @@ class GameBatch(Lanes):
     `reset` and `step` return buffers of the batch, valid until the next step: copy what you keep. Observations are
     read-only, since a step writes only what changes. `threads` threads share the lanes of a step; the helpers spin for
     the next step for about as long as a step takes, before they sleep.
+
+    One Python thread at a time may call a batch: RuntimeError if a second one steps or resets it meanwhile.
     """
 
     def _make_buffers(self) -> None:
         super()._make_buffers()
         self._actions = np.zeros(self.num_games, np.int64)  # of the current step
+        self._is_busy = False  # whether a thread steps or resets; Python does not switch threads between test and set
         self._full_step: tuple[Any, Any] = (None, None)  # its settings, and the kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
         """Begin every lane's next game, or with `seed` its first: observation, mask and seat to decide of each lane."""
-        if seed is not None:
-            self.seed_word = word(seed)
-            self.episodes[:] = -1
-        self.begin(self._all)
-        for result in (self.reward, self.terminated, self.truncated, self.game_over):
-            result[:] = 0
-        self.ask(self._all)
+        if self._is_busy:
+            raise _torn()
+        self._is_busy = True
+        try:
+            if seed is not None:
+                self.seed_word = word(seed)
+                self.episodes[:] = -1
+            self.begin(self._all)
+            for result in (self.reward, self.terminated, self.truncated, self.game_over):
+                result[:] = 0
+            self.ask(self._all)
+        finally:
+            self._is_busy = False
         return self.observation, self.action_mask, self.seat
 
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
@@ -51,21 +60,32 @@ class GameBatch(Lanes):
         records are the next game's. Without it a game that is over stays over: its mask is empty, its seat -1, its
         action ignored. If any action is illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
-        self._actions[:] = self.as_actions(actions)
-        step = self._bound_full_step()
-        legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
-        if not legal:
-            self.check_legal(self._actions, self._all)
+        if self._is_busy:
+            raise _torn()
+        self._is_busy = True
+        try:
+            self._actions[:] = self.as_actions(actions)
+            settings, step = self._full_step
+            if settings != (self.autoreset, self.seed_word):
+                step = self._bind_full_step()
+            legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
+            if not legal:
+                self.check_legal(self._actions, self._all)
+        finally:
+            self._is_busy = False
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
-    def _bound_full_step(self) -> Callable[..., bool]:
+    def _bind_full_step(self) -> Callable[..., bool]:
         """The kernel of a full step: the same object until `autoreset` or the seed changes."""
-        settings = (self.autoreset, self.seed_word)
-        if self._full_step[0] != settings:
-            arguments = self._step_arguments(is_full_step=True)
-            self._full_step = (settings, BoundKernel(batch_loop.step_lanes, *arguments, self._all, self._actions))
-        return self._full_step[1]
+        arguments = self._step_arguments(is_full_step=True)
+        step = BoundKernel(batch_loop.step_lanes, *arguments, self._all, self._actions)
+        self._full_step = ((self.autoreset, self.seed_word), step)
+        return step
 
     def play(self, players: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
         """Play whole games between players, one per seat, compiled bots by their names: `arena.play`."""
-        return arena.play(self.rules, self.board, players, games, seed, lanes=min(self.num_games, games))
+        return arena.play(self.rules, self.board, players, games, seed, lanes=self.num_games)
+
+
+def _torn() -> RuntimeError:
+    return RuntimeError("another thread steps or resets this batch: one at a time may; give each thread its own batch")

@@ -16,6 +16,7 @@ from typing import Any
 
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.untrusted import shortened
 
 GROUP = "risk_env.agents"
 
@@ -58,7 +59,7 @@ def find(name: str) -> Any:
     if name not in known:
         near = difflib.get_close_matches(str(name), known, 1)
         hint = f", did you mean {near[0]!r}" if near else ""
-        raise ValueError(f"agent={name!r} is unknown{hint}: registered are {', '.join(names()) or 'none'}")
+        raise ValueError(f"agent={shortened(name)} is unknown{hint}: registered are {', '.join(names()) or 'none'}")
     return known[name].load()
 
 

@@ -28,9 +28,11 @@ from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
+from risk_env.untrusted import parse_json, shortened
 
 MAGIC = b"risk_env"
 SCHEMA = 1
+MOST_BYTES = 1 << 16  # of a save
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
 _CHECKSUM = 16  # bytes of SHA-256 at the end
 _NO_ACTION = 2**31  # more than any action's number
@@ -52,7 +54,7 @@ class Game:
 
     `rules` are `Rules` or the name of a preset, `board` a `Board` or an argument of `load_map`, `seed` any whole number
     (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is
-    played at once, unless `ask_forced` is set.
+    played at once, unless `ask_forced` is set. One thread at a time may use a game.
     """
 
     def __init__(
@@ -433,7 +435,7 @@ class Game:
             rules = Rules.from_dict(facts["rules"])
             if board is None and facts["map"] not in map_names():
                 shipped = ", ".join(map_names())
-                raise SaveError(f"map {facts['map']!r} is not a shipped one ({shipped}): pass its board")
+                raise SaveError(f"map {shortened(facts['map'])} is not a shipped one ({shipped}): pass its board")
             board = load_map(facts["map"]) if board is None else board
             if board.digest != facts["digest"]:
                 raise SaveError(f"saved on map {facts['digest'][:16]}, but {board.source!r} is map {board.digest[:16]}")
@@ -540,6 +542,8 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     """The header's facts and the state of a saved game, checked as bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
+    if len(data) > MOST_BYTES:
+        raise SaveError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
         raise SaveError("not a saved game: it does not begin as one")
@@ -550,8 +554,8 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
         raise SaveError("a damaged saved game: the checksum does not match")
     try:
-        facts = json.loads(body[_HEADER.size : _HEADER.size + length])
-    except (ValueError, RecursionError) as error:
+        facts = parse_json(body[_HEADER.size : _HEADER.size + length])
+    except ValueError as error:
         raise SaveError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
         raise SaveError("not a saved game: its header is no table")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -22,6 +23,7 @@ from risk_env.engine.work_stealing import NOT_SHARED
 from risk_env.game import Game, observation_size, split_view
 from risk_env.seeds import word
 from risk_env.text import notation
+from risk_env.text.check import check
 
 Array = npt.NDArray[Any]
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
@@ -67,8 +69,8 @@ class Lanes:
     ) -> None:
         self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
         self.board = board if isinstance(board, Board) else load_map(board)
-        _check_count("num_games", num_games)
-        _check_count("threads", threads)
+        check_count("num_games", num_games)
+        check_count("threads", threads)
         check_choice("observation", observation, OBSERVATIONS)
         check_choice("mask", mask, MASKS)
         check_choice("reward", reward, REWARDS)
@@ -79,12 +81,20 @@ class Lanes:
         self.num_actions = self.tables.num_actions
         self.seed_word, self._mask_kind, self._reward_kind = word(seed), MASKS[mask], REWARDS[reward]
         self._observation = observation
+        check_memory("num_games", num_games, self._bytes_of_a_game())
         self._all = np.arange(num_games)
         self._threads = threads
         self._shares = self._parts(self._all)
         self._pool = ThreadPool(len(self._shares)) if len(self._shares) > 1 else None
         self._make_buffers()
         self._bind_kernels()
+
+    def _bytes_of_a_game(self) -> int:
+        """About how much memory the buffers of a lane take."""
+        D = observation_size(self.board) if self._observation else 0
+        mask = 8 * WORDS_FOR_64[self._mask_kind] * -(-self.num_actions // 64)
+        records = self.tables.new_games(1).nbytes + new_view_caches(1, self.tables.sizes).nbytes
+        return records + D * (1 + self.num_players) + mask + 32 * (1 + self.num_players)
 
     def _make_buffers(self) -> None:
         N, P = self.num_games, self.num_players
@@ -138,6 +148,13 @@ class Lanes:
     def game(self, lane: int) -> Game:
         """A `Game` with a copy of a lane's state."""
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
+
+    def check_records(self) -> None:
+        """ValueError if a lane's record, read from a file, cannot be played on: kernels read records unchecked."""
+        for lane, record in enumerate(self.games):
+            problems = check(record, self.tables, self.rules, self.board)
+            if problems:
+                raise ValueError(f"lane {lane}: an impossible position: {'; '.join(problems[:3])}")
 
     def _shaped(self, codes: Array) -> Observation:
         if self._observation is None:
@@ -252,9 +269,28 @@ def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
     return room[first : first + size].view(dtype).reshape(shape)
 
 
-def _check_count(name: str, value: Any) -> None:
+def check_count(name: str, value: Any) -> None:
+    """ValueError naming the argument, if it is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+
+
+def check_memory(name: str, count: int, bytes_each: int) -> None:
+    """ValueError naming the argument and what it needs, if that is more than the memory of this machine."""
+    needed, present = int(count) * bytes_each, _memory()
+    if needed > present:
+        raise ValueError(
+            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, this machine has {present / 2**30:,.1f}: "
+            f"at most {name}={present // bytes_each}"
+        )
+
+
+def _memory() -> int:
+    """Bytes of this machine's memory; what 64 bits can address where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**63
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -237,7 +238,7 @@ def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
     _, mask, _ = batch.reset()
     alone.reset()
     signals, bounds = new_signals(2), np.array([0, 4, 8])
-    full_step = batch._bound_full_step()
+    full_step = batch._bind_full_step()
     for step in range(40):
         legal = legal_choice(mask, step)
         for illegal in (-1, batch.num_actions, None):
@@ -385,3 +386,49 @@ def test_a_reset_forgets_what_the_last_step_brought() -> None:
     assert batch.game_over.any()
     batch.reset()
     assert not (reward.any() or terminated.any() or truncated.any() or batch.game_over.any())
+
+
+# ------------------------------------------------------------------------------------------------ limits
+
+
+@pytest.mark.parametrize("num_games", [10**9, 10**30])
+def test_more_games_than_memory_are_refused_at_once(num_games):
+    with pytest.raises(ValueError, match=r"num_games=10+ needs about .* GiB of memory, this machine has"):
+        GameBatch(num_games=num_games)
+    with pytest.raises(ValueError, match=r"games=10+ needs about .* GiB"):
+        GameBatch(num_games=2).play(["random"] * 3, games=10**12 * num_games)
+
+
+@pytest.mark.parametrize("games", [0, -1, True, 1.5, "x", None])
+def test_a_number_of_games_is_checked(games):
+    with pytest.raises(ValueError, match=r"games=.* must be a whole number of at least 1"):
+        GameBatch(num_games=2).play(["random"] * 3, games=games)
+
+
+def test_a_second_thread_is_refused(monkeypatch):
+    """While a thread is in a step, `step` and `reset` of another raise, and the first one's step is not disturbed."""
+    batch, twin = GameBatch(num_games=2, seed=3), GameBatch(num_games=2, seed=3)
+    (_, mask, _), _ = batch.reset(seed=3), twin.reset(seed=3)
+    actions = mask.argmax(1)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slowly(given, check=batch.as_actions):
+        inside.set()
+        assert go_on.wait(30)
+        return check(given)
+
+    monkeypatch.setattr(batch, "as_actions", slowly)
+    thread = threading.Thread(target=batch.step, args=(actions,))
+    thread.start()
+    assert inside.wait(30)
+    for call in (lambda: batch.step(actions), batch.reset):
+        with pytest.raises(RuntimeError, match="another thread"):
+            call()
+    go_on.set()
+    thread.join()
+    twin.step(actions)
+    assert batch.records.tobytes() == twin.records.tobytes()
+    monkeypatch.undo()
+    with pytest.raises(ValueError):
+        batch.step(np.zeros(5, np.int64))
+    batch.reset()  # an error does not leave the batch locked

@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "risk_env/compiler": ("numpy", "numba", "llvmlite", "risk_env.compiler"),
     "risk_env/core": ("numpy", "risk_env.compiler", "risk_env.core"),
     "risk_env/engine": ("numpy", "risk_env.compiler", "risk_env.core", "risk_env.engine"),
-    "risk_env/board": ("numpy", "risk_env.core", "risk_env.board"),
+    "risk_env/untrusted.py": (),
+    "risk_env/board": ("numpy", "risk_env.core", "risk_env.untrusted", "risk_env.board"),
 }
 MAY_NOT_IMPORT = {"risk_env": ("risk_agents", "risk_training", "benchmarks", "tests")}
 HEAVY = {

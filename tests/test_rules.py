@@ -1,8 +1,11 @@
 """Rules: the presets of RULES 12 field by field, every check of RULES 13, and text-free round trips."""
 
+import copy
 import dataclasses
 import json
+import pickle
 import re
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -456,3 +459,15 @@ def test_the_chart_must_fit_under_max_troops():
     check_rules(Rules(**CHART, max_troops=5), board)
     with refused("max_troops=4", "at least 5"):
         check_rules(Rules(**CHART, max_troops=4), board)
+
+
+@pytest.mark.parametrize("option", ["typo", "name", "cls", "preset"])
+def test_an_unknown_option_is_named_everywhere(option):
+    for make in (Rules, partial(Rules.preset, "classic"), Rules().replace):
+        with pytest.raises(ValueError, match=f"option '{option}' is unknown.*num_players"):
+            make(**{option: 1})
+
+
+def test_rules_are_copied_and_pickled():
+    rules = Rules(num_players=4, fortify="free")
+    assert copy.deepcopy(rules) == pickle.loads(pickle.dumps(rules)) == rules

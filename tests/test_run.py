@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -157,3 +158,44 @@ def test_nothing_unpickles() -> None:
             source = path.read_text()
             for words in ("import pickle", "allow_pickle=True", "weights_only=False", "MaskablePPO.load("):
                 assert words not in source, f"{path} holds {words}"
+
+
+def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ppo.Trainer(PPO, tmp_path / "run")
+    writes = 0
+
+    def full(descriptor: int, sync: Callable[[int], None] = os.fsync) -> None:
+        nonlocal writes
+        writes += 1
+        if writes > 12:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"cannot be written: .*No space left.*make room, then risk-env train --resume"):
+        run.train()
+    monkeypatch.undo()
+    assert not list((tmp_path / "run").glob("new-*"))
+    ppo.Trainer.resume(tmp_path / "run").train()
+    assert_agreement(tmp_path / "run", ppo.POLICY)
+
+
+@pytest.mark.parametrize("change", ["owner", "numbers", "twice", "large"])
+def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
+    """Its games and players reach compiled code: they are checked like those of any other file."""
+    ppo.Trainer(PPO, tmp_path).train()
+    state = load_checkpoint(tmp_path)
+    arrays = state["trainer"]["games"]["arrays"]
+    match change:
+        case "owner":
+            arrays["batch._games"]["owner"][3, 2] = 100
+        case "numbers":
+            arrays["arena.numbers"][0, 1] = 1000
+    data = to_data(state)
+    if change == "twice":
+        data["trainer"]["games"]["won"] = data["rows"]
+    if change == "large":
+        data["trainer"]["shuffle"] = torch.zeros(1).expand(10**10)
+    torch.save(data, tmp_path / CHECKPOINT)
+    with pytest.raises(ValueError, match=f"{CHECKPOINT}' is no checkpoint"):
+        ppo.Trainer.resume(tmp_path)

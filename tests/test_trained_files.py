@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,17 @@ def test_what_is_no_regular_file_is_refused() -> None:
     refused(Path("/dev/zero.npz"), "regular file")
     with pytest.raises(MapError, match="regular file"):
         load_map("/dev/zero")
+
+
+def test_an_archive_that_expands_to_much_more_is_refused_before(tmp_path: Path) -> None:
+    """A quarter of a MB that holds 256 MB. (Sizes that lie: `test_untrusted`.)"""
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("trunk_1.npy", "w") as entry:
+        for _ in range(16):
+            entry.write(bytes(1 << 24))
+    start = time.perf_counter()
+    refused(path, "bomb.npz.*more than")
+    assert time.perf_counter() - start < 1
 
 
 def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:

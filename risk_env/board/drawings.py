@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from risk_env.board.toml_table import Table, short
+from risk_env.board.toml_table import Table
+from risk_env.untrusted import shortened
 
 MAX_PIXELS = 10_000
 MAX_ROUTES = 1024
@@ -67,11 +67,11 @@ def _per_territory(
 def _coordinates(table: Table, at: str, values: Any, most: Sequence[int]) -> list[float]:
     """A list x, y, x, y, ... of points inside the map."""
     if not isinstance(values, list) or len(values) % 2:
-        raise table.error(f"{short(values)} is not a list of pairs x, y", at)
+        raise table.error(f"{shortened(values)} is not a list of pairs x, y", at)
     for i, value in enumerate(values):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or not 0 <= value <= most[i % 2]:
-            raise table.error(f"{short(value)} is not a number between 0 and {most[i % 2]}", at)
+        if not number or not 0 <= value <= most[i % 2]:
+            raise table.error(f"{shortened(value)} is not a number between 0 and {most[i % 2]}", at)
     return [float(value) for value in values]
 
 
@@ -112,6 +112,6 @@ def _route(table: Table, names: list[str], size: tuple[int, int]) -> tuple[int, 
 
 def _pair(table: Table, at: str, pair: Any, names: list[str]) -> tuple[int, int]:
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) for n in pair):
-        raise table.error(f"{short(pair)} is not a pair of territories", at)
+        raise table.error(f"{shortened(pair)} is not a pair of territories", at)
     one, other = (table.number_of("territory", n, names, at) for n in pair)
     return one, other

@@ -20,8 +20,9 @@ from typing import Any
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.toml_table import MapError, Table, key_of, listed, near, short
+from risk_env.board.toml_table import MapError, Table, key_of, listed, near
 from risk_env.core import types
+from risk_env.untrusted import read_file, shortened
 
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
@@ -34,7 +35,10 @@ MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # seats that a "destroy" mission can name
 
 _FOLDER = Path(__file__).parent / "map_files"
-MOST_BYTES = 1 << 20  # of a map file
+MOST_BYTES = 1 << 18  # of a map file
+MOST_HEADERS = 2000  # lines [table] and [[table]] of a map file
+_KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
+_LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")  # a reader of TOML would take its length squared
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
@@ -160,11 +164,11 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         return _read_shipped(name_or_path)
     names = listed(map_names())
     if not isinstance(name_or_path, str | PathLike):
-        raise MapError(f"name_or_path: {name_or_path!r} is neither a name nor a path; shipped maps: {names}")
+        raise MapError(f"name_or_path: {shortened(name_or_path)} is neither a name nor a path; shipped maps: {names}")
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
         similar = near(name_or_path, map_names(), "")
-        raise MapError(f"no map {name_or_path!r}{similar}; shipped maps: {names}; or the path of a .toml file")
+        raise MapError(f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file")
     return read_map(_file_text(path), str(path))
 
 
@@ -181,24 +185,29 @@ def _read_shipped(name: str) -> Board:
 def _file_text(path: Path) -> str:
     """The text of a map file; MapError unless it is a regular file, not a device or a pipe, of at most MOST_BYTES."""
     try:
-        if not path.is_file():
-            raise OSError("there is no such regular file")
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ValueError(f"it has more than {MOST_BYTES} bytes")
-        return content.decode()
+        return read_file(path, MOST_BYTES).decode()
     except (OSError, ValueError) as error:
         raise MapError(f"{path}: cannot be read: {error}; shipped maps: {listed(map_names())}") from error
 
 
 def read_map(text: str, source: str = "<text>") -> Board:
     """The map in a TOML text; MapErrors call it `source`."""
+    _check_size(text, source)
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise MapError(f"{source}: not TOML: {error}") from error
     return _board(Table(source, "", values))
+
+
+def _check_size(text: str, source: str) -> None:
+    """MapError for what a reader of TOML would need seconds for."""
+    sizes = {"characters": (len(text), MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
+    for what, (size, most) in sizes.items():
+        if size > most:
+            raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
+    if _LONG_KEY.search(text):
+        raise MapError(f"{source}: a key with more than eight dots")
 
 
 # ------------------------------------------------------------------------------------------------ board
@@ -286,7 +295,7 @@ def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) ->
 def _colour(table: Table) -> str | None:
     colour = table.text("colour", default=None)
     if colour is not None and not _COLOUR.fullmatch(colour):
-        raise table.error(f"{short(colour)} is not a colour like '#8fa3c7'", "colour")
+        raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7'", "colour")
     return colour
 
 
@@ -378,7 +387,7 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
     names = table.texts("continents")
     numbers = tuple(table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1))
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(f"{short(list(names))}: one continent or more, each once", "continents")
+        raise table.error(f"{shortened(list(names))}: one continent or more, each once", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no further continent than those named", "any_third")
     return numbers

@@ -183,6 +183,11 @@ class Rules:
     max_rounds: int | None = None  # RULES 11.2
     max_battles_per_turn: int | None = None  # RULES 11.3
 
+    def __new__(cls, /, *_: Any, **options: Any) -> "Rules":
+        """ValueError for an unknown option, which says what options there are."""
+        _known(options)
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         """Refuse wrong values first, then wrong combinations."""
         for option in OPTIONS:
@@ -191,7 +196,7 @@ class Rules:
             _check_need(self, need)
 
     @classmethod
-    def preset(cls, name: str, num_players: int | None = None, expert: bool = False, **options: Any) -> "Rules":
+    def preset(cls, name: str, /, num_players: int | None = None, expert: bool = False, **options: Any) -> "Rules":
         """The rules of a preset (RULES 12); `options` (by their names in RULES 13) take precedence over its own.
 
         `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the symbol
@@ -211,7 +216,7 @@ class Rules:
             raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
         return cls(num_players=players, **chosen)
 
-    def replace(self, **options: Any) -> "Rules":
+    def replace(self, /, **options: Any) -> "Rules":
         """A copy with other values of some options, checked again."""
         return dataclasses.replace(self, **_known(options))
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from risk_env.untrusted import shortened
+
 RESERVED_NAMES = ("wild", "done")  # words of the action texts
 MAX_NAME = 60  # characters
 
@@ -37,7 +39,7 @@ class Table:
         """Refuse any key but these."""
         for key in self.values:
             if key not in keys:
-                raise self.error(f"unknown key {key!r}{near(key, keys)}")
+                raise self.error(f"unknown key {shortened(key)}{near(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
         """A value of a Python type, which `words` describe in messages."""
@@ -45,21 +47,21 @@ class Table:
         if value is _REQUIRED:
             raise self.error(f"the key {key!r} ({words}) is missing")
         if value is not default and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-            raise self.error(f"{short(value)} is not {words}", key)
+            raise self.error(f"{shortened(value)} is not {words}", key)
         return value
 
     def text(self, key: str, allowed: Sequence[str] = (), default: Any = _REQUIRED) -> Any:
         """A text, one of `allowed` if there are any."""
         value = self.get(key, str, "a text", default)
         if allowed and value is not default and value not in allowed:
-            raise self.error(f"{value!r} is not one of {listed(allowed)}", key)
+            raise self.error(f"{shortened(value)} is not one of {listed(allowed)}", key)
         return value
 
     def whole(self, key: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
         """A whole number from `low` to `high`."""
         value = self.get(key, int, "a whole number", default)
         if value is not default and not low <= value <= high:
-            raise self.error(f"{value} is not between {low} and {high}", key)
+            raise self.error(f"{shortened(value)} is not between {low} and {high}", key)
         return value
 
     def flag(self, key: str) -> bool:
@@ -75,7 +77,7 @@ class Table:
         if not _NAME.fullmatch(re.sub(r"^\d+ ", "", name) if number_first else name) or len(name) > MAX_NAME:
             first = "a letter or a number first" if number_first else "a letter first"
             allowed = f"up to {MAX_NAME} letters, digits, single blanks and '.&()/-, {first}"
-            raise self.error(f"{short(name)} cannot be a name: {allowed}", at)
+            raise self.error(f"{shortened(name)} cannot be a name: {allowed}", at)
         if key_of(name) in RESERVED_NAMES:
             raise self.error(f"{name!r} has a meaning of its own in actions", at)
         return name
@@ -91,7 +93,7 @@ class Table:
         values = self.get(key, list, "a list of texts", default)
         for i, value in enumerate(values, 1):
             if not isinstance(value, str):
-                raise self.error(f"{short(value)} is not a text", f"{key} {i}")
+                raise self.error(f"{shortened(value)} is not a text", f"{key} {i}")
         return tuple(values)
 
     def table(self, key: str, default: Any = _REQUIRED) -> Table:
@@ -107,13 +109,13 @@ class Table:
             raise self.error(f"{len(values)} of {header}; at most {most} are allowed")
         for i, value in enumerate(values, 1):
             if not isinstance(value, dict):
-                raise self.error(f"{short(value)} is not a table", f"{key} {i}")
+                raise self.error(f"{shortened(value)} is not a table", f"{key} {i}")
         return [Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
         """The index of a name in `names`, written exactly so; `what` it names is for the message."""
         if name not in names:
-            raise self.error(f"no {what} {name!r}{near(name, names)}", at)
+            raise self.error(f"no {what} {shortened(name)}{near(name, names)}", at)
         return list(names).index(name)
 
     def _inside(self, place: str) -> str:
@@ -123,12 +125,6 @@ class Table:
 def _place(key: str, i: int, values: dict[str, Any]) -> str:
     name = values.get("name")
     return f"{key} {name!r}" if isinstance(name, str) and len(name) <= MAX_NAME else f"{key} {i}"
-
-
-def short(value: Any) -> str:
-    """A value as text, cut to 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def key_of(name: str) -> str:

@@ -6,6 +6,7 @@ folder is named by a hash of all sources, the mode and the versions: stale code 
 
 import hashlib
 import os
+import stat
 import tempfile
 import warnings
 from functools import cache
@@ -17,30 +18,32 @@ import numpy as np
 from risk_env.compiler.mode import MODE
 
 _PACKAGE = Path(__file__).parent.parent
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
 
 
-@cache
 def cache_directory(folder: Path, module: str) -> str | None:
-    """Cache folder of a module in `folder`; None, with a warning, if no folder can be written.
+    """Cache folder of a module in `folder`; None, with a warning, if there is no folder for compiled code.
 
     Each module has its own, because compiled code refers to the name that its module was imported by.
     """
     root = _cache_root()
-    directory = root / f"{module}-{cache_key(folder)}" if root else None
-    return str(directory) if directory and _is_writable(directory) else None
+    if root is None:
+        return None
+    directory = root / f"{module}-{cache_key(folder)}"
+    return str(directory) if _is_writable(directory) else None
 
 
 @cache
 def _cache_root() -> Path | None:
+    """The folder that was chosen, else the first that only we can write; None, with one warning, without any."""
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    roots = [Path(chosen)] if chosen else [root for root in _usual_roots() if _is_private(root)]
-    for root in roots:
-        if _is_writable(root):
+    for root in [Path(chosen)] if chosen else _usual_roots():
+        if _is_writable(root) and (chosen or _is_private(root)):
             return root
     warnings.warn(
-        "no folder for compiled code can be written: kernels are compiled again in every process "
-        "(set RISK_ENV_CACHE_DIR to a folder that you may write)",
+        "no folder for compiled code that you alone may write: kernels are compiled again in every process "
+        "(set RISK_ENV_CACHE_DIR to a folder that you trust)",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -49,23 +52,10 @@ def _cache_root() -> Path | None:
 
 def _usual_roots() -> list[Path]:
     """The folder in the user's cache, if the user has a home, and one in the folder of temporary files."""
-    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(Path("~", ".cache"))
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     account = os.getuid() if hasattr(os, "getuid") else "user"
     roots = [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
     return [root for root in roots if root.is_absolute()]
-
-
-def _is_private(root: Path) -> bool:
-    """Whether nobody else can put code into this folder, which is made if it is not there.
-
-    What is in the cache is executed, and others can make folders in that of temporary files.
-    """
-    try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = root.stat()
-    except OSError:
-        return False
-    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
 
 
 @cache
@@ -92,9 +82,17 @@ def _has_kernels(folder: Path) -> bool:
 
 
 def _is_writable(directory: Path) -> bool:
+    """Whether we can write into a folder, which is made if need be."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             return True
     except OSError:
         return False
+
+
+def _is_private(directory: Path) -> bool:
+    """Whether a folder, not a symbolic link, is ours and nobody else can write: code that lies there is run."""
+    found = directory.lstat()
+    is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & _OTHERS_WRITE)
+    return stat.S_ISDIR(found.st_mode) and is_ours

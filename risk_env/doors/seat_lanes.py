@@ -49,7 +49,7 @@ FINAL = np.dtype(
 
 
 def training_rules(
-    preset: str = "classic", num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
+    preset: str = "classic", /, num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
 ) -> Rules:
     """The rules of a preset with the defaults of the learners' environments; `options` are those of RULES 13.
 
@@ -205,7 +205,10 @@ class SeatLanes:
             self._bounds = state["draw"].copy()
         for read, values in zip(_STATE, state["arrays"], strict=True):
             read(self)[...] = values
-        if (self.batch.episodes >= 0).any():
+        self.arena.check_numbers()
+        _check_seats(self.seat, self.rules.num_players)
+        if self.batch.records["random"].any():  # games have begun
+            self.batch.check_records()
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
@@ -325,6 +328,11 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     lanes = SeatLanes(*arguments, **options)
     lanes.load_state_dict(state)
     return lanes
+
+
+def _check_seats(seats: Array, num_players: int) -> None:
+    if seats.min() < 0 or seats.max() >= num_players:
+        raise ValueError(f"seats {seats.min()} ... {seats.max()} for num_players={num_players}")
 
 
 def _players(opponents: Opponent | Sequence[Opponent], num_players: int, order: str) -> list[CompiledBot | Policy]:

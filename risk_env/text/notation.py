@@ -14,8 +14,10 @@ from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
 from risk_env.core.types import NO_REWARD, Phase, Reward
 from risk_env.public import members
+from risk_env.untrusted import shortened
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
+LONGEST_TEXT = 1000  # characters of an action
 SHOWN_ACTIONS = 6  # legal actions that a message lists
 
 
@@ -113,7 +115,7 @@ def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: B
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
     """The legal action that a text means, in any case, extra blanks ignored; IllegalAction if there is none."""
     question = QUESTIONS.get(Phase(int(record.phase)))
-    words = " ".join(text.split()) if isinstance(text, str) else ""
+    words = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST_TEXT else ""
     if question is None or not words:
         raise illegal_action(record, tables, board, text)
     try:
@@ -148,12 +150,6 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
     more = f", ... ({len(legal)} in all)" if len(legal) > SHOWN_ACTIONS else ""
     return f"legal: {', '.join(words)}{more}"
-
-
-def shortened(value: Any) -> str:
-    """A wrong value for a message, cut to fit."""
-    words = repr(value)
-    return words if len(words) <= 80 else words[:77] + "..."
 
 
 def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:

@@ -35,10 +35,12 @@ from risk_env.core import entry, types
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
 from risk_env.text import check as checks
 from risk_env.text.check import DICE_PHASES, MOST_TROOPS, SETUP_PHASES, Position
-from risk_env.text.notation import WILD, card_text, shortened
+from risk_env.text.notation import WILD, card_text
+from risk_env.untrusted import shortened
 
 SCHEMA = 1
 HEADER = "risk_env game"
+MOST_CHARACTERS = 1 << 16  # of a text
 
 
 class PositionError(ValueError):
@@ -118,6 +120,8 @@ def _read_lines(text: str) -> Lines:
     """Split a text into its lines; the header and the checksum, if there is one, must be right."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a text")
+    if len(text) > MOST_CHARACTERS:
+        raise PositionError(f"text: {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
     numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
     numbered = [(number, line) for number, line in numbered if line and not line.startswith("#")]
     number, first = numbered[0] if numbered else (1, "")

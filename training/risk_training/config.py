@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,12 @@ from typing import Any, ClassVar, Self
 
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
+from risk_env.untrusted import read_file, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
+MOST_BYTES = 1 << 14  # of a configuration
+MOST = 2**63  # of a whole number in it
 # The modules of the trainers; each has a `Config` and a `Trainer`
 TRAINERS = {"sb3": "risk_training.sb3_trainer", "selfplay": "risk_training.ppo", "value": "risk_training.values"}
 
@@ -75,12 +79,12 @@ class RunSettings:
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
     """Settings with the values of a file; sections in it too."""
     if not isinstance(facts, Mapping):
-        raise ValueError(f"{section}: {facts!r} must be names and values")
+        raise ValueError(f"{section}: {shortened(facts)} must be names and values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
     changes = {}
     for name, value in facts.items():
         if name not in types:
-            raise ValueError(f"{section}: {name!r} is unknown; known are {', '.join(types)}")
+            raise ValueError(f"{section}: {shortened(name)} is unknown; known are {', '.join(types)}")
         inner = getattr(settings, name)
         is_section = dataclasses.is_dataclass(inner)
         changes[name] = _replaced(inner, value, name) if is_section else _typed(f"{section}.{name}", value, types[name])
@@ -89,20 +93,45 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
 
 def _typed(name: str, value: Any, kind: str) -> Any:
     """The value as the type of its setting: YAML reads 1e6 as text, and has no tuples."""
-    first = kind.partition(" ")[0]
-    if isinstance(value, list) and kind.startswith("tuple"):
-        return tuple(value)
-    if first not in ("int", "float") or value is None or (isinstance(value, str) and "str" in kind):
+    kinds = kind.split(" | ")
+    if (value is None and "None" in kinds) or (isinstance(value, str) and "str" in kinds):
         return value
+    if kind.startswith("tuple"):
+        return _typed_tuple(name, value, kind.removeprefix("tuple[").partition(",")[0])
+    if kind.startswith("Mapping"):
+        return _checked(name, value, isinstance(value, Mapping) and all(map(_is_text, value)), "names and values")
+    if kinds[0] == "str":
+        return _checked(name, value, False, "a text")
+    if kinds[0] == "bool":
+        return _checked(name, value, isinstance(value, bool), "true or false")
+    return _typed_number(name, value, kinds[0])
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
+    if not is_right:
+        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
+    return value
+
+
+def _typed_tuple(name: str, values: Any, kind: str) -> tuple[Any, ...]:
+    _checked(name, values, isinstance(values, list | tuple), "a list")
+    return tuple(_typed(f"{name}[{place}]", value, kind) for place, value in enumerate(values))
+
+
+def _typed_number(name: str, value: Any, kind: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={value!r} must be a number") from None
-    if first == "float":
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    _checked(name, value, math.isfinite(number) and not isinstance(value, bool), "a number")
+    if kind == "float":
         return number
-    if number != int(number):
-        raise ValueError(f"{name}={value!r} must be a whole number")
-    return int(number)
+    _checked(name, value, number == int(number) and abs(number) < MOST, f"a whole number below {MOST}")
+    return value if isinstance(value, int) else int(number)
 
 
 def _plain(value: Any) -> Any:
@@ -127,14 +156,28 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"config {str(path)!r} does not exist; there are {', '.join(shipped_configs())}")
     try:
-        facts = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
+        facts = yaml.load(read_file(path, MOST_BYTES), _reader())  # a SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise ValueError(f"config {str(path)!r} is not YAML: {error}") from error
     if not isinstance(facts, dict):
         raise ValueError(f"config {str(path)!r} must hold names and values")
-    if facts.get("trainer") not in TRAINERS:
-        raise ValueError(f"config {str(path)!r}: trainer={facts.get('trainer')!r} must be one of {', '.join(TRAINERS)}")
+    trainer = facts.get("trainer")
+    if not isinstance(trainer, str) or trainer not in TRAINERS:
+        raise ValueError(f"config {str(path)!r}: trainer={shortened(trainer)} must be one of {', '.join(TRAINERS)}")
     return facts | {name: value for name, value in changes.items() if value is not None}
+
+
+def _reader() -> Any:
+    """YAML's safe reader without aliases, by which a short text can stand for any number of values."""
+    import yaml
+
+    class Reader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError("aliases (*name) are not allowed")
+            return super().compose_node(parent, index)
+
+    return Reader
 
 
 def shipped_configs() -> list[str]:

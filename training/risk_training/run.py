@@ -17,7 +17,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,14 +28,18 @@ import yaml
 from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
+from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.trained import TrainedFile
 from risk_env.arena import Player
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
+from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, RunSettings
 from risk_training.win_rate import check_rivals, win_rate
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
+
+MOST_BYTES = 1 << 31  # of a checkpoint
 
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
@@ -154,21 +158,34 @@ class Run(ABC):
     def write_results(self) -> None:
         """Write policy and log as they are at the checkpoint."""
         self.write_policy()
-        lines = "".join(json.dumps(row) + "\n" for row in self.rows)
-        replace_file(self.folder / METRICS, methodcaller("write_text", lines))
+        replace_file(self.folder / METRICS, methodcaller("write_text", self._lines()))
 
     @classmethod
     def resume(cls, folder: str | Path, length: float | None = None, threads: int = 1) -> Self:
         """The run of a folder as it was at its last checkpoint; `length` is a new number of steps."""
         state = load_checkpoint(folder)
         changes = {} if length is None else {cls.CONFIG.LENGTH: length}
-        run = cls(cls.CONFIG.from_dict(state["config"] | changes), folder, threads)
-        for name in _COUNTERS:
-            setattr(run, name, state[name])
-        run.load_state_dict(state["trainer"])
+        try:
+            run = cls(cls.CONFIG.from_dict(state["config"] | changes), folder, threads)
+            run._restore(state)
+        except Exception as error:  # whatever is in the state
+            raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
         run.write_results()
         return run
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Become the run of a checkpoint; any exception if there is something wrong with it."""
+        for name in _COUNTERS:
+            if type(state[name]) is not type(getattr(self, name)):
+                raise TypeError(f"{name} is a {type(state[name]).__name__}")
+            setattr(self, name, state[name])
+        self._lines()
+        self.load_state_dict(state["trainer"])
+
+    def _lines(self) -> str:
+        """The log as text, a line an update."""
+        return "".join(json.dumps(row) + "\n" for row in self.rows)
 
 
 class TorchRun(Run):
@@ -251,10 +268,17 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT}: nothing to resume")
     try:
-        state: dict[str, Any] = from_data(torch.load(path, weights_only=True))
-    except Exception as error:
-        raise ValueError(f"{str(path)!r} is no checkpoint of this version: start a new run by --config") from error
+        state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
+        if not isinstance(state["config"]["trainer"], str):
+            raise ValueError("no trainer")
+    except Exception as error:  # torch raises whatever it likes
+        raise _no_checkpoint(path, error) from error
     return state
+
+
+def _no_checkpoint(path: Path, error: Exception) -> ValueError:
+    problem = f"{str(path)!r} is no checkpoint of this version: {shortened(error)}; start a new run by --config"
+    return ValueError(problem)
 
 
 def to_data(value: Any) -> Any:
@@ -272,7 +296,7 @@ def to_data(value: Any) -> Any:
 def from_data(value: Any) -> Any:
     """The inverse of `to_data`."""
     if isinstance(value, dict) and _ARRAY in value:
-        dtype = np.lib.format.descr_to_dtype(_tuples(json.loads(value[_ARRAY])))
+        dtype = np.lib.format.descr_to_dtype(_tuples(parse_json(value[_ARRAY])))
         return np.frombuffer(value["bytes"].numpy().tobytes(), dtype).reshape(value["shape"]).copy()
     if isinstance(value, dict):
         return {name: from_data(inner) for name, inner in value.items()}
@@ -290,11 +314,21 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` write a file beside its place, and move it there in one step once it is on the disk."""
+    """Let `write` write a file beside its place, and move it there in one step once it is on the disk.
+
+    OSError names the file, and how to go on where there is a checkpoint.
+    """
     fresh = path.with_name(f"new-{path.name}")
-    write(fresh)
-    _sync(fresh)
-    os.replace(fresh, path)
+    try:
+        write(fresh)
+        _sync(fresh)
+        os.replace(fresh, path)
+    except (OSError, RuntimeError) as error:  # RuntimeError: torch's of a full disk
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)  # it takes room
+        run = path.parent
+        advice = f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"
+        raise OSError(f"{path} cannot be written: {error}; {advice}") from error
     if os.name == "posix":
         _sync(path.parent)
 

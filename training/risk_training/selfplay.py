@@ -237,8 +237,10 @@ class SelfPlay:
 
     def load_state_dict(self, state: Mapping[str, Any], make: Callable[[], Network]) -> None:
         """Restore what `state_dict` returned; `make` makes a network for a snapshot."""
-        for name, values in state["arrays"].items():
-            _read(self, name)[...] = values
+        for name in self._ARRAYS:
+            _read(self, name)[...] = state["arrays"][name]
+        self.batch.check_records()
+        self.arena.check_numbers()
         self.opponent[:] = state["opponent"]
         self.league.load_state_dict(state["league"])
         for label, weights in state["playing"].items():

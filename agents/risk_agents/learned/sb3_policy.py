@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
-import zipfile
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +21,11 @@ from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
+from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
 
 FACTS = "risk_env.json"  # inside the .zip: name, schema, how it was made
+MOST_WIDTH = 1 << 12  # of a layer
+MOST_BYTES = 1 << 28  # of a .zip, and of what is read from it
 WEIGHTS = "policy.pth"  # inside the .zip, written by SB3
 OWN_POLICY = "BoardPolicy"  # the policy with the project's own network
 OWN_WEIGHTS = "network.weights."  # how the names of its weights begin
@@ -80,8 +81,11 @@ class Sb3Agent(Agent):
         torch.set_num_threads(1)
         torch.distributions.Distribution.set_default_validate_args(False)
         spaces = observation_space(load_map(self.schema.map_source), "flat"), Discrete(self.schema.num_actions)
-        policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, **self.config["policy_kwargs"])
-        policy.load_state_dict(weights)
+        try:
+            policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, **self.config["policy_kwargs"])
+            policy.load_state_dict(weights)
+        except Exception as error:  # SB3 does not check what it is given
+            raise ValueError(f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}") from error
         return Sb3Policy(policy)
 
     def act(self, view: View) -> int:
@@ -122,19 +126,62 @@ def read_weights(path: Path) -> dict[str, Any]:
         raise ValueError(
             f"agent={str(path)!r} needs the extra 'train': in a clone, pip install -e '.[train]'"
         ) from error
-    with zipfile.ZipFile(path) as archive:
-        found: dict[str, Any] = torch.load(io.BytesIO(archive.read(WEIGHTS)), "cpu", weights_only=True)
+    try:
+        found = load_tensors(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS])
+        if not isinstance(found, dict) or not all(isinstance(values, torch.Tensor) for values in found.values()):
+            raise ValueError("not a table of tensors")
+        return found
+    except Exception as error:  # torch raises whatever it likes
+        raise ValueError(f"agent={str(path)!r}: {WEIGHTS} cannot be read: {error}") from error
+
+
+def load_tensors(content: bytes) -> Any:
+    """The tensors, tables, lists and values in a file of torch; ValueError, or what torch raises, for anything else.
+
+    A tensor is no larger than the file, and no table or list is in two places: neither grows when it is copied.
+    """
+    import torch
+
+    read_zip(content, 2 * len(content))  # torch expands what it finds
+    found = torch.load(io.BytesIO(content), "cpu", weights_only=True)
+    seen, todo = set[int](), [found]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, torch.Tensor) and value.numel() * value.itemsize > len(content):
+            raise ValueError("a tensor larger than its file")
+        if isinstance(value, dict | list | tuple) and value:
+            if id(value) in seen:
+                raise ValueError("a table or list in two places")
+            seen.add(id(value))
+            todo += value.values() if isinstance(value, dict) else value
     return found
 
 
 def read_facts(path: Path) -> dict[str, Any]:
     """What a `.zip` says of itself; ValueError if `risk-env train` has not written it."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            found: dict[str, Any] = json.loads(archive.read(FACTS))
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        found = parse_json(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [FACTS])[FACTS])
+        _check_facts(found)
+    except UNREADABLE as error:
         raise ValueError(
             f"agent={str(path)!r} is no policy of `risk-env train`: {error}; one saved by other code plays as a class "
             "of yours, path.py:Class"
         ) from error
     return found
+
+
+def _check_facts(facts: Any) -> None:
+    """ValueError, KeyError or TypeError for facts that lack something, or of other types."""
+    config = facts["made"]["config"]
+    if not isinstance(facts["name"], str) or not isinstance(config["policy"], str):
+        raise ValueError("'name' and 'policy' must be texts")
+    if not isinstance(config["policy_kwargs"], dict) or _greatest(config["policy_kwargs"]) > MOST_WIDTH:
+        raise ValueError(f"'policy_kwargs' must be a table with numbers up to {MOST_WIDTH}")
+    Schema.from_dict(facts["schema"]).check_types()
+
+
+def _greatest(value: Any) -> float:
+    """The greatest number in a value of JSON."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = value if isinstance(value, int | float) else 0
+    return max([own, *map(_greatest, inner)])

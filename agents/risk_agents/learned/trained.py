@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,19 +17,14 @@ from risk_agents.learned.schema import Schema, schema_of
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
+from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
 
 Array = npt.NDArray[Any]
 Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, VALUE = "policy", "value"
-MOST_BYTES = 1 << 28  # of all arrays of a file
-MOST_ARRAYS = 100
-# What readers of zip, NumPy and JSON raise for a file that was damaged, or made to do damage
-_UNREADABLE: tuple[type[Exception], ...] = (
-    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
-    *(zipfile.BadZipFile, zlib.error),
-)
+MOST_BYTES = 1 << 25  # of all arrays of a file
 
 
 class TrainedFile(ABC):
@@ -109,26 +102,16 @@ def schema_in(path: str | Path) -> Schema:
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Weights as float32, and facts; whatever is wrong with the file is a ValueError with its name."""
     try:
-        if not Path(path).is_file():
-            raise ValueError("there is no such regular file")
-        with zipfile.ZipFile(path) as archive:
-            arrays = _read_arrays(archive)
-        facts = json.loads(str(arrays.pop("facts")[()]))
+        members = read_zip(read_file(path, MOST_BYTES), MOST_BYTES)
+        arrays = {name.removesuffix(".npy"): _read_array(data) for name, data in members.items()}
+        facts = parse_json(str(arrays.pop("facts")[()]))
         _check_facts(facts)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ValueError(f"policy file {str(path)!r} cannot be read: {error}") from error
     wrong = [name for name, values in arrays.items() if values.dtype.kind != "f" or not np.isfinite(values).all()]
     if wrong:
         raise ValueError(f"policy file {str(path)!r}: weights {', '.join(wrong)} are not finite numbers")
     return {name: values.astype(np.float32) for name, values in arrays.items()}, facts
-
-
-def _read_arrays(archive: zipfile.ZipFile) -> dict[str, Array]:
-    """The arrays of an archive by name, none larger than it says; ValueError for too many or too large ones."""
-    members = archive.infolist()
-    if len(members) > MOST_ARRAYS or sum(member.file_size for member in members) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_ARRAYS} arrays or {MOST_BYTES} bytes")
-    return {member.filename.removesuffix(".npy"): _read_array(archive.read(member)) for member in members}
 
 
 def _read_array(data: bytes) -> Array:

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from risk_agents.tournament.records import Record
+from risk_env.core.types import NOBODY
 from risk_env.game import Game
+from risk_env.untrusted import parse_json, read_file, shortened
 
 FORMAT = "risk_env game in progress"
 SCHEMA = 1
+MOST_BYTES = 1 << 24  # of a file
 
 
 class SavedGameError(ValueError):
@@ -91,30 +94,31 @@ def _write_whole(path: Path, text: str) -> None:
 
 def load_game(path: str | Path) -> SavedGame:
     """Read what `save_game` wrote; SavedGameError if it is damaged, or of another version or map."""
-    with open(path, "rb") as file:
-        data = file.read()
     try:
-        facts = _checked(data)
-        start = Record(1, facts).start()
-        players, actions = tuple(facts["players"]), tuple(facts["actions"])
+        facts = _checked(read_file(path, MOST_BYTES))
+        record = Record(1, {**facts, "ending": "", "rounds": 0, "winner": NOBODY})
+        record.check_types()
+        start, players = record.start(), facts.get("players")
+        if not isinstance(players, list) or not all(isinstance(player, str) for player in players):
+            raise ValueError("players must be a list of texts")
         if len(players) != start.num_players:
             raise ValueError(f"{len(players)} players for {start.num_players} seats")
-        return SavedGame(start, players, actions, facts["state"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise SavedGameError(f"{path}: {error if isinstance(error, ValueError) else repr(error)}") from error
+        return SavedGame(start, tuple(players), tuple(facts["actions"]), str(facts.get("state")))
+    except ValueError as error:
+        raise SavedGameError(f"{path}: {error}") from error
 
 
 def _checked(data: bytes) -> dict[str, Any]:
     """The facts of a file, if it is whole."""
     try:
-        facts = json.loads(data)
-    except (ValueError, RecursionError):
+        facts = parse_json(data)
+    except ValueError:
         facts = None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         known = FORMAT.encode() in data[:200]
         raise ValueError("a damaged kept game: it cannot be read to its end" if known else "not a kept game")
     if facts.get("schema") != SCHEMA:
-        raise ValueError(f"kept in format {facts.get('schema')!r}; this version reads format {SCHEMA}")
+        raise ValueError(f"kept in format {shortened(facts.get('schema'))}; this version reads format {SCHEMA}")
     checksum = facts.pop("checksum", None)
     if checksum != _checksum(facts):
         raise ValueError("a damaged kept game: the checksum does not match")

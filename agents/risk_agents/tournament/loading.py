@@ -25,6 +25,7 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
 from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.escape import label as as_label
+from risk_env.untrusted import shortened
 
 _COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
 _LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
@@ -32,7 +33,10 @@ _LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
 
 def split_agents(text: str) -> list[str]:
     """The specs of a list with commas; quotes protect commas: `random,"cmd:./bot --levels 1,2"`."""
-    (row,) = csv.reader([text], skipinitialspace=True)
+    try:
+        (row,) = csv.reader([text], skipinitialspace=True)
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"--agents: {shortened(text)} is not a list of agents: {error}") from error
     return [spec.strip() for spec in row if spec.strip()]
 
 

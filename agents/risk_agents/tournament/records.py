@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +16,21 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
+from risk_env.untrusted import parse_json, shortened
 
 FORMAT = "risk_env game record"
 SCHEMA = 1
-NEEDED = {
-    "rules",
-    "map",
-    "map_digest",
-    "num_actions",
-    "seed",
-    "lane",
-    "episode",
-    "actions",
-    "ending",
-    "rounds",
-    "winner",
+LONGEST_LINE = 1 << 24  # bytes of a record
+TYPES = {  # of the facts that a record must have
+    **dict.fromkeys(("map", "map_digest", "ending"), str),
+    **dict.fromkeys(("num_actions", "seed", "lane", "episode", "rounds", "winner"), int),
+    "rules": dict,
+    "actions": list,
 }
 
 
 class RecordError(ValueError):
-    """A record that cannot be read or does not play out as it says; the message names line and problem."""
+    """A record that cannot be read or does not play out as it says; the message names file, line and problem."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +39,39 @@ class Record:
 
     line: int
     facts: dict[str, Any]
+    file: str = ""
+
+    def error(self, problem: object) -> RecordError:
+        """The error to raise for this record."""
+        return RecordError(f"{self.file}{', ' if self.file else ''}line {self.line}: {problem}")
+
+    def check_types(self) -> None:
+        """RecordError if a fact that is needed is missing or of another type."""
+        if missing := sorted(TYPES.keys() - self.facts.keys()):
+            raise self.error(f"{', '.join(missing)} missing")
+        for name, kind in TYPES.items():
+            if type(self.facts[name]) is not kind:
+                raise self.error(f"{name} is {shortened(self.facts[name])}, must be of type {kind.__name__}")
+        strange = [action for action in self.facts["actions"] if type(action) is not int]
+        if strange:
+            raise self.error(f"actions hold {shortened(strange[0])}, must be whole numbers")
 
     def start(self, board: Board | None = None) -> Game:
         """The game before its first action; RecordError if this version or map is another."""
+        try:
+            return self._start(board)
+        except ValueError as error:
+            raise error if isinstance(error, RecordError) else self.error(error) from error
+
+    def _start(self, board: Board | None) -> Game:
         facts = self.facts
         board = load_map(facts["map"]) if board is None else board
         if board.digest != facts["map_digest"]:
             recorded, found = facts["map_digest"][:16], board.digest[:16]
-            raise RecordError(f"line {self.line}: recorded on map {recorded}, but {board.source!r} is map {found}")
+            raise self.error(f"recorded on map {recorded}, but {board.source!r} is map {found}")
         game = Game(Rules.from_dict(facts["rules"]), board, facts["seed"], lane=facts["lane"], episode=facts["episode"])
         if game.num_actions != facts["num_actions"]:
-            raise RecordError(
-                f"line {self.line}: recorded with {facts['num_actions']} actions, this version has {game.num_actions}"
-            )
+            raise self.error(f"recorded with {facts['num_actions']} actions, this version has {game.num_actions}")
         return game
 
     def replay(self, board: Board | None = None) -> Game:
@@ -65,7 +81,7 @@ class Record:
             try:
                 game.step(action)
             except IllegalAction as error:
-                raise RecordError(f"line {self.line}: action {number}: {error}") from error
+                raise self.error(f"action {number}: {error}") from error
         self._compare(game)
         return game
 
@@ -76,7 +92,7 @@ class Record:
         recorded = {"over": not forfeit, **{name: self.facts[name] for name in ("rounds", "winner", "ending")}}
         for name in ("over", "rounds") if forfeit else found:
             if found[name] != recorded[name]:
-                raise RecordError(f"line {self.line}: {name} is {found[name]}, recorded {recorded[name]}")
+                raise self.error(f"{name} is {found[name]}, recorded {shortened(recorded[name])}")
 
 
 def record_of(config: TournamentConfig, result: GameResult, num_actions: int) -> dict[str, Any]:
@@ -120,21 +136,26 @@ def write_records(store: Store, path: str | Path) -> int:
 
 def read_records(path: str | Path) -> Iterator[Record]:
     """The records of a file, one by one; RecordError for a line that is none."""
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+    with open(path, "rb") as lines:
+        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE + 1), b""), 1):
             if line.strip():
-                yield _read(number, line)
+                yield _read(Record(number, {}, str(path)), line)
 
 
-def _read(number: int, line: str) -> Record:
+def _read(place: Record, line: bytes) -> Record:
+    """The record of a line; `place` says where it stands."""
+    if len(line) > LONGEST_LINE:
+        raise place.error(f"more than {LONGEST_LINE} bytes")
     try:
-        facts = json.loads(line)
+        facts = parse_json(line)
     except ValueError as error:
-        raise RecordError(f"line {number}: not JSON: {error}") from error
+        raise place.error(f"not JSON: {error}") from error
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise RecordError(f"line {number}: not a {FORMAT!r}")
+        raise place.error(f"not a {FORMAT!r}")
     if facts.get("schema") != SCHEMA:
-        raise RecordError(f"line {number}: schema {facts.get('schema')!r}; this version reads schema {SCHEMA}")
-    if missing := sorted(NEEDED - facts.keys()):
-        raise RecordError(f"line {number}: {', '.join(missing)} missing")
-    return Record(number, facts)
+        raise place.error(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
+    record = replace(place, facts=facts)
+    record.check_types()
+    return record

@@ -1,0 +1,96 @@
+"""Files, texts and values that others have written, read as data: regular files, bounded sizes and nesting."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+MOST_NESTING = 32  # levels of lists and tables in a JSON text
+MOST_ENTRIES = 1000  # files in a zip archive
+# What `zipfile` and NumPy raise for content that is damaged, or made to do damage
+UNREADABLE: tuple[type[Exception], ...] = (
+    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
+    *(MemoryError, zipfile.BadZipFile, zlib.error),
+)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others expand without a bound
+
+
+def shortened(value: Any) -> str:
+    """A wrong value for a message, cut to 80 characters."""
+    try:
+        words = repr(value)
+    except (ValueError, RecursionError):  # thousands of digits or levels
+        return f"a {type(value).__name__} too large to be shown"
+    return words if len(words) <= 80 else words[:77] + "..."
+
+
+def read_file(path: str | Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes; ValueError or OSError, with its name, for any other."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{str(path)!r} has more than {most} bytes")
+    return content
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text; ValueError for any other text, NaN, infinity, or more than MOST_NESTING levels."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _too_deep() from None
+    _check_nesting(value)
+    return value
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is not a number in JSON")
+
+
+def _check_nesting(value: Any) -> None:
+    level = [value]
+    for _ in range(MOST_NESTING):
+        tables = [inner for outer in level if isinstance(outer, dict) for inner in outer.values()]
+        lists = [inner for outer in level if isinstance(outer, list) for inner in outer]
+        level = [inner for inner in tables + lists if isinstance(inner, dict | list)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"more than {MOST_NESTING} levels of lists and tables")
+
+
+def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
+    """The files in a zip archive by name, or those of `names`; ValueError if they are damaged, missing or too large.
+
+    Nothing is expanded beyond `most` bytes in all, whatever the archive says of its sizes.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if len(archive.filelist) > MOST_ENTRIES:
+                raise ValueError(f"{len(archive.filelist)} files, at most {MOST_ENTRIES} are allowed")
+            entries = [archive.getinfo(name) for name in (archive.namelist() if names is None else names)]
+            if sum(entry.file_size for entry in entries) > most:
+                raise ValueError(f"more than {most} bytes when expanded")
+            return {entry.filename: _read_entry(archive, entry) for entry in entries}
+    except UNREADABLE as error:
+        raise ValueError(f"not a readable zip archive: {error}") from error
+
+
+def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    if entry.compress_type not in _METHODS:
+        raise ValueError(f"{entry.filename!r} is compressed by another method than deflate")
+    with archive.open(entry) as file:
+        content = file.read(entry.file_size)  # with a size no more is expanded
+        file.read(1)  # the checksum is compared at the end
+    return content

@@ -1,0 +1,1 @@
+"""Fuzzing of all that reads what others have written: `python -m tests.fuzz --help`."""

@@ -1,0 +1,548 @@
+"""What is fuzzed: a target for each reader of what others have written.
+
+A target makes some good inputs, changes one as somebody would who knows the format (checksums are made right again),
+and reads it. What is read must be refused with the reader's named error, or be safe to use: it is used a little.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import random
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_env import Game, IllegalAction, Rules, SaveError, load_map
+from risk_env.board.maps import MapError, read_map
+from risk_env.board.tables import tables
+from risk_env.game import _CHECKSUM, _HEADER
+from risk_env.text.check import complete
+from risk_env.text.positions import PositionError
+from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
+
+Seed = Any  # whatever `make` makes and `change` takes
+
+
+class Target(NamedTuple):
+    """A reader: `make` good inputs, `change` one (seed, rng) into bytes, `read` bytes; the errors that it may raise."""
+
+    make: Callable[[], Sequence[Seed]]
+    change: Callable[[Seed, random.Random], bytes]
+    read: Callable[[bytes], None]
+    errors: tuple[type[Exception], ...]
+
+
+@functools.cache
+def folder() -> Path:
+    """A folder for files that readers open by their names; gone with the process."""
+    kept = tempfile.TemporaryDirectory(prefix="risk-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+    folder.kept = kept  # type: ignore[attr-defined]
+    return Path(kept.name)
+
+
+def written(name: str, data: bytes) -> Path:
+    """A file with this content."""
+    path = folder() / name
+    path.write_bytes(data)
+    return path
+
+
+def played(preset: str, seed: int, actions: int, board: str = "tiny", **options: Any) -> Game:
+    """A game after some random actions."""
+    rng = random.Random(seed)
+    game = Game(Rules.preset(preset, **options), board, seed)
+    play_on(game, rng, actions)
+    return game
+
+
+def play_on(game: Game, rng: random.Random, actions: int) -> None:
+    """Some random actions: what was read must be safe to play."""
+    for _ in range(actions):
+        if game.is_over:
+            return
+        game.step(int(rng.choice(game.legal_actions())))
+
+
+@functools.cache
+def games() -> tuple[Game, ...]:
+    """Games of several presets, in several phases."""
+    kinds: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("classic", {"num_players": 3, "initial_troops": 9}),
+        ("classic", {"num_players": 2, "initial_troops": 9, "max_rounds": 4}),
+        ("two_player", {"initial_troops": 9}),
+        ("capital", {"initial_troops": 9, "expert": True}),
+        ("secret_mission", {"initial_troops": 9}),
+        ("command_room", {"initial_troops": 9}),
+        ("world_conquest", {"initial_troops": 9}),
+    )
+    found = [played(name, seed, 11 * seed, **options) for seed in range(6) for name, options in kinds]
+    return (*found, played("basic_training", 3, 40, "classic"))
+
+
+# ------------------------------------------------------------------------------------------------ maps and positions
+
+
+def map_texts() -> list[str]:
+    """Shipped map files."""
+    shipped = Path(read_map.__code__.co_filename).parent / "map_files"
+    return [(shipped / f"{name}.toml").read_text() for name in ("tiny", "tiny", "classic", "inner_sea")]
+
+
+def text_bytes(text: str) -> bytes:
+    """A text as a file would hold it."""
+    return text.encode(errors="surrogatepass")
+
+
+def change_lines(text: str, rng: random.Random) -> bytes:
+    """Changed lines, sometimes bytes."""
+    if rng.random() < 0.15:
+        return change_bytes(text_bytes(text), rng)
+    return text_bytes(change_text(text, rng))
+
+
+def read_a_map(data: bytes) -> None:
+    """Read the file and, if it is a small map, begin a game on it."""
+    board = load_map(written("map.toml", data))
+    if board.num_territories <= 64 and len(board.borders) <= 192:
+        try:
+            rules = Rules.preset("classic", 2, initial_troops=60)
+            record = tables.__wrapped__(rules, board) if hasattr(tables, "__wrapped__") else tables(rules, board)
+        except ValueError as error:
+            raise MapError(f"no game: {error}") from error
+        assert record.num_actions > 0
+
+
+def change_position(text: str, rng: random.Random) -> bytes:
+    """Changed lines; the checksum is left out more often than not."""
+    lines = text.splitlines()
+    if rng.random() < 0.8:
+        lines = [line for line in lines if not line.startswith("checksum")]
+    if rng.random() < 0.2:
+        lines.insert(rng.randrange(1, len(lines)), rng.choice(text.splitlines()))
+    return change_lines("\n".join(lines), rng)
+
+
+def read_a_position(data: bytes) -> None:
+    """The game of a text, played on."""
+    play_on(Game.from_text(data.decode(errors="surrogateescape")), random.Random(0), 3)
+
+
+def change_save(game: Game, rng: random.Random) -> bytes:
+    """Fields of the record or of the header, with the right checksum; sometimes bytes."""
+    data = game.to_bytes()
+    magic, schema, length = _HEADER.unpack_from(data)
+    header, record = json.loads(data[_HEADER.size : _HEADER.size + length]), game.records.copy()
+    kind = rng.randrange(8)
+    if kind == 0:
+        return change_bytes(data, rng)
+    if kind == 1:
+        header = change_value(header, rng)
+    elif kind == 2:
+        schema, length = rng.choice((0, 1, 2, 2**16 - 1)), rng.choice((0, 1, length, 2**32 - 1))
+    else:
+        change_record(record, rng)
+    body = as_json(header) if kind == 1 else data[_HEADER.size : _HEADER.size + length]
+    body = _HEADER.pack(magic, schema, len(body) if kind != 2 else length) + body + record.tobytes()
+    if kind > 4:
+        complete(record, game.tables, game.rules, game.board)
+        body = body[: -record.nbytes] + record.tobytes()
+    return body + hashlib.sha256(body).digest()[:_CHECKSUM]
+
+
+def change_record(record: Any, rng: random.Random) -> None:
+    """A few numbers of a game record."""
+    for field in rng.sample(record.dtype.names, rng.choice((1, 1, 2, 3))):
+        values = record[field].reshape(-1).view(np.uint8)
+        at = rng.randrange(len(values))
+        near = values[at] ^ 1 << rng.randrange(8)
+        values[at] = rng.choice((0, 1, 2, 3, 6, 7, 127, 128, 255, rng.randrange(256), near))
+        record[field] = values.view(record[field].dtype).reshape(record[field].shape)
+
+
+def read_a_save(data: bytes) -> None:
+    """The game of a save, played on."""
+    play_on(Game.from_bytes(data), random.Random(0), 3)
+
+
+# ------------------------------------------------------------------------------------------------ actions, programs
+
+
+def change_action(game: Game, rng: random.Random) -> bytes:
+    """The number of a game and a changed text of one of its actions."""
+    text = game.action_text(int(rng.choice(game.legal_actions())))
+    if rng.random() < 0.2:
+        text = game.action_text(int(rng.choice(game.legal_actions()))) + rng.choice((" ", " > ", ">", "  ")) + text
+    number = games().index(game)
+    return bytes([number]) + change_text(change_word(text, rng) if rng.random() < 0.5 else text, rng, " ").encode(
+        errors="surrogatepass"
+    )
+
+
+def read_an_action(data: bytes) -> None:
+    """The first byte chooses the game, the rest is the text."""
+    if data:
+        game = games()[data[0] % len(games())]
+        game.parse_action(data[1:].decode(errors="surrogateescape"))
+
+
+def spoken(line: bytes) -> Any:
+    """Stands for a program that has said one line."""
+    from risk_agents.external import Program
+
+    class Spoken(Program):
+        name, _lifeline = "fuzz", -1
+
+        def __init__(self) -> None:
+            pass
+
+        def exchange(self, message: Any, limit: float, listen: bool) -> bytes:
+            return line
+
+        def ask(self, message: Any, limit: float) -> Any:
+            return self._read(line)
+
+        def kill(self) -> None:
+            pass
+
+    return Spoken()
+
+
+@functools.cache
+def view() -> Any:
+    """What an agent is asked."""
+    from risk_agents.base import View
+
+    return View(games()[0])
+
+
+def answers() -> list[dict[str, Any]]:
+    """Right answers of a program."""
+    legal, texts = view().legal_actions, view().texts
+    by_number = [{"id": 1, "action": int(action)} for action in legal]
+    return [*by_number, *({"id": 1, "action": text} for text in texts), {"protocol": 1, "name": "a", "version": "1"}]
+
+
+def change_json(value: Any, rng: random.Random) -> bytes:
+    """Changed values, sometimes bytes."""
+    if rng.random() < 0.1:
+        return change_bytes(as_json(value), rng)
+    return as_json(change_value(value, rng))
+
+
+def read_an_answer(data: bytes) -> None:
+    """The line as the answer to a question."""
+    from risk_agents.external import ExternalAgent
+
+    agent = ExternalAgent.__new__(ExternalAgent)
+    agent.name, agent.time_limit, agent._asked, agent._program = "fuzz", 1.0, 0, spoken(data)
+    action = agent.act(view())
+    assert action in view().legal_actions
+
+
+# ------------------------------------------------------------------------------------------------ recorded games
+
+
+@functools.cache
+def records() -> tuple[dict[str, Any], ...]:
+    """Lines of `tournament --record`."""
+    from risk_agents.registry import play_game
+
+    found = []
+    for seed in range(4):
+        rules = Rules.preset("classic", 2, initial_troops=12, max_rounds=3, attack="blitz", defender_dice="max")
+        game = play_game(rules, load_map("tiny"), ["random", "attacker"], seed)
+        found.append(
+            {
+                "format": "risk_env game record",
+                "schema": 1,
+                "game": seed,
+                "rules": rules.to_dict(),
+                "map": "tiny",
+                "map_digest": game.board.digest,
+                "num_actions": game.num_actions,
+                "seed": seed,
+                "lane": 0,
+                "episode": 0,
+                "agents": ["random", "attacker"],
+                "versions": ["1", "1"],
+                "winner": game.winner,
+                "ending": "truncated" if game.truncated else "won",
+                "places": game.placements().tolist(),
+                "rounds": game.round,
+                "forfeit_seat": -1,
+                "forfeit_reason": "",
+                "actions": list(game.actions),
+            }
+        )
+    return tuple(found)
+
+
+def read_replays(data: bytes) -> None:
+    """All games of a file of records, played again."""
+    from risk_agents.tournament.records import read_records
+
+    for record in read_records(written("games.jsonl", data)):
+        record.replay()
+
+
+def kept_games() -> list[dict[str, Any]]:
+    """The facts of games that `play` has kept, without checksum."""
+    from risk_agents.play.saved import save_game
+
+    found = []
+    for seed in range(4):
+        game = played("classic", seed, 30, num_players=2, initial_troops=9)
+        path = folder() / f"kept-{seed}.json"
+        save_game(path, game, ["human", "random"])
+        facts = json.loads(path.read_bytes())
+        del facts["checksum"]
+        found.append(facts)
+    return found
+
+
+def change_kept(facts: dict[str, Any], rng: random.Random) -> bytes:
+    """Changed values with the right checksum, sometimes bytes."""
+    changed = change_value(facts, rng)
+    if isinstance(changed, dict):
+        changed["checksum"] = hashlib.sha256(as_json(changed, sort_keys=True)).hexdigest()[:32]
+    return change_bytes(as_json(changed), rng) if rng.random() < 0.1 else as_json(changed)
+
+
+def read_a_kept_game(data: bytes) -> None:
+    """The game, played to where it was left."""
+    from risk_agents.play.saved import SavedGameError, load_game
+    from risk_agents.play.saved import played as play_again
+
+    saved = load_game(written("kept.json", data))
+    try:
+        play_again(saved.start, saved.actions)
+    except IllegalAction as error:  # as `risk-env play --resume` does
+        raise SavedGameError(str(error)) from error
+
+
+# ------------------------------------------------------------------------------------------------ trained files
+
+
+def change_arrays(path: Path, rng: random.Random) -> bytes:
+    """A trained file with other facts, or an array of another shape, type or value; sometimes other bytes."""
+    if rng.random() < 0.3:
+        return change_bytes(path.read_bytes(), rng)
+    arrays = dict(contents(path))
+    name = rng.choice([name for name in arrays if name != "facts"])
+    match rng.randrange(6):
+        case 0 | 1:
+            facts = change_value(json.loads(str(arrays["facts"])), rng)
+            arrays["facts"] = np.array(as_json(facts).decode())
+        case 2:
+            arrays[name] = arrays[name][..., : rng.randrange(arrays[name].shape[-1] + 1)]
+        case 3:
+            arrays[name] = arrays[name].astype(rng.choice(("f8", "i4", "U3", "?", "c8", "f2", ">f2")))
+        case 4:
+            arrays[name] = arrays[name] * np.float16(rng.choice((np.nan, np.inf, 0, 60000, -1)))
+        case _:
+            arrays[rng.choice((name, "extra", "facts"))] = arrays.pop(name)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+@functools.cache
+def contents(path: Path) -> dict[str, Any]:
+    """The arrays of a file."""
+    with np.load(path) as found:
+        return {name: found[name] for name in found.files}
+
+
+def shipped(kind: str) -> Path:
+    """A trained file that comes with the project."""
+    from risk_agents.learned import duelist
+    from risk_agents.search import marshal
+
+    return {"policy": duelist.FILE, "value": marshal.FILE}[kind]
+
+
+def read_a_trained_file(data: bytes) -> None:
+    """The bot of a file, asked once."""
+    from risk_agents import registry
+
+    ask(registry.load(str(written("trained.npz", data))))
+
+
+def ask(bot: Any) -> None:
+    """One decision of a compiled bot, in the game that the shipped files were trained for."""
+    from risk_env.doors.seat_lanes import training_rules
+
+    game = Game(training_rules("classic", 2), "classic", 1)
+    bot.check(game.rules, game.board)
+    T, actions = game.tables, np.zeros(1, np.int64)
+    randoms, memory = np.zeros((1, 6), np.uint64), np.zeros((1, 6, bot.memory), np.int32)
+    bot.choose(game.records, T.board, T.rules, np.zeros(1, np.int64), randoms, memory, actions)
+    assert actions[0] in game.legal_actions()
+
+
+@functools.cache
+def sb3_zip() -> tuple[dict[str, Any], bytes]:
+    """The facts and weights of a policy of SB3 with the project's own network."""
+    import torch
+
+    from risk_agents.learned.sb3_policy import OWN_POLICY, OWN_WEIGHTS
+
+    arrays = contents(shipped("policy"))
+    facts = json.loads(str(arrays["facts"]))
+    buffer = io.BytesIO()
+    weights = {name: torch.from_numpy(values.copy()) for name, values in arrays.items() if name != "facts"}
+    torch.save({OWN_WEIGHTS + name: values for name, values in weights.items()}, buffer)
+    return {
+        "name": "x",
+        "schema": facts["schema"],
+        "made": {"config": {"policy": OWN_POLICY, "policy_kwargs": {}}},
+    }, buffer.getvalue()
+
+
+def change_zip(parts: tuple[dict[str, Any], bytes], rng: random.Random) -> bytes:
+    """Other facts, other weights, other bytes."""
+    facts, weights = parts
+    kind = rng.randrange(3)
+    facts = change_value(facts, rng) if kind == 0 else facts
+    weights = change_bytes(weights, rng) if kind == 1 else weights
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("risk_env.json", as_json(facts).decode())
+        archive.writestr("policy.pth", weights)
+    return change_bytes(buffer.getvalue(), rng) if kind == 2 else buffer.getvalue()
+
+
+def read_a_zip(data: bytes) -> None:
+    """The agent of a `.zip`, asked once."""
+    from risk_agents import registry
+
+    bot = registry.load(str(written("trained.zip", data)))
+    if hasattr(bot, "choose"):
+        ask(bot)
+
+
+# ------------------------------------------------------------------------------------------------ training
+
+
+def configs() -> list[str]:
+    """The configurations that come with the project; what they import is imported."""
+    from importlib import import_module
+
+    from risk_training.config import TRAINERS, shipped_configs
+
+    for module in TRAINERS.values():
+        import_module(module)
+    return [Path(path).read_text() for path in shipped_configs()]
+
+
+def read_a_config(data: bytes) -> None:
+    """The settings of a file."""
+    from importlib import import_module
+
+    from risk_training.config import TRAINERS, read_config
+
+    facts = read_config(written("config.yml", data))
+    import_module(TRAINERS[facts["trainer"]]).Config.from_dict(facts)
+
+
+@functools.cache
+def checkpoints() -> tuple[bytes, ...]:
+    """The checkpoint of a short run of PPO."""
+    from risk_training import ppo
+    from tests.test_run import PPO
+
+    ppo.Trainer(PPO, folder() / "run").train()
+    return ((folder() / "run" / "checkpoint.pt").read_bytes(),)
+
+
+def change_checkpoint(data: bytes, rng: random.Random) -> bytes:
+    """Other bytes in the archive; or another value in the state, written again."""
+    import torch
+
+    if rng.random() < 0.3:
+        return change_bytes(data, rng)
+    state = torch.load(io.BytesIO(data), weights_only=True)
+    _change_tree(state, rng)
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
+
+
+def _change_tree(state: Any, rng: random.Random) -> None:
+    """One value somewhere in a tree of tables, lists and tensors."""
+    import torch
+
+    for _ in range(30):
+        keys = list(state) if isinstance(state, dict) else list(range(len(state)))
+        key = rng.choice(keys)
+        inner = state[key]
+        if isinstance(inner, dict | list) and inner and rng.random() < 0.95:
+            state = inner
+            continue
+        if isinstance(inner, torch.Tensor) and inner.numel() and rng.random() < 0.7:
+            flat = inner.reshape(-1)
+            at = rng.randrange(len(flat))
+            flat[at : at + rng.choice((1, 8))] = rng.choice((0, 1, 127)) if inner.dtype == torch.uint8 else 3
+        else:
+            state[key] = rng.choice((None, 1, -1, "x", [], {}, torch.zeros(3), torch.zeros(1).expand(10**10)))
+        return
+
+
+def read_a_checkpoint(data: bytes) -> None:
+    """The run of a folder with this checkpoint, resumed and trained for an update."""
+    from risk_training import ppo
+
+    path = folder() / "resumed"
+    path.mkdir(exist_ok=True)
+    (path / "checkpoint.pt").write_bytes(data)
+    ppo.Trainer.resume(path)
+
+
+def specs() -> list[str]:
+    """What may stand behind `--agents`."""
+    return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
+
+
+def read_specs(data: bytes) -> None:
+    """The agents of a list; programs and Python files are not loaded."""
+    from risk_agents import registry
+    from risk_agents.tournament.loading import split_agents
+
+    for spec in split_agents(data.decode(errors="surrogateescape")):
+        if "cmd:" not in spec and ".py" not in spec:
+            registry.load(spec)
+
+
+def named() -> dict[str, Target]:
+    """All targets by name. A database is fuzzed where its reader has a function for it."""
+    from risk_agents.external import ProgramFault
+    from risk_agents.play.saved import SavedGameError
+    from risk_agents.tournament.records import RecordError
+
+    def texts_of(change: Callable[[Game], str]) -> Callable[[], list[str]]:
+        return lambda: [change(game) for game in games()]
+
+    playing = tuple(game for game in games() if not game.is_over)
+    files = ValueError, OSError
+    return {
+        "map": Target(map_texts, change_lines, read_a_map, (MapError,)),
+        "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
+        "save": Target(lambda: games(), change_save, read_a_save, (SaveError,)),
+        "action": Target(lambda: playing, change_action, read_an_action, (IllegalAction,)),
+        "protocol": Target(answers, change_json, read_an_answer, (ProgramFault,)),
+        "replay": Target(records, change_json, read_replays, (RecordError,)),
+        "kept": Target(kept_games, change_kept, read_a_kept_game, (SavedGameError,)),
+        "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),
+        "value": Target(lambda: [shipped("value")], change_arrays, read_a_trained_file, files),
+        "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
+        "config": Target(configs, change_lines, read_a_config, files),
+        "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
+        "specs": Target(specs, change_lines, read_specs, files),
+    }

@@ -1,0 +1,12 @@
+"""A few kills of a trainer at random moments; `python -m tests.kill` does more. Kills at every write: `test_run`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_a_killed_run_loses_nothing():
+    command = [sys.executable, "-m", "tests.kill", "ppo", "--runs", "2"]
+    found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "ppo: 2 runs" in found.stdout and "0 lost" in found.stdout
