@@ -44,7 +44,7 @@ COMMANDS: dict[str, Command] = {
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
     "tournament": Command("risk_agents.tournament.cli", "main", "play agents against each other and rate them"),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
-    "replay": Command("risk_agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
+    "replay": Command("risk_agents.replay", "main", "play recorded games again: check, read or watch them"),
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
     "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),

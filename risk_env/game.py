@@ -9,7 +9,7 @@ import secrets
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
+
+if TYPE_CHECKING:
+    from risk_env.viewer.replay import Replay
 
 MAGIC = b"risk_env"
 SCHEMA = 1
@@ -507,6 +510,56 @@ class Game:
         from risk_env.render.scene import scene_of
 
         return scene_of(self.public(), self.rules, names)
+
+    def replay(
+        self,
+        names: Sequence[str] = (),
+        seat: int | None = None,
+        evaluate: Callable[[Game], Sequence[float]] | None = None,
+    ) -> Replay:
+        """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is given.
+
+        `evaluate` gets the game at the start of every turn and returns the chance to win of every seat (P,). With
+        `seat`, what this seat did not know is drawn again before (`determinize`).
+        """
+        from risk_env.viewer.frames import Frames, secrets_at_the_end
+        from risk_env.viewer.replay import make_replay
+
+        if seat is not None:
+            self._check_seat(seat)
+        viewer = NOBODY if seat is None else int(seat)
+        frames = Frames(self._tables, viewer, evaluate and self._evaluation(evaluate, seat))
+        log = GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced, frames.watch)
+        log.catch_up(self._actions)
+        secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
+        return make_replay(self.rules, self.board, frames, names, viewer, secrets)
+
+    def _evaluation(
+        self, evaluate: Callable[[Game], Sequence[float]], seat: int | None
+    ) -> Callable[[Any], Sequence[float]]:
+        """`evaluate` as a function of the record of a game (an array of one)."""
+
+        def of_record(records: Any) -> Sequence[float]:
+            game = Game.from_record(self.rules, self.board, records, self.seed)
+            game._play_on()
+            return evaluate(game if seat is None else game.determinize(seat, self.seed))
+
+        return of_record
+
+    def to_html(
+        self,
+        names: Sequence[str] = (),
+        seat: int | None = None,
+        evaluate: Callable[[Game], Sequence[float]] | None = None,
+    ) -> str:
+        """The page of `replay`: one HTML document that needs no network."""
+        return self.replay(names, seat, evaluate).to_html()
+
+    def _repr_svg_(self) -> str:
+        """The board as a picture, for notebooks; public facts only."""
+        from risk_env.render.svg import draw_svg
+
+        return draw_svg(self.board, self.scene())
 
     def __str__(self) -> str:
         """The board for people, public facts only."""

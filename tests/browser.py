@@ -1,0 +1,58 @@
+"""A real browser for tests: the system's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+
+
+def no_browser(reason: str) -> Any:
+    """Skip the test or, in CI, fail: there it must have run."""
+    return pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+
+
+@contextmanager
+def opened_browser() -> Iterator[Any]:
+    """A running browser of Playwright."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        no_browser("playwright is not installed: pip install 'risk-env[dev]'")
+    if CHROMIUM is None:
+        no_browser("no Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Iterator[Any]:
+    """A page in a window of its own; at the end its console must be free of errors."""
+    context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    page, problems = context.new_page(), []
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: problems.append(request.url) if is_outside(request.url, url) else None)
+    try:
+        page.goto(url)
+        yield page
+        assert problems == []
+    finally:
+        context.close()
+
+
+def is_outside(request: str, page: str) -> bool:
+    """Whether a request goes elsewhere than to the page's own host or file."""
+    return not request.startswith(("data:", "blob:", page.partition("#")[0].rpartition("/")[0]))
