@@ -366,6 +366,18 @@ class Game:
         other._actions = self._actions.copy()
         return other
 
+    def beginning(self) -> Game:
+        """The game as it was when its history began: before the first of `actions`."""
+        other = self._fork()
+        other._start, other._chance, other._actions = self._start, self._chance, []
+        if self._start is None:
+            begin = entry.set_up_game if self._ask_forced else entry.start_game
+            begin(other._games, 0, self._tables.board, self._tables.rules, self._chance)
+        else:
+            other._games.view(np.uint8)[:] = np.frombuffer(self._start, np.uint8)
+            other._play_on()
+        return other
+
     __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Game:

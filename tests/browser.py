@@ -56,3 +56,14 @@ def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: 
 def is_outside(request: str, page: str) -> bool:
     """Whether a request goes elsewhere than to the page's own host or file."""
     return not request.startswith(("data:", "blob:", page.partition("#")[0].rpartition("/")[0]))
+
+
+def violations(page: Any) -> list[str]:
+    """What axe finds wrong with a page: contrast, names and roles (WCAG 2.1 AA)."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        no_browser("axe is not installed: pip install 'risk-env[dev]'")
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{rule['id']}: {[node['html'][:200] for node in rule['nodes'][:3]]}" for rule in found]

@@ -8,15 +8,18 @@ import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from risk_agents.play.saved import save_game
 from risk_agents.registry import play_game
 from risk_agents.replay import main as replay
+from risk_agents.replay import moments
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.replays import parse_selection, selected
 from risk_agents.tournament.results import GameResult
 from risk_env import Game, Rules, load_map, presets
+from risk_env.render import draw_rgb
 from tests.games import random_rules
 
 EVIL = "</script><script>alert(1)</script><!--data-->"
@@ -172,6 +175,39 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert facts["names"] == ["human", "grower", "random"] and facts["seat"] == 0
     with pytest.raises(ValueError, match="must be a file in a folder that exists"):
         replay([str(tmp_path / "game.json"), "--html", str(tmp_path / "no" / "game.html")])
+
+
+@pytest.mark.parametrize("kind", ["gif", "mp4"])
+def test_the_command_writes_moving_pictures(kind: str, tmp_path: Path) -> None:
+    imageio = pytest.importorskip("imageio.v2")
+    pytest.importorskip("imageio_ffmpeg")
+    game = played("classic", 1, 12)
+    save_game(tmp_path / "game.json", game, ("human", "grower", "random"))
+    path = tmp_path / f"game.{kind}"
+    replay([str(tmp_path / "game.json"), f"--{kind}", str(path)])
+    frames = list(imageio.get_reader(path).iter_data())
+    assert len(frames) == len(game.actions) + 1
+    drawn = draw_rgb(game.board, game.scene(("human", "grower", "random")))
+    assert np.abs(frames[-1][: drawn.shape[0], : drawn.shape[1], :3].astype(int) - drawn).mean() < 12
+    with pytest.raises(ValueError, match=f"must end in .{kind}"):
+        replay([str(tmp_path / "game.json"), f"--{kind}", str(tmp_path / "game.avi")])
+
+
+@pytest.mark.parametrize("every", ["decision", "turn", "round"])
+def test_moments_of_a_moving_picture(every: str) -> None:
+    game = played("classic", 1, 300)
+    past = [state.copy() for state in moments(game, every)]
+    counts = {"decision": 300, "turn": sum(event.kind == "turn" for event in game.events()), "round": game.round}
+    assert past[0] == game.beginning() and past[-1] == game
+    assert counts[every] < len(past) <= counts[every] + 2
+
+
+def test_a_history_has_a_beginning() -> None:
+    game = Game("classic", seed=5)
+    assert played("classic", 5, 40).beginning() == Game(played("classic", 5, 0).rules, seed=5)
+    loaded = Game.from_bytes(game.to_bytes())
+    loaded.step(int(loaded.legal_actions()[0]))
+    assert loaded.beginning() == game and loaded != game
 
 
 def test_a_tournament_writes_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

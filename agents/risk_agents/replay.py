@@ -11,8 +11,11 @@ from risk_agents.play.saved import is_saved_game, load_game, played
 from risk_agents.tournament.records import read_records
 from risk_env.cli import command_parser
 from risk_env.game import Game
+from risk_env.render.rgb import draw_rgb, import_pygame
+from risk_env.render.video import import_imageio, write_video
 
-PICTURES = ("html",)
+PICTURES = ("html", "gif", "mp4")
+MOMENTS = ("decision", "turn", "round")
 
 
 class Replayed(NamedTuple):
@@ -27,7 +30,12 @@ def main(argv: Sequence[str]) -> None:
     """Play the games again and compare them with what is recorded; print or draw what is asked for."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
+    if arguments.gif or arguments.mp4:
+        import_imageio()
+        import_pygame()
     for kind, path in outputs:
+        if kind != "html" and Path(path).suffix != f".{kind}":
+            raise ValueError(f"--{kind} {path}: the name must end in .{kind}")
         if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
             raise ValueError(f"--{kind} {path}: must be a file in a folder that exists")
     count = 0
@@ -52,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--log", action="store_true", help="print every action and roll")
     add("--board", action="store_true", help="print the last position")
     add("--html", metavar="FILE", help="write the game as a page to watch in a browser")
+    add("--gif", metavar="FILE", help="write the game as a moving picture")
+    add("--mp4", metavar="FILE", help="the same as a film")
+    add("--every", choices=MOMENTS, default="decision", help="a frame of --gif and --mp4 for each (default: decision)")
     add("--seat", type=int, metavar="N", help="show what this seat knew (default: what everybody saw)")
     return parser
 
@@ -85,4 +96,21 @@ def _write_html(replayed: Replayed, arguments: argparse.Namespace, path: str) ->
     replayed.game.replay(replayed.names, arguments.seat).save(path)
 
 
-_WRITERS = {"html": _write_html}
+def _write_video(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:
+    scenes = moments(replayed.game, arguments.every)
+    write_video(path, (draw_rgb(replayed.game.board, game.scene(replayed.names)) for game in scenes))
+
+
+def moments(game: Game, every: str) -> Iterator[Game]:
+    """The game before its first decision and after every one, or at every new turn or round (none in set-up), and at the end."""
+    past = game.beginning()
+    yield past
+    for number, action in enumerate(game.actions, 1):
+        before = (past.round, past.turn)
+        past.step(action)
+        is_new = {"decision": True, "turn": past.round and (past.round, past.turn) != before, "round": past.round != before[0]}[every]
+        if is_new or number == len(game.actions):
+            yield past
+
+
+_WRITERS = {"html": _write_html, "gif": _write_video, "mp4": _write_video}

@@ -1,10 +1,10 @@
 // What happened, as a list of any length: only the rows on the screen are elements.
 
 import { element, set } from "risk/dom";
-import { chip } from "risk/panels";
+import { badge } from "risk/panels";
 
 const ROW = 30; // pixels, as in viewer.css
-const MORE = 10; // rows beside those on the screen
+const MORE = 5; // rows beside those on the screen
 
 export class EventList {
   /** A list in the scrolling element `root`; `choose(frame)` is called for the row that is clicked. */
@@ -12,11 +12,16 @@ export class EventList {
     Object.assign(this, { root, map, words, choose });
     this.rows = []; // {frame, seat, text, kind}
     this.current = -1;
+    this.nodes = new Map(); // rows on the screen, by number
+    this.height = 0;
     this.sheet = element("div", { class: "sheet" });
     root.replaceChildren(this.sheet);
     root.addEventListener("scroll", () => this.render());
     root.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.render()).observe(root);
+    new ResizeObserver(([{ contentRect }]) => {
+      this.height = contentRect.height;
+      this.render();
+    }).observe(root);
   }
 
   /** Add the events of a frame. */
@@ -38,8 +43,8 @@ export class EventList {
     }
     this.current = low - 1;
     const top = Math.max(0, this.current) * ROW;
-    const height = this.root.clientHeight;
-    if (top < this.root.scrollTop || top + ROW > this.root.scrollTop + height) this.root.scrollTop = top - height / 2;
+    const above = this.root.scrollTop;
+    if (top < above || top + ROW > above + this.height) this.root.scrollTop = top - this.height / 2;
     this.render();
   }
 
@@ -52,18 +57,27 @@ export class EventList {
     this.choose(this.rows[row].frame);
   }
 
+  /** Make the rows on the screen; those that stay are kept. */
   render() {
     const first = Math.max(0, Math.floor(this.root.scrollTop / ROW) - MORE);
-    const last = Math.min(this.rows.length, first + Math.ceil(this.root.clientHeight / ROW) + 2 * MORE);
-    this.sheet.replaceChildren(...Array.from({ length: Math.max(0, last - first) }, (_, k) => this.row(first + k)));
+    const last = Math.min(this.rows.length, first + Math.ceil(this.height / ROW) + 2 * MORE);
+    for (const [number, node] of this.nodes) {
+      if (number >= first && number < last) continue;
+      node.remove();
+      this.nodes.delete(number);
+    }
+    for (let number = first; number < last; number += 1) {
+      if (!this.nodes.has(number)) this.sheet.append(this.row(number));
+    }
+    this.nodes.forEach((node, number) => set(node, "aria-current", number === this.current));
   }
 
   row(number) {
     const { frame, seat, text, kind } = this.rows[number];
     const node = element("button", { class: "event", type: "button", tabindex: -1, title: text, "data-kind": kind });
-    if (seat >= 0) node.append(chip(this.map, seat, this.words.names.length), element("span", { class: "sr" }, `${this.words.name(seat)} `));
+    if (seat >= 0) node.append(badge(this.map, seat, this.words.names.length), element("span", { class: "sr" }, `${this.words.name(seat)} `));
     node.append(element("span", { class: "words" }, text));
-    set(node, "aria-current", number === this.current);
+    this.nodes.set(number, node);
     node.style.top = `${number * ROW}px`;
     node.addEventListener("click", () => this.choose(frame));
     return node;

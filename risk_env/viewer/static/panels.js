@@ -3,9 +3,18 @@
 import { element, set, svg, write } from "risk/dom";
 import { shortNumber, textures } from "risk/board";
 
+const colourOf = (map, seat, players) => (seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length]);
+
+/** A small square in a seat's colour with its number. */
+export function badge(map, seat, players) {
+  const node = element("span", { class: "badge", "aria-hidden": "true" }, seat === players ? "N" : String(seat));
+  node.style.background = colourOf(map, seat, players);
+  return node;
+}
+
 /** A square in a seat's colour, texture and number. */
 export function chip(map, seat, players) {
-  const colour = seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length];
+  const colour = colourOf(map, seat, players);
   const square = (fill) => svg("rect", { width: 28, height: 28, rx: 7, fill });
   const name = seat === players ? "N" : seat;
   return svg(
