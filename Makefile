@@ -41,8 +41,8 @@ $(CORE): pyproject.toml constraints.txt | $(MADE)
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(MADE)
-	@echo "== Installing risk_env and the extras 'dev', 'tournament', 'train', 'render', 'video' into $(VENV) (a few minutes: torch is large)"
-	@$(INSTALL) -e '.[dev,tournament,train,render,video]'
+	@echo "== Installing risk_env and the extras 'dev', 'tournament', 'train', 'render', 'video', 'web' into $(VENV) (a few minutes: torch is large)"
+	@$(INSTALL) -e '.[dev,tournament,train,render,video,web]'
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament

@@ -28,6 +28,7 @@ EXTRAS = {  # what optional modules come with
     "matplotlib": "tournament",
     "pygame": "render",
     **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),
+    **dict.fromkeys(("starlette", "uvicorn", "websockets"), "web"),
 }
 
 
@@ -42,6 +43,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
     "play": Command("risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"),
+    "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
     "tournament": Command("risk_agents.tournament.cli", "main", "play agents against each other and rate them"),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),

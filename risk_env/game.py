@@ -22,7 +22,7 @@ from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
-from risk_env.events import Battle, Event, GameLog, last_battle
+from risk_env.events import Battle, Event, GameLog, Watch, last_battle
 from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
@@ -315,9 +315,21 @@ class Game:
     def _history(self) -> GameLog:
         """The history up to now. It is found only when it is asked for: playing costs nothing."""
         if self._game_log is None:
-            self._game_log = GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced)
+            self._game_log = self._new_log(None)
         self._game_log.catch_up(self._actions)
         return self._game_log
+
+    def _new_log(self, watch: Watch | None) -> GameLog:
+        return GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced, watch)
+
+    def watched(self, watch: Watch) -> GameLog:
+        """The history played again: `watch` gets every record and its new events (`GameLog`).
+
+        `catch_up(game.actions)` of the log goes on with what has been played since.
+        """
+        log = self._new_log(watch)
+        log.catch_up(self._actions)
+        return log
 
     # ------------------------------------------------------------------------------------------ what may be seen
 
@@ -541,8 +553,7 @@ class Game:
             self._check_seat(seat)
         viewer = NOBODY if seat is None else int(seat)
         frames = Frames(self._tables, viewer, evaluate and self._evaluation(evaluate, seat))
-        log = GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced, frames.watch)
-        log.catch_up(self._actions)
+        self.watched(frames.watch)
         secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)
 

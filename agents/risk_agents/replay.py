@@ -102,14 +102,18 @@ def _write_video(replayed: Replayed, arguments: argparse.Namespace, path: str) -
 
 
 def moments(game: Game, every: str) -> Iterator[Game]:
-    """The game before its first decision and after every one, or at every new turn or round (none in set-up), and at the end."""
+    """The game before its first decision, after every one or at every new turn or round, and at its end.
+
+    Set-up has no turns.
+    """
     past = game.beginning()
     yield past
     for number, action in enumerate(game.actions, 1):
         before = (past.round, past.turn)
         past.step(action)
-        is_new = {"decision": True, "turn": past.round and (past.round, past.turn) != before, "round": past.round != before[0]}[every]
-        if is_new or number == len(game.actions):
+        new_round = past.round != before[0]
+        new_turn = past.round > 0 and (past.round, past.turn) != before
+        if {"decision": True, "turn": new_turn, "round": new_round}[every] or number == len(game.actions):
             yield past
 
 

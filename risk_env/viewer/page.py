@@ -25,13 +25,15 @@ def replay_page(title: str, facts: dict[str, Any]) -> str:
     packed = base64.b64encode(gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)).decode()
     imports = json.dumps({"imports": {f"risk/{name}": _data_url(name) for name in MODULES}})
     style, start = static("viewer.css"), 'import "risk/replay";'
-    scripts = " ".join(f"'{_digest(script)}'" for script in (imports, start))
-    policy = f"default-src 'none'; script-src {scripts} data:; style-src '{_digest(style)}'"
+    scripts = " ".join(f"'{digest(script)}'" for script in (imports, start))
+    policy = f"default-src 'none'; script-src {scripts} data:; style-src '{digest(style)}'"
     parts = {
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "title": html.escape(title),
         "style": f"<style>{style}</style>",
         "symbols": sign_symbols(),
+        "tools": "",
+        "question": "",
         "scripts": f'<script type="importmap">{imports}</script>\n'
         f'<script type="text/plain" id="data">{packed}</script>\n'
         f'<script type="module">{start}</script>',
@@ -47,15 +49,15 @@ def fill(template: str, parts: dict[str, str]) -> str:
 
 
 @cache
-def static(name: str) -> str:
-    """The text of a file of `static/`."""
-    return files("risk_env.viewer").joinpath("static", name).read_text(encoding="utf-8")
+def static(name: str, package: str = "risk_env.viewer") -> str:
+    """The text of a file of `static/` in a package."""
+    return files(package).joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _data_url(module: str) -> str:
     return "data:text/javascript;base64," + base64.b64encode(static(f"{module}.js").encode()).decode()
 
 
-def _digest(script: str) -> str:
+def digest(script: str) -> str:
     """The hash by which a content security policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -14,6 +14,7 @@ export class Board {
     this.players = names.length;
     set(root, "viewBox", `0 0 ${map.width} ${map.height}`);
     this.arrows = svg("g", { class: "arrows" });
+    this.lights = svg("g", { class: "lights" });
     this.signs = svg("g", { class: "signs" });
     this.bubbles = svg("g", { class: "bubbles" });
     this.areas = map.areas.map((path, t) => this.area(path, t));
@@ -27,6 +28,7 @@ export class Board {
       svg("path", { d: map.inner, class: "inner" }),
       ...map.continents.map(({ path, edge }) => svg("path", { d: path, class: "edge", stroke: edge })),
       svg("path", { d: map.sea, class: "sea-line" }),
+      this.lights,
       this.arrows,
       ...map.labels.map(([x, y, lines], t) => label(x, y, lines, t)),
       ...this.tokens.map(({ group }) => group),
@@ -137,8 +139,21 @@ export class Board {
 
   drawBubbles(events) {
     this.bubbles.replaceChildren(...events.flatMap((event) => bubblesOf(event)).map(([t, words]) => this.bubble(t, words)));
-    const marked = new Set(events.flatMap(placesOf));
-    this.areas.forEach((area, t) => set(area, "data-now", marked.has(t)));
+    this.now = events.flatMap(placesOf).map((t) => [t, "now"]);
+    this.drawLights();
+  }
+
+  /** Light the territories that may be clicked, and mark the one that was chosen. */
+  light(territories, chosen = null) {
+    this.lit = [...territories].map((t) => [t, "lit"]);
+    if (chosen !== null) this.lit.push([chosen, "chosen"]);
+    this.areas.forEach((area, t) => set(area, "data-lit", this.lit.some(([place]) => place === t)));
+    this.drawLights();
+  }
+
+  drawLights() {
+    const lights = [...(this.lit ?? []), ...(this.now ?? [])];
+    this.lights.replaceChildren(...lights.map(([t, kind]) => svg("path", { d: this.map.areas[t], class: kind })));
   }
 
   /** A number beside a disc: troops gained or lost. */

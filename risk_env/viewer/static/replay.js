@@ -40,6 +40,26 @@ export class Replay {
     this.show(Number(location.hash.slice(1)) || 0);
   }
 
+  /** Add frames of a game that goes on; who looks at the last one follows. */
+  append(frames) {
+    const follows = this.frame === this.history.length - 1;
+    for (const frame of frames) {
+      this.list.add(this.history.length, frame[1]);
+      this.history.add(frame);
+    }
+    this.slider.max = this.history.length - 1;
+    if (frames.some(([, events]) => events.some(({ kind }) => kind === "turn" || kind === "over"))) {
+      this.charts = this.makeCharts();
+      byId("ribbon").replaceChildren(ribbon(this.history.samples, this.history.length, this.facts.map, this.facts.names.length));
+    }
+    if (follows) this.show(this.history.length - 1);
+    else this.drawCount();
+  }
+
+  drawCount() {
+    write(byId("count"), `${this.frame + 1} / ${this.history.length}`);
+  }
+
   makeCharts() {
     const { names, map, chances } = this.facts;
     const series = Object.fromEntries(
@@ -80,7 +100,7 @@ export class Replay {
     write(byId("happened"), this.words.sentences(events).join("; "));
     const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
     byId("dice").replaceChildren(...(roll ? [diceOf(roll)] : []));
-    write(byId("count"), `${this.frame + 1} / ${this.history.length}`);
+    this.drawCount();
   }
 
   /** Scroll a zoomed board to where something happens. */
