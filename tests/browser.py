@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -54,8 +55,11 @@ def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: 
 
 
 def is_outside(request: str, page: str) -> bool:
-    """Whether a request goes elsewhere than to the page's own host or file."""
-    return not request.startswith(("data:", "blob:", page.partition("#")[0].rpartition("/")[0]))
+    """Whether a request goes elsewhere than to the page's own server or, of a file, to the file itself."""
+    if request.startswith(("data:", "blob:")):
+        return False
+    there, here = urlsplit(request), urlsplit(page)
+    return there.netloc != here.netloc or (here.scheme == "file" and there.path != here.path)
 
 
 def violations(page: Any) -> list[str]:

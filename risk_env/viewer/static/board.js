@@ -12,6 +12,7 @@ export class Board {
   constructor(root, map, names) {
     Object.assign(this, { root, map, names });
     this.players = names.length;
+    root.addEventListener("mouseover", ({ target }) => this.describe(target));
     set(root, "viewBox", `0 0 ${map.width} ${map.height}`);
     this.arrows = svg("g", { class: "arrows" });
     this.lights = svg("g", { class: "lights" });
@@ -44,6 +45,7 @@ export class Board {
 
   /** Show a state and what has just happened. */
   draw(state, events = []) {
+    this.state = state;
     state.owner.forEach((owner, t) => this.territory(owner, state.troops[t], t));
     this.drawSigns(state);
     this.drawArrows(state, events);
@@ -64,9 +66,6 @@ export class Board {
     const [area, { group, box, text }] = [this.areas[t], this.tokens[t]];
     set(area, "fill", this.colour(owner));
     set(this.textures[t], "fill", owner >= 0 && owner < this.players ? `url(#texture-${owner})` : "none");
-    const continent = this.map.continents[this.map.continent_of[t]].name;
-    const holder = owner < 0 ? "free" : `${this.name(owner)}, ${troops}`;
-    write(area.firstChild, `${this.map.territories[t]} (${continent}): ${holder}`);
     set(group, "visibility", owner < 0 ? "hidden" : "visible");
     const words = shortNumber(troops);
     const width = 2 * DISC + 6 * Math.max(0, words.length - 2);
@@ -74,6 +73,15 @@ export class Board {
     set(box, "x", -width / 2);
     set(box, "fill", INK);
     write(text, words);
+  }
+
+  /** Say what a territory is, as its title: only of the one under the mouse. */
+  describe(area) {
+    if (area.dataset.territory === undefined || !this.state) return;
+    const t = Number(area.dataset.territory);
+    const [owner, continent] = [this.state.owner[t], this.map.continents[this.map.continent_of[t]].name];
+    const holder = owner < 0 ? "free" : `${this.name(owner)}, ${this.state.troops[t]}`;
+    write(area.firstChild, `${this.map.territories[t]} (${continent}): ${holder}`);
   }
 
   // ------------------------------------------------------------------------------------------- signs

@@ -20,6 +20,7 @@ export class EventList {
     root.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(([{ contentRect }]) => {
       this.height = contentRect.height;
+      root.scrollTop = this.current * ROW - this.height / 2;
       this.render();
     }).observe(root);
   }

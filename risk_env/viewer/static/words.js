@@ -107,7 +107,7 @@ const SENTENCES = {
     const [attacker, defender] = event.dice.map((faces) => faces.join(" "));
     const [lost, killed] = event.losses;
     const way = `${words.place(event.source)} › ${words.place(event.target)}`;
-    return `attacks ${way}: ${attacker} : ${defender}, loses ${lost}, kills ${killed}`;
+    return `attacks ${way}: ${attacker} : ${defender} (−${lost} : −${killed})`;
   },
   capture: (event, words) => `captures ${words.place(event.target)} with ${plural(event.number, "troop")}`,
   elimination: (event, words) => `eliminates ${words.name(event.other)}${event.number ? ` and takes ${plural(event.number, "card")}` : ""}`,
