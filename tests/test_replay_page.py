@@ -108,6 +108,9 @@ def test_it_shows_who_plays_what_happens_and_how_it_went(browser: Any, address: 
         assert page.locator(".chart:visible figcaption").all_inner_texts() == [
             *("Chance to win", "Territories", "Troops", "Income")
         ]
+        page.get_by_role("tab", name="Curves").press("ArrowLeft")
+        assert page.locator(".event").first.is_visible() and not page.locator(".chart").first.is_visible()
+        page.get_by_role("tab", name="Events").press("ArrowRight")
         page.locator(".chart svg").nth(1).click()
         assert 0.3 < frame(page) / len(game.replay().facts["frames"]) < 0.7
 
@@ -121,6 +124,9 @@ def test_it_fits_the_screen_and_can_be_read(browser: Any, address: str, size: di
         if size == DESKTOP:
             assert page.evaluate("document.documentElement.scrollHeight") <= size["height"]
         assert violations(page) == []
+        page.get_by_role("button", name="Zoom").click()
+        names = page.locator(".label").first
+        assert names.is_visible() and names.locator("tspan").first.bounding_box()["height"] >= 11
 
 
 def test_one_seat_s_replay_shows_its_cards(browser: Any, tmp_path: Path) -> None:

@@ -74,6 +74,17 @@ def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
             assert facts["seat"] == -1 and "mission" not in facts["start"]
 
 
+def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text("from risk_agents import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
+    with client(tmp_path, allow_programs=True) as found:
+        begin = begun(found, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
+        with seated(found, begin["game"], "") as socket:
+            while not (message := socket.receive_json()).get("problem"):
+                pass
+            assert "failed: ZeroDivisionError" in message["problem"]
+
+
 def test_only_the_seat_that_is_asked_may_answer_and_only_once(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         begin = begun(found)
@@ -109,6 +120,8 @@ def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> N
         kept = found.lobby.store.load(begin["game"])
     assert kept is not None and kept[1] == list(before.actions)
     with client(tmp_path) as found, seated(found, begin["game"], begin["tokens"][0], have=3) as socket:
+        (listed,) = found.get("/api/games").json()
+        assert listed["game"] == begin["game"] and listed["names"] == ["Player 0", "grower"]
         assert socket.receive_json()["facts"]["seat"] == 0
         frames = socket.receive_json()["frames"]
         table = found.lobby.tables[begin["game"]]
@@ -149,7 +162,7 @@ def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path
     with client(tmp_path) as found:
         answer = found.post("/api/games", json=wish, headers=HERE)
         assert answer.status_code == 400 and message in answer.json()["error"]
-        assert found.get("/api/games").json() == []
+        assert found.get("/api/games").json() == []  # nothing was begun
 
 
 def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules, check_rules, preset_players, presets
 
 MOST_GAMES = 200  # open at the same time
+MOST_LISTED = 30
 LONGEST_NAME = 40
 LONGEST_SPEC = 200
 
@@ -90,11 +91,17 @@ class Lobby:
                 del self.tables[name]
 
     def listed(self) -> list[dict[str, Any]]:
-        """The open games, for the page of the lobby."""
-        return [
-            {"game": name, "names": list(table.setting.names), "round": table.game.round, "over": table.game.is_over}
-            for name, table in self.tables.items()
-        ]
+        """The newest games, for the page of the lobby; `state` is what the page says of each."""
+        return [self._entry(name) for name in self.store.games(MOST_LISTED)]
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        table = self.tables.get(name)
+        if table is None:
+            facts, actions = self.store.load(name) or ({}, [])
+            return {"game": name, "names": facts["names"], "state": f"kept after {len(actions)} decisions"}
+        game = table.game
+        state = "over" if game.is_over else f"round {game.round}" if game.round else "set-up"
+        return {"game": name, "names": list(table.setting.names), "state": state}
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -107,6 +108,7 @@ class Table:
                 self._keep(len(self.game.actions), action)
                 self._step(action)
         except Exception as error:
+            logging.getLogger(__name__).exception("a game has stopped")
             self.problem = f"{self.setting.names[self.game.seat]} failed: {type(error).__name__}"
         self._announce()
 

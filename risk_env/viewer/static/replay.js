@@ -152,7 +152,14 @@ export class Replay {
     for (const button of document.querySelectorAll("[data-step]")) {
       button.addEventListener("click", () => this.step(button.dataset.unit, Number(button.dataset.step)));
     }
+    byId("zoom").addEventListener("click", () => this.zoom());
     document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  zoom() {
+    const zoomed = byId("stage").classList.toggle("zoomed");
+    set(byId("zoom"), "aria-pressed", zoomed);
+    if (zoomed) this.centre(this.history.events(this.frame));
   }
 
   key(event) {
@@ -187,21 +194,17 @@ export class Replay {
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 
-/** Buttons that change how the page looks: theme, zoom, and which list is shown. */
+/** Buttons that change how the page looks: theme, and which list is shown. */
 export function listenToLooks() {
   byId("theme").addEventListener("click", () => {
     const dark = getComputedStyle(document.documentElement).colorScheme === "dark";
     document.documentElement.dataset.theme = dark ? "light" : "dark";
   });
-  byId("zoom").addEventListener("click", () => {
-    const zoomed = byId("stage").classList.toggle("zoomed");
-    set(byId("zoom"), "aria-pressed", zoomed);
-  });
   const tabs = [...document.querySelectorAll("[role=tab]")];
   tabs.forEach((tab) => tab.addEventListener("click", () => tabs.forEach((other) => select(other, other === tab))));
   tabs.forEach((tab, i) =>
-    tab.addEventListener("keydown", ({ key }) => {
-      if (key !== "ArrowRight" && key !== "ArrowLeft") return;
+    tab.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
       event.stopPropagation();
       tabs[(i + 1) % tabs.length].focus();
       tabs[(i + 1) % tabs.length].click();

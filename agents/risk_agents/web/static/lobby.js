@@ -68,9 +68,7 @@ function invite({ game, owner, tokens }) {
 
 async function drawGames() {
   const games = await (await fetch("/api/games")).json();
-  const items = games.map(({ game, names, round, over }) =>
-    element("li", {}, element("a", { href: `/game/${game}` }, names.join(", ")), ` ${over ? "over" : round ? `round ${round}` : "set-up"}`),
-  );
+  const items = games.map(({ game, names, state }) => element("li", {}, element("a", { href: `/game/${game}` }, names.join(", ")), ` ${state}`));
   byId("games").replaceChildren(...(items.length ? items : [element("li", {}, "none yet")]));
 }
 

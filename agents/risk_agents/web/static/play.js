@@ -18,7 +18,7 @@ function token() {
   return sessionStorage.getItem(GAME) ?? localStorage.getItem(GAME) ?? "";
 }
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => (share > 0.995 ? "over 99 %" : share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`);
 
 class Live {
   constructor() {
