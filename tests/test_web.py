@@ -256,6 +256,29 @@ def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path)
         assert table.game.is_over and page.locator("#status").inner_text().startswith("Round")
 
 
+@pytest.mark.parametrize("preset", presets())
+def test_every_preset_is_answered_by_keyboard_alone(browser: Any, tmp_path: Path, preset: str) -> None:
+    seats = 2 if preset == "two_player" else 3
+    players = ["human"] + ["random"] * (seats - 1)
+    short = {"setup": "random"} if preset in ("classic", "secret_mission") else {}
+    with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
+        wish = {"preset": preset, "map": "classic", "players": players, "options": short | {"defender_dice": "choice"}}
+        begin = page.request.post(f"{address}/api/games", data=wish).json()
+        table = lobby.tables[begin["game"]]
+        table.set_pace(0)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
+        for answered in range(14):
+            page.wait_for_selector('#question[data-asked="true"]')
+            decision = page.evaluate("live.question.decision")
+            page.keyboard.press("q")
+            for _ in range(answered % 3):
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+            page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
+        assert len(table.game.actions) >= 14
+
+
 def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as first:
         begin_by_hand(first, "secret_mission", ["human", "human", "random"], "classic")
