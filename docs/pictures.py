@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from risk_agents.registry import play_game  # noqa: E402
+from risk_agents.rollouts import chances_by_play  # noqa: E402
 from risk_env import Rules, load_map  # noqa: E402
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page  # noqa: E402
 
@@ -26,7 +27,7 @@ def main() -> None:
     game = play_game(rules, load_map("classic"), NAMES, seed=3)
     with tempfile.TemporaryDirectory() as folder, opened_browser() as browser:
         path = Path(folder) / "game.html"
-        replay = game.replay(NAMES)
+        replay = game.replay(NAMES, evaluate=chances_by_play(rules, game.board, "breaker"))
         replay.save(path)
         battles = [n for n, (_, events) in enumerate(replay.facts["frames"]) if events[0]["kind"] == "roll"]
         for name, size, scheme, battle in (

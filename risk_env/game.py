@@ -7,7 +7,7 @@ import json
 import operator
 import secrets
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -539,7 +539,7 @@ class Game:
         self,
         names: Sequence[str] = (),
         seat: int | None = None,
-        evaluate: Callable[[Game], Sequence[float]] | None = None,
+        evaluate: Callable[[Game], Iterable[float]] | None = None,
     ) -> Replay:
         """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is given.
 
@@ -558,11 +558,11 @@ class Game:
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)
 
     def _evaluation(
-        self, evaluate: Callable[[Game], Sequence[float]], seat: int | None
-    ) -> Callable[[Any], Sequence[float]]:
+        self, evaluate: Callable[[Game], Iterable[float]], seat: int | None
+    ) -> Callable[[Any], Iterable[float]]:
         """`evaluate` as a function of the record of a game (an array of one)."""
 
-        def of_record(records: Any) -> Sequence[float]:
+        def of_record(records: Any) -> Iterable[float]:
             game = Game.from_record(self.rules, self.board, records, self.seed)
             game._play_on()
             return evaluate(game if seat is None else game.determinize(seat, self.seed))
@@ -573,7 +573,7 @@ class Game:
         self,
         names: Sequence[str] = (),
         seat: int | None = None,
-        evaluate: Callable[[Game], Sequence[float]] | None = None,
+        evaluate: Callable[[Game], Iterable[float]] | None = None,
     ) -> str:
         """The page of `replay`: one HTML document that needs no network."""
         return self.replay(names, seat, evaluate).to_html()

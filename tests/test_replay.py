@@ -15,6 +15,7 @@ from risk_agents.play.saved import save_game
 from risk_agents.registry import play_game
 from risk_agents.replay import main as replay
 from risk_agents.replay import moments
+from risk_agents.rollouts import chances_by_play, shares
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.replays import parse_selection, selected
 from risk_agents.tournament.results import GameResult
@@ -146,6 +147,19 @@ def test_chances_are_asked_for_once_a_turn_without_hidden_facts() -> None:
     assert all(position.seat >= 0 and len(position.legal_actions()) > 1 for position in asked)
 
 
+def test_chances_by_play_are_shares_that_know_who_is_ahead() -> None:
+    rules = Rules.preset("classic", 3, attack="blitz", defender_dice="max", setup="random")
+    game = Game(rules, "tiny", seed=3)
+    evaluate = chances_by_play(rules, game.board, "grower", 32)
+    found = evaluate(game)
+    assert found.shape == (3,) and found.sum() == pytest.approx(1) and (found == evaluate(game)).all()
+    late = play_game(rules, game.board, ["grower"] * 3, seed=3)
+    before = [state.copy() for state in moments(late, "round")][-2:]
+    assert evaluate(before[-1]).tolist() == [float(seat == late.winner) for seat in range(3)]
+    assert evaluate(before[0])[late.winner] > 0.5
+    assert shares(np.array([0, 0, -1, 1]), np.array([True, True, False])).tolist() == [0.625, 0.375, 0.0]
+
+
 def test_notebooks_show_games_boards_and_replays() -> None:
     game = played("classic", 1, 60)
     assert game._repr_svg_().startswith("<svg") and game.board._repr_svg_().count("<title>") == 42
@@ -226,6 +240,9 @@ def test_a_tournament_writes_replays(tmp_path: Path, capsys: pytest.CaptureFixtu
         replay([str(tmp_path / "games.jsonl"), "--html", str(tmp_path / "one.html")])
     replay([str(tmp_path / "games.jsonl"), "--game", "4", "--html", str(tmp_path / "one.html")])
     assert (tmp_path / "one.html").read_text() == pages[1].read_text()
+    replay([str(tmp_path / "games.jsonl"), "--game", "4", "--html", str(tmp_path / "one.html"), "--chances", "grower"])
+    chances = facts_of((tmp_path / "one.html").read_text())["chances"]
+    assert len(chances) > 3 and sorted(chances[-1][1]) == [0.0, 1.0]
 
 
 def result(game: int, seats: tuple[int, ...], winner: int, rounds: int, ending: str = "won") -> GameResult:

@@ -19,11 +19,14 @@ from starlette.websockets import WebSocketDisconnect  # noqa: E402
 from risk_agents.web import app as web  # noqa: E402
 from risk_agents.web.lobby import Lobby  # noqa: E402
 from risk_agents.web.store import GameStore  # noqa: E402
-from risk_env import presets  # noqa: E402
+from risk_env import Game, Rules, presets  # noqa: E402
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations  # noqa: E402
 
 HERE = {"origin": "http://testserver"}
 WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "options": {"setup": "random"}}
+
+
+POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_text()
 
 
 @contextmanager
@@ -72,6 +75,16 @@ def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
         with seated(found, begin["game"], "") as socket:
             facts = socket.receive_json()["facts"]
             assert facts["seat"] == -1 and "mission" not in facts["start"]
+
+
+def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, position=POSITION, players=["human", "human"])
+        game = found.lobby.tables[begin["game"]].game.copy()
+        assert game.public() == Game.from_text(POSITION).public()
+    with client(tmp_path) as found, seated(found, begin["game"], "") as socket:
+        socket.receive_json()
+        assert found.lobby.tables[begin["game"]].game == game
 
 
 def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
@@ -155,6 +168,8 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
         (WISH | {"names": ["x" * 41, "b"]}, "at most 40 letters"),
         (WISH | {"options": {"fortify": "sideways"}}, "fortify"),
         (WISH | {"players": ["human"]}, "num_players"),
+        (WISH | {"position": "risk_env position 1\nnonsense"}, "line"),
+        (WISH | {"position": POSITION, "players": ["human"] * 3}, "the position has 2 players, not 3"),
         (WISH | {"options": {"x": "y" * 20_000}}, "longer than 16384 bytes"),
     ],
 )
@@ -272,7 +287,7 @@ def test_every_preset_is_answered_by_keyboard_alone(browser: Any, tmp_path: Path
             page.wait_for_selector('#question[data-asked="true"]')
             decision = page.evaluate("live.question.decision")
             page.keyboard.press("q")
-            for _ in range(answered % 3):
+            for _ in range(answered % page.locator("#answers button").count() % 3):
                 page.keyboard.press("Tab")
             page.keyboard.press("Enter")
             page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)

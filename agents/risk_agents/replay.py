@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from risk_agents.play.saved import is_saved_game, load_game, played
+from risk_agents.rollouts import chances_by_play
 from risk_agents.tournament.records import read_records
 from risk_env.cli import command_parser
 from risk_env.game import Game
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--gif", metavar="FILE", help="write the game as a moving picture")
     add("--mp4", metavar="FILE", help="the same as a film")
     add("--every", choices=MOMENTS, default="decision", help="a frame of --gif and --mp4 for each (default: decision)")
+    add("--chances", metavar="BOT", help="show every seat's chance to win, from games that this compiled bot plays on")
     add("--seat", type=int, metavar="N", help="show what this seat knew (default: what everybody saw)")
     return parser
 
@@ -93,7 +95,9 @@ def _print(replayed: Replayed, arguments: argparse.Namespace) -> None:
 
 
 def _write_html(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:
-    replayed.game.replay(replayed.names, arguments.seat).save(path)
+    game, bot = replayed.game, arguments.chances
+    evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
+    game.replay(replayed.names, arguments.seat, evaluate).save(path)
 
 
 def _write_video(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:

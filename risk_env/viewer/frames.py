@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from risk_env.board.tables import Tables
@@ -12,7 +12,7 @@ from risk_env.events import PRIVATE_PHASES, Event
 from risk_env.public import members, public_state
 
 Facts = dict[str, Any]
-Evaluate = Callable[[Any], Sequence[float]]  # records of one game -> float (P,), the chance to win of every seat
+Evaluate = Callable[[Any], Iterable[float]]  # records of one game -> float (P,), the chance to win of every seat
 
 _PRIVATE = {phase.name for phase in PRIVATE_PHASES}
 _LEFT_OUT = ("schema", "num_players")  # of a public state: the same in all frames

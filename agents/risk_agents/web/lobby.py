@@ -12,6 +12,7 @@ from risk_agents.web.table import Refused, Setting, Table
 from risk_env import bots
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules, check_rules, preset_players, presets
+from risk_env.game import Game
 
 MOST_GAMES = 200  # open at the same time
 MOST_LISTED = 30
@@ -48,18 +49,15 @@ class Lobby:
     def _setting(self, wish: Any) -> Setting:
         if not isinstance(wish, dict) or not {"preset", "map", "players"} <= wish.keys():
             raise Refused("a game needs preset, map and players")
-        if wish["map"] not in map_names() or wish["preset"] not in presets():
-            raise Refused(f"preset={wish['preset']!r}, map={wish['map']!r}: not known")
         players = [self._player(player) for player in _list(wish, "players", 6)]
-        options = wish.get("options", {})
-        if not isinstance(options, dict):
-            raise Refused("options must be a table")
-        rules = Rules.preset(wish["preset"], num_players=len(players), **options)
-        check_rules(rules, load_map(wish["map"]))
+        position = wish.get("position", "")
+        if not isinstance(position, str):
+            raise Refused("position must be a text")
+        rules, map_name = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
         names = _list(wish, "names", 6) or _names(players)
         if len(names) != len(players) or any(not isinstance(name, str) or len(name) > LONGEST_NAME for name in names):
             raise Refused(f"names must be a text of at most {LONGEST_NAME} letters for each seat")
-        return Setting.new(rules, wish["map"], players, names)
+        return Setting.new(rules, map_name, players, names, position)
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
@@ -110,6 +108,28 @@ class Lobby:
         for table in self.tables.values():
             table.close()
         self.store.close()
+
+
+def _of_preset(wish: dict[str, Any], num_players: int) -> tuple[Rules, str]:
+    """Rules and map of a wish; ValueError names what is wrong."""
+    if wish["map"] not in map_names() or wish["preset"] not in presets():
+        raise Refused(f"preset={wish['preset']!r}, map={wish['map']!r}: not known")
+    options = wish.get("options", {})
+    if not isinstance(options, dict):
+        raise Refused("options must be a table")
+    rules = Rules.preset(wish["preset"], num_players=num_players, **options)
+    check_rules(rules, load_map(wish["map"]))
+    return rules, wish["map"]
+
+
+def _of_position(text: str, num_players: int) -> tuple[Rules, str]:
+    """Rules and map of a position (docs/positions.md); ValueError names line and problem."""
+    game = Game.from_text(text)
+    if game.num_players != num_players:
+        raise Refused(f"the position has {game.num_players} players, not {num_players}")
+    if game.is_over:
+        raise Refused("the game of the position is over")
+    return game.rules, game.board.source
 
 
 def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:

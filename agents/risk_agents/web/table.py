@@ -39,13 +39,16 @@ class Setting:
     names: tuple[str, ...]
     tokens: tuple[str, ...]  # a secret for each seat of a person, "" for agents
     owner: str  # the secret of who began the game
+    position: str = ""  # text of the position that the game begins with, "" for a set-up
 
     @classmethod
-    def new(cls, rules: Rules, map_name: str, players: Sequence[str], names: Sequence[str]) -> Setting:
+    def new(
+        cls, rules: Rules, map_name: str, players: Sequence[str], names: Sequence[str], position: str = ""
+    ) -> Setting:
         """A new game with a random seed and new secrets."""
         tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in players)
         seed, owner = secrets.randbits(48), secrets.token_urlsafe(16)
-        return cls(rules.to_dict(), map_name, seed, tuple(players), tuple(names), tokens, owner)
+        return cls(rules.to_dict(), map_name, seed, tuple(players), tuple(names), tokens, owner, position)
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> Setting:
@@ -67,7 +70,11 @@ class Table:
         self.setting, self.pace, self.problem = setting, PACE, ""
         rules, board = Rules.from_dict(setting.rules), load_map(setting.map)
         check_rules(rules, board)
-        self.game = Game(rules, board, setting.seed)
+        self.game = (
+            Game.from_position(setting.position, rules, board, setting.seed)
+            if setting.position
+            else Game(rules, board, setting.seed)
+        )
         self.changed = asyncio.Event()
         self._keep = keep
         self._seat_agents()

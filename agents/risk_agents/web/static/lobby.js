@@ -44,7 +44,7 @@ async function begin(event) {
   byId("error").textContent = "";
   const players = [...byId("seats").querySelectorAll("select, input")].map((select) => select.value);
   const rules = { attack: byId("attack").value, defender_dice: byId("defender").value };
-  const body = JSON.stringify({ preset: byId("preset").value, map: byId("map").value, players, options: rules });
+  const body = JSON.stringify({ preset: byId("preset").value, map: byId("map").value, players, options: rules, position: byId("position").value });
   const answer = await fetch("/api/games", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const found = await answer.json();
   if (found.error) byId("error").textContent = found.error;
