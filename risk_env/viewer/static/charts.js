@@ -2,7 +2,7 @@
 
 import { element, set, svg } from "risk/dom";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 34, 16];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 42, 16];
 const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 5", "1 5"]; // so that seats are told apart without colours
 
 /** A line for every seat. `points` is [{frame, values}]; `choose(frame)` is called for a click. */
