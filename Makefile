@@ -23,7 +23,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check golden docs site bench clean distclean
+.PHONY: help demo train test browser lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -55,8 +55,11 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) lint modes-compiled modes-nojit modes-bounds modes-plain ## install everything; lint, types, floors, then all tests, in four modes
+test: $(DEV) browser lint modes-compiled modes-nojit modes-bounds modes-plain ## install everything; lint, types, floors, then all tests, in four modes
 	@echo "== All checks passed"
+
+browser:
+	@.ci/browser
 
 lint: $(DEV) ## lint, format, types, floors
 	@echo "== Lint"

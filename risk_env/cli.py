@@ -30,6 +30,8 @@ EXTRAS = {  # what optional modules come with
     "matplotlib": "tournament",
     "pygame": "render",
     "onnx": "onnx",
+    **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),
+    **dict.fromkeys(("starlette", "uvicorn", "websockets"), "web"),
 }
 
 
@@ -44,10 +46,11 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
     "play": Command("risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"),
+    "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
     "tournament": Command("risk_agents.tournament.cli", "main", "play agents against each other and rate them"),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
-    "replay": Command("risk_agents.tournament.cli", "replay", "play recorded games again, to check or to read them"),
+    "replay": Command("risk_agents.replay", "main", "play recorded games again: check, read or watch them"),
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
     "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
     "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),

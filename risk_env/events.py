@@ -89,14 +89,27 @@ def last_battle(events: Sequence[Event], board: Board) -> Battle | None:
     return None
 
 
+Watch = Callable[[Any, Sequence[Event]], None]
+
+
 class GameLog:
     """The events of a game and the lines of its log, from the start of its history up to the last `catch_up`.
 
     `start` is the record with which the history begins; None: the set-up with the generator's state `chance`.
+    `watch` is called with the record (an array of one) and the new events at the start and after every change.
     """
 
-    def __init__(self, rules: Rules, board: Board, start: bytes | None, chance: np.uint64, ask_forced: bool) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        board: Board,
+        start: bytes | None,
+        chance: np.uint64,
+        ask_forced: bool,
+        watch: Watch | None = None,
+    ) -> None:
         self.events: list[Event] = []
+        self._watch = watch
         self._lines: list[str] = []
         self._lined = 0  # events that are in the lines
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
@@ -104,9 +117,10 @@ class GameLog:
         self._played = 0
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
-            self.events += setup_events(self._games[0], rules, board)
+            self._add(setup_events(self._games[0], rules, board))
         else:
             self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)
+            self._add([])
         self._play_chance()
         self._play_forced()
 
@@ -134,7 +148,7 @@ class GameLog:
         before = record.copy()
         entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
         step = Step(before, record, self._tables.space.decode(action), forced, self._board)
-        self.events += action_events(step, text)
+        self._add(action_events(step, text))
         self._play_chance()
 
     def _play_chance(self) -> None:
@@ -143,7 +157,12 @@ class GameLog:
         while record.phase > Phase.OVER:
             before = record.copy()
             entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules)
-            self.events += chance_events(before, record, self._board)
+            self._add(chance_events(before, record, self._board))
+
+    def _add(self, events: list[Event]) -> None:
+        self.events += events
+        if self._watch is not None:
+            self._watch(self._games, events)
 
 
 # ------------------------------------------------------------------------------------------------ from records

@@ -8,9 +8,9 @@ import operator
 import secrets
 import struct
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,15 @@ from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, encode_count, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
-from risk_env.events import Battle, Event, GameLog, last_battle
+from risk_env.events import Battle, Event, GameLog, Watch, last_battle
 from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
 from risk_env.untrusted import parse_json, shortened
+
+if TYPE_CHECKING:
+    from risk_env.viewer.replay import Replay
 
 MAGIC = b"risk_env"
 SCHEMA = 1
@@ -312,9 +315,21 @@ class Game:
     def _history(self) -> GameLog:
         """The history up to now. It is found only when it is asked for: playing costs nothing."""
         if self._game_log is None:
-            self._game_log = GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced)
+            self._game_log = self._new_log(None)
         self._game_log.catch_up(self._actions)
         return self._game_log
+
+    def _new_log(self, watch: Watch | None) -> GameLog:
+        return GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced, watch)
+
+    def watched(self, watch: Watch) -> GameLog:
+        """The history played again: `watch` gets every record and its new events (`GameLog`).
+
+        `catch_up(game.actions)` of the log goes on with what has been played since.
+        """
+        log = self._new_log(watch)
+        log.catch_up(self._actions)
+        return log
 
     # ------------------------------------------------------------------------------------------ what may be seen
 
@@ -358,6 +373,18 @@ class Game:
         other = self._fork()
         other._start, other._chance = self._start, self._chance
         other._actions = self._actions.copy()
+        return other
+
+    def beginning(self) -> Game:
+        """The game as it was when its history began: before the first of `actions`."""
+        other = self._fork()
+        other._start, other._chance, other._actions = self._start, self._chance, []
+        if self._start is None:
+            begin = entry.set_up_game if self._ask_forced else entry.start_game
+            begin(other._games, 0, self._tables.board, self._tables.rules, self._chance)
+        else:
+            other._games.view(np.uint8)[:] = np.frombuffer(self._start, np.uint8)
+            other._play_on()
         return other
 
     __copy__ = copy
@@ -508,6 +535,55 @@ class Game:
         from risk_env.render.scene import scene_of
 
         return scene_of(self.public(), self.rules, names)
+
+    def replay(
+        self,
+        names: Sequence[str] = (),
+        seat: int | None = None,
+        evaluate: Callable[[Game], Iterable[float]] | None = None,
+    ) -> Replay:
+        """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is given.
+
+        `evaluate` gets the game at the start of every turn and returns the chance to win of every seat (P,). With
+        `seat`, what this seat did not know is drawn again before (`determinize`).
+        """
+        from risk_env.viewer.frames import Frames, secrets_at_the_end
+        from risk_env.viewer.replay import make_replay
+
+        if seat is not None:
+            self._check_seat(seat)
+        viewer = NOBODY if seat is None else int(seat)
+        frames = Frames(self._tables, viewer, evaluate and self._evaluation(evaluate, seat))
+        self.watched(frames.watch)
+        secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
+        return make_replay(self.rules, self.board, frames, names, viewer, secrets)
+
+    def _evaluation(
+        self, evaluate: Callable[[Game], Iterable[float]], seat: int | None
+    ) -> Callable[[Any], Iterable[float]]:
+        """`evaluate` as a function of the record of a game (an array of one)."""
+
+        def of_record(records: Any) -> Iterable[float]:
+            game = Game.from_record(self.rules, self.board, records, self.seed)
+            game._play_on()
+            return evaluate(game if seat is None else game.determinize(seat, self.seed))
+
+        return of_record
+
+    def to_html(
+        self,
+        names: Sequence[str] = (),
+        seat: int | None = None,
+        evaluate: Callable[[Game], Iterable[float]] | None = None,
+    ) -> str:
+        """The page of `replay`: one HTML document that needs no network."""
+        return self.replay(names, seat, evaluate).to_html()
+
+    def _repr_svg_(self) -> str:
+        """The board as a picture, for notebooks; public facts only."""
+        from risk_env.render.svg import draw_svg
+
+        return draw_svg(self.board, self.scene())
 
     def __str__(self) -> str:
         """The board for people, public facts only."""

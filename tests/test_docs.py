@@ -92,6 +92,15 @@ def test_every_section_that_is_cited_is_there() -> None:
     assert cited <= there, cited - there
 
 
+def test_the_code_about_replays_runs() -> None:
+    codes = re.findall(r"```python\n(.*?)```", page("browser"), re.DOTALL)
+    assert len(codes) == 2
+    for code in codes:
+        found: dict[str, object] = {}
+        exec(code, found)
+        assert str(found["page"]).startswith("<!doctype html>")
+
+
 @pytest.mark.parametrize("name", ["docs/public.md", "README.md"])
 def test_the_code_about_public_facts_runs(name: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)

@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from risk_agents.replay import main as replay
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import summarise
 from risk_agents.tournament.cli import main as tournament
-from risk_agents.tournament.cli import replay, show_agents
+from risk_agents.tournament.cli import show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
 from risk_agents.tournament.jobs import chunks, close_pools, play

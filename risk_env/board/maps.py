@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,10 @@ class Board:
         if number is None:
             raise MapError(f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}")
         return number
+
+    def _repr_svg_(self) -> str:
+        """The map as a picture, for notebooks."""
+        return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, loaded by notebooks only
 
     def chart(self, num_players: int) -> Chart | None:
         """The start chart for a number of players (RULES 9.1), None if the map has none."""

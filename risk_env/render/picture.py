@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, pi, sin
 from textwrap import wrap
 
+import numpy as np
+
 from risk_env.board.drawings import Drawing, Point, Ring
 from risk_env.board.maps import Board
+from risk_env.core.types import NOBODY
 from risk_env.render.geometry import Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
@@ -120,6 +123,21 @@ def compose(board: Board, scene: Scene) -> Picture:
     return Picture(drawing.width, height, tuple(shapes))
 
 
+def compose_map(board: Board) -> Picture:
+    """The picture of a map without a position: all territories free, and the continents below."""
+    free = np.full(board.num_territories, NOBODY)
+    scene, drawing = Scene(free, np.zeros_like(free), 0), drawing_of(board)
+    unit = drawing.width / UNIT
+    height = drawing.height + LEGEND * unit
+    shapes = [
+        Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
+        Box(drawing.width / 2, drawing.height / 2, drawing.width, drawing.height, 0, WATER),
+        *_map(board, scene, drawing),
+        *(placed(shape, 0, drawing.height - ROW * unit) for shape in _legend(board, scene, unit, drawing.width)),
+    ]
+    return Picture(drawing.width, height, tuple(shapes))
+
+
 def in_order(shapes: Iterable[Shape]) -> list[Shape]:
     """The shapes in the order of drawing: texts last."""
     return sorted(shapes, key=lambda shape: isinstance(shape, Text))
@@ -183,8 +201,7 @@ def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: 
     """City, airfield, capitals and headquarters around a disc that is 2 `half` wide."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
-        yield Area((star(right + 2, y + side, 7.5),), INK)
-        yield Area((star(right + 2, y + side, 5.5),), GOLD)
+        yield from _city(right + 2, y + side)
     if t in scene.airfields:
         yield from _airfield(centre[0] + across * (half + 9), y - 0.3 * side)
     for seat in (s for s, place in enumerate(scene.capitals) if place == t):
@@ -222,6 +239,12 @@ def name_lines(name: str) -> list[str]:
     return min(halves, key=lambda lines: max(map(len, lines)))
 
 
+def _city(x: float, y: float) -> Iterator[Shape]:
+    """A star with a rim."""
+    yield Area((star(x, y, 7.5),), INK)
+    yield Area((star(x, y, 5.5),), GOLD)
+
+
 def star(x: float, y: float, radius: float) -> Ring:
     """A five-pointed star: a city."""
     turns = [(pi * i / 5 - pi / 2, radius if i % 2 == 0 else radius * 0.45) for i in range(10)]
@@ -253,6 +276,14 @@ def _airfield(x: float, y: float) -> Iterator[Shape]:
     points = tuple((x + dx, y + dy) for dx, dy in ring)
     yield Lines(((*points, points[0]),), INK, 3.0)
     yield Area((points,), PAPER)
+
+
+SIGNS: dict[str, tuple[Shape, ...]] = {  # around the origin; a seat's colour is "currentColor"
+    "city": tuple(_city(0, 0)),
+    "capital": tuple(_crown(0, 0, "currentColor")),
+    "headquarters": tuple(_flag(4, 3, "currentColor")),
+    "airfield": tuple(_airfield(0, 0)),
+}
 
 
 def _arrow(paths: list[Path]) -> Iterator[Shape]:

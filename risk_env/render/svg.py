@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from risk_env.board.drawings import Point
 from risk_env.board.maps import Board
-from risk_env.render.picture import Area, Box, Lines, Picture, Shape, Text, compose, in_order
+from risk_env.render.picture import Area, Box, Lines, Picture, Shape, Text, compose, compose_map, in_order
 from risk_env.render.scene import Scene
 
 FONT = "Helvetica, Arial, DejaVu Sans, sans-serif"
@@ -15,8 +15,16 @@ FONT = "Helvetica, Arial, DejaVu Sans, sans-serif"
 
 def draw_svg(board: Board, scene: Scene) -> str:
     """A public position as SVG text; the same scene always gives the same text."""
-    picture = compose(board, scene)
-    return "\n".join([_head(picture), *map(_shape, in_order(picture.shapes)), "</svg>", ""])
+    return _document(compose(board, scene))
+
+
+def draw_map(board: Board) -> str:
+    """A map as SVG text, all its territories free."""
+    return _document(compose_map(board))
+
+
+def _document(picture: Picture) -> str:
+    return "\n".join([_head(picture), *map(draw_shape, in_order(picture.shapes)), "</svg>", ""])
 
 
 def _head(picture: Picture) -> str:
@@ -25,7 +33,8 @@ def _head(picture: Picture) -> str:
     return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {size}' width='{_n(picture.width)}' {family}>"
 
 
-def _shape(shape: Shape) -> str:
+def draw_shape(shape: Shape) -> str:
+    """A shape as an SVG element."""
     match shape:
         case Area():
             return _area(shape)
@@ -37,13 +46,13 @@ def _shape(shape: Shape) -> str:
 
 
 def _area(area: Area) -> str:
-    path = "".join(_path(ring) + "Z" for ring in area.rings)
+    path = "".join(path_data(ring) + "Z" for ring in area.rings)
     start = f"<path d='{path}' fill='{area.fill}'"
     return f"{start}><title>{escape(area.title)}</title></path>" if area.title else f"{start}/>"
 
 
 def _lines(lines: Lines) -> str:
-    path = "".join(map(_path, lines.paths))
+    path = "".join(map(path_data, lines.paths))
     pen = f"stroke='{lines.colour}' stroke-width='{_n(lines.width)}' stroke-linecap='round' stroke-linejoin='round'"
     return f"<path d='{path}' fill='none' {pen}/>"
 
@@ -62,7 +71,8 @@ def _text(text: Text) -> str:
     return f"<text {place} {look}>{escape(text.text)}</text>"
 
 
-def _path(points: Iterable[Point]) -> str:
+def path_data(points: Iterable[Point]) -> str:
+    """The attribute `d` of a path along these points."""
     return "M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
 
 

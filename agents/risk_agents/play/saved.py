@@ -44,7 +44,7 @@ def digest(game: Game) -> str:
 def save_game(path: str | Path, game: Game, players: Sequence[str]) -> None:
     """Write the file, whole or not at all; an existing one is replaced if it is a kept game itself."""
     path = Path(path)
-    if path.exists() and not _is_saved_game(path):
+    if path.exists() and not is_saved_game(path):
         raise ValueError(f"{path} exists and is no kept game: choose another name")
     actions = game.actions
     facts: dict[str, Any] = {
@@ -75,7 +75,8 @@ def _checksum(facts: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _is_saved_game(path: Path) -> bool:
+def is_saved_game(path: Path) -> bool:
+    """Whether a file begins as one of `save_game`."""
     with open(path, "rb") as file:
         return FORMAT.encode() in file.read(200)
 

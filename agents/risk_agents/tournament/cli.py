@@ -1,4 +1,4 @@
-"""The commands `tournament`, `agents` and `replay` (`risk-env tournament --help`)."""
+"""The commands `tournament` and `agents` (`risk-env tournament --help`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from risk_agents.tournament.analysis import Summary, summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.exports import config_lines, remarks, rich_tables, write_csv, write_json
 from risk_agents.tournament.loading import Trial, compiled_bot, entrants, labelled, make_config, split_agents
-from risk_agents.tournament.records import read_records, write_records
+from risk_agents.tournament.records import write_records
+from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
@@ -93,6 +94,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
         raise ValueError(f"--out {arguments.out}: --resume goes on in its own file, {arguments.resume}")
+    parse_selection(arguments.replay_games)
+    if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
+        raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
     for name in ("out", "record", "csv", "json", "report"):
         path = getattr(arguments, name)
         if path and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
@@ -127,6 +131,8 @@ def _parser() -> argparse.ArgumentParser:
         help="go on with a file (default: the newest tournament-*.sqlite)",
     )
     add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
+    add("--replays", metavar="DIR", help="write games as pages to watch in a browser")
+    add("--replay-games", metavar="WHICH", default="every:100", help=f"which: {FORMS} (default: every:100)")
     add("--csv", metavar="FILE", help="write a row a game")
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
@@ -154,10 +160,15 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _begun(arguments: argparse.Namespace) -> Store:
     """A new tournament."""
-    wanted = {**DEFAULTS, **_given(arguments), "record": arguments.record is not None}
+    wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
     path = arguments.out or time.strftime("tournament-%Y%m%d-%H%M%S.sqlite")
     return Store.create(path, config, {**wanted, "games": _default_games(arguments, wanted)})
+
+
+def _keeps_actions(arguments: argparse.Namespace) -> bool:
+    """Whether an output needs the actions of every game."""
+    return arguments.record is not None or arguments.replays is not None
 
 
 def _default_games(arguments: argparse.Namespace, wanted: dict[str, Any]) -> int:
@@ -197,7 +208,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     """The tournament of a file; ValueError where the command line, or an agent's version, is another than then."""
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
-    if arguments.record is not None:
+    if _keeps_actions(arguments):
         given["record"] = True
     for name, value in given.items():
         if value != store.arguments.get(name):
@@ -287,6 +298,9 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         write_json(config, summary, arguments.json)
     if arguments.record:
         write_records(store, arguments.record)
+    if arguments.replays:
+        count = write_replays(store, arguments.replays, arguments.replay_games, summary)
+        print(f"{count} {'replay' if count == 1 else 'replays'} in {arguments.replays}")
     if arguments.report:
         write_report(config, summary, arguments.report)
 
@@ -342,37 +356,3 @@ def _entrant_of_any(spec: str, level: str | None) -> Entrant:
         else:
             return entrant
     raise refusals[0]
-
-
-# ------------------------------------------------------------------------------------------------ replay
-
-
-def replay(argv: Sequence[str]) -> None:
-    """The command `replay`: play recorded games again and compare; or tell one."""
-    parser = command_parser("replay")
-    parser.add_argument("file", help="JSON Lines of `tournament --record`")
-    parser.add_argument("--game", type=int, metavar="N", help="only this game of the tournament")
-    parser.add_argument("--log", action="store_true", help="print every action and roll")
-    parser.add_argument("--board", action="store_true", help="print the last position")
-    arguments = parser.parse_args(argv)
-    replayed = 0
-    for record in read_records(arguments.file):
-        if arguments.game in (None, record.facts.get("game")):
-            _retell(record, arguments)
-            replayed += 1
-    if not replayed:
-        which = "no game" if arguments.game is None else f"no game {arguments.game}"
-        raise ValueError(f"{arguments.file} holds {which}")
-    print(f"{replayed} {'game' if replayed == 1 else 'games'} replayed, as recorded")
-
-
-def _retell(record: Any, arguments: argparse.Namespace) -> None:
-    game, facts = record.replay(), record.facts
-    if arguments.log:
-        print(*game.log, sep="\n")
-    if arguments.board:
-        print(game)
-    if arguments.log or arguments.board or arguments.game is not None:
-        seats = ", ".join(f"{seat}: {label}" for seat, label in enumerate(facts.get("agents", ())))
-        ended = f"{facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
-        print(for_terminal(f"game {facts.get('game')} ({seats}): {ended}"))

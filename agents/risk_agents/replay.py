@@ -1,0 +1,125 @@
+"""The command `replay`: play recorded games again, to check them, to read them or to watch them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from risk_agents.play.saved import is_saved_game, load_game, played
+from risk_agents.rollouts import chances_by_play
+from risk_agents.tournament.records import read_records
+from risk_env.cli import command_parser
+from risk_env.game import Game
+from risk_env.render.rgb import draw_rgb, import_pygame
+from risk_env.render.video import import_imageio, write_video
+from risk_env.text.escape import for_terminal
+
+PICTURES = ("html", "gif", "mp4")
+MOMENTS = ("decision", "turn", "round")
+
+
+class Replayed(NamedTuple):
+    """A game that was played again."""
+
+    game: Game
+    names: tuple[str, ...]  # of the seats, or none
+    line: str  # about the game
+
+
+def main(argv: Sequence[str]) -> None:
+    """Play the games again and compare them with what is recorded; print or draw what is asked for."""
+    arguments = _parser().parse_args(argv)
+    outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
+    if arguments.gif or arguments.mp4:
+        import_imageio()
+        import_pygame()
+    for kind, path in outputs:
+        if kind != "html" and Path(path).suffix != f".{kind}":
+            raise ValueError(f"--{kind} {path}: the name must end in .{kind}")
+        if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+            raise ValueError(f"--{kind} {path}: must be a file in a folder that exists")
+    count = 0
+    for count, replayed in enumerate(_replayed(arguments.file, arguments.game), 1):
+        if outputs and count > 1:
+            raise ValueError(f"{arguments.file} holds several games: choose one with --game")
+        _print(replayed, arguments)
+    if not count:
+        which = "no game" if arguments.game is None else f"no game {arguments.game}"
+        raise ValueError(f"{arguments.file} holds {which}")
+    print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
+    for kind, path in outputs:
+        _WRITERS[kind](replayed, arguments, path)
+        print(f"{path}: {Path(path).stat().st_size / 1000:,.0f} kB")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser("replay")
+    add = parser.add_argument
+    add("file", help="JSON Lines of `tournament --record`, or a game that `play` saved")
+    add("--game", type=int, metavar="N", help="only this game of the tournament")
+    add("--log", action="store_true", help="print every action and roll")
+    add("--board", action="store_true", help="print the last position")
+    add("--html", metavar="FILE", help="write the game as a page to watch in a browser")
+    add("--gif", metavar="FILE", help="write the game as a moving picture")
+    add("--mp4", metavar="FILE", help="the same as a film")
+    add("--every", choices=MOMENTS, default="decision", help="a frame of --gif and --mp4 for each (default: decision)")
+    add("--chances", metavar="BOT", help="show every seat's chance to win, from games that this compiled bot plays on")
+    add("--seat", type=int, metavar="N", help="show what this seat knew (default: what everybody saw)")
+    return parser
+
+
+def _replayed(path: str, number: int | None) -> Iterator[Replayed]:
+    """The games of a file, or the one with this number, played to their recorded ends."""
+    if is_saved_game(Path(path)):
+        saved = load_game(path)
+        game = played(saved.start, saved.actions)
+        yield Replayed(game, saved.players, f"saved game ({', '.join(saved.players)}): round {game.round}")
+        return
+    for record in read_records(path):
+        facts = record.facts
+        if number in (None, facts.get("game")):
+            names = tuple(map(str, facts.get("agents", ())))
+            seats = ", ".join(f"{seat}: {label}" for seat, label in enumerate(names))
+            end = f"{facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
+            yield Replayed(record.replay(), names, f"game {facts.get('game')} ({seats}): {end}")
+
+
+def _print(replayed: Replayed, arguments: argparse.Namespace) -> None:
+    if arguments.log:
+        print(*replayed.game.log, sep="\n")
+    if arguments.board:
+        print(replayed.game)
+    if arguments.log or arguments.board or arguments.game is not None:
+        print(for_terminal(replayed.line))
+
+
+def _write_html(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:
+    game, bot = replayed.game, arguments.chances
+    evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
+    game.replay(replayed.names, arguments.seat, evaluate).save(path)
+
+
+def _write_video(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:
+    scenes = moments(replayed.game, arguments.every)
+    write_video(path, (draw_rgb(replayed.game.board, game.scene(replayed.names)) for game in scenes))
+
+
+def moments(game: Game, every: str) -> Iterator[Game]:
+    """The game before its first decision, after every one or at every new turn or round, and at its end.
+
+    Set-up has no turns.
+    """
+    past = game.beginning()
+    yield past
+    for number, action in enumerate(game.actions, 1):
+        before = (past.round, past.turn)
+        past.step(action)
+        new_round = past.round != before[0]
+        new_turn = past.round > 0 and (past.round, past.turn) != before
+        if {"decision": True, "turn": new_turn, "round": new_round}[every] or number == len(game.actions):
+            yield past
+
+
+_WRITERS = {"html": _write_html, "gif": _write_video, "mp4": _write_video}

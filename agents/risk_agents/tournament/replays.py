@@ -1,0 +1,64 @@
+"""Replays of a tournament's games: which games, and a page for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from risk_agents.tournament.analysis import Summary
+from risk_agents.tournament.records import Record, record_of
+from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
+from risk_agents.tournament.store import Store
+from risk_env.game import Game
+
+FORMS = "all, every:N, longest:N, upsets:N or forfeits"
+_NUMBERED = ("every", "longest", "upsets")
+
+
+def parse_selection(text: str) -> tuple[str, int]:
+    """A selection of games as its word and its number; ValueError names the forms."""
+    word, _, number = text.partition(":")
+    is_number = number.isdecimal() and int(number) > 0
+    if not (is_number if word in _NUMBERED else text in ("all", "forfeits")):
+        raise ValueError(f"--replay-games {text}: must be {FORMS}, where N is 1 or more")
+    return word, int(number) if number else 0
+
+
+def write_replays(store: Store, folder: str | Path, selection: str, summary: Summary) -> int:
+    """Write the page `game-N.html` of every selected game into a folder; returns the number of pages."""
+    config, folder = store.config, Path(folder)
+    ratings = {agent.label: agent.rating.value for agent in summary.agents}
+    wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))
+    num_actions = Game(config.rules, config.board, 0).num_actions
+    folder.mkdir(parents=True, exist_ok=True)
+    for result in store.results(actions=True):
+        if result.game in wanted:
+            facts = json.loads(json.dumps(record_of(config, result, num_actions)))
+            replay = Record(result.game, facts).replay(config.board).replay(facts["agents"])
+            replay.save(folder / f"game-{result.game}.html")
+    return len(wanted)
+
+
+def selected(results: Iterable[GameResult], selection: str, ratings: Sequence[float]) -> list[int]:
+    """The numbers of the selected games. `ratings[k]` is that of agent k."""
+    word, number = parse_selection(selection)
+    results = list(results)
+    if word == "every":
+        results = results[::number]
+    elif word == "forfeits":
+        results = [result for result in results if result.ending == FORFEIT]
+    elif word == "longest":
+        results = sorted(results, key=lambda result: -result.rounds)[:number]
+    elif word == "upsets":
+        upsets = [result for result in results if _upset(result, ratings) > 0]
+        results = sorted(upsets, key=lambda result: -_upset(result, ratings))[:number]
+    return [result.game for result in results]
+
+
+def _upset(result: GameResult, ratings: Sequence[float]) -> float:
+    """By how much the best loser is rated above the winner; 0 without a winner."""
+    if result.winner == NOBODY or result.ending == FORFEIT:
+        return 0.0
+    best = max(ratings[agent] for seat, agent in enumerate(result.seats) if seat != result.winner)
+    return best - ratings[result.winning_agent]

@@ -1,0 +1,1 @@
+"""The page: games in the browser between people and agents (`risk-env serve`)."""

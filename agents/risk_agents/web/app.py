@@ -1,0 +1,224 @@
+"""The server's addresses: the lobby, the pages of games, and a socket for every browser that watches or plays.
+
+The server decides everything. A browser gets the frames that its seat may see, claims a seat by a secret, and may only
+answer the question that its seat is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from risk_agents.web.lobby import Lobby
+from risk_agents.web.table import Refused, Table
+from risk_env.viewer.map_data import sign_symbols
+from risk_env.viewer.page import MODULES, digest, fill, static
+
+PACKAGE = "risk_agents.web"
+LONGEST_BODY = 16_384  # bytes of a request
+LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
+MOST_MESSAGES = 20  # a second on one socket
+MOST_SOCKETS = 500
+PATIENCE = 10.0  # seconds until a socket must say who it is
+OWN_MODULES = ("lobby", "play")
+POLICY_VIOLATION = 1008
+
+
+def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
+    """The application. `hosts` are the names under which it may be called, `*` for any."""
+    pages = Pages(lobby)
+    routes = [
+        Route("/", pages.lobby_page),
+        Route("/game/{game}", pages.game_page),
+        Route("/static/{name}", pages.static_file),
+        Route("/api/options", pages.options),
+        Route("/api/games", pages.games),
+        Route("/api/games", pages.begin, methods=["POST"]),
+        WebSocketRoute("/game/{game}/live", pages.live),
+    ]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        lobby.close()
+
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts), Middleware(SameOrigin)]
+    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+
+
+class SameOrigin:
+    """Refuses what a page of another origin sends."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what comes from the server's own pages or from no page."""
+        headers = dict(scope.get("headers", ()))
+        origin, host = headers.get(b"origin"), headers.get(b"host", b"").decode("latin-1")
+        if origin is None or urlsplit(origin.decode("latin-1")).netloc == host:
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+        else:
+            await PlainTextResponse("requests of other origins are refused", 403)(scope, receive, send)
+
+
+class Pages:
+    """The answers of all addresses."""
+
+    def __init__(self, lobby: Lobby) -> None:
+        self.lobby = lobby
+        self._sockets = 0
+
+    async def lobby_page(self, request: Request) -> Response:
+        """The lobby."""
+        return _page(static("lobby.html", PACKAGE), "lobby")
+
+    async def game_page(self, request: Request) -> Response:
+        """The page of a game; who looks at it is decided on its socket."""
+        parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question")}
+        return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
+
+    async def static_file(self, request: Request) -> Response:
+        """A module of a page."""
+        name = request.path_params["name"].removesuffix(".js")
+        if name not in (*MODULES, *OWN_MODULES):
+            return PlainTextResponse("not found", 404)
+        text = static(f"{name}.js", PACKAGE) if name in OWN_MODULES else static(f"{name}.js")
+        return Response(text, media_type="text/javascript")
+
+    async def options(self, request: Request) -> Response:
+        """What a new game may be."""
+        return JSONResponse(self.lobby.options())
+
+    async def games(self, request: Request) -> Response:
+        """The open games."""
+        return JSONResponse(self.lobby.listed())
+
+    async def begin(self, request: Request) -> Response:
+        """Begin a game; its secrets are in the answer and nowhere else."""
+        try:
+            wish = json.loads(await _body(request))
+            name, setting = self.lobby.begin(wish)
+        except (ValueError, TypeError, RecursionError) as error:
+            return JSONResponse({"error": " ".join(str(error).split())[:500]}, 400)
+        return JSONResponse({"game": name, "owner": setting.owner, "tokens": list(setting.tokens)})
+
+    async def live(self, socket: WebSocket) -> None:
+        """A browser that watches or plays."""
+        if self._sockets >= MOST_SOCKETS:
+            await socket.close(POLICY_VIOLATION)
+            return
+        self._sockets += 1
+        try:
+            await socket.accept()
+            await self._serve(socket)
+        except (WebSocketDisconnect, TimeoutError):
+            pass
+        except (Refused, ValueError, KeyError, TypeError) as error:
+            await _close(socket, str(error))
+        finally:
+            self._sockets -= 1
+
+    async def _serve(self, socket: WebSocket) -> None:
+        hello = await asyncio.wait_for(_message(socket), PATIENCE)
+        table = self.lobby.table(socket.path_params["game"])
+        token, have = str(hello.get("token", "")), hello.get("have", 0)
+        viewer = table.viewer(token)
+        may_pace = bool(token)
+        sending = asyncio.create_task(_send_frames(socket, table, viewer, have if isinstance(have, int) else 0))
+        try:
+            await _listen(socket, table, viewer, may_pace)
+        finally:
+            sending.cancel()
+
+
+async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
+    """Send what the viewer has not seen, and its question, whenever something has changed."""
+    await socket.send_text(json.dumps({"facts": table.facts(viewer)}))
+    sent = min(max(sent, 0), len(table.frames[viewer]))
+    while True:
+        changed, frames = table.changed, table.frames[viewer][sent:]
+        sent += len(frames)
+        rest = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
+        await socket.send_text(f'{{"frames":[{",".join(frames)}],{rest[1:]}')
+        await changed.wait()
+
+
+async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) -> None:
+    """Take answers and wishes, not too many a second."""
+    allowance, last = float(MOST_MESSAGES), time.monotonic()
+    while True:
+        message = await _message(socket)
+        now = time.monotonic()
+        allowance, last = min(MOST_MESSAGES, allowance + (now - last) * MOST_MESSAGES) - 1, now
+        if allowance < 0:
+            raise Refused("too many messages")
+        try:
+            if "action" in message:
+                table.answer(viewer, int(message["decision"]), int(message["action"]))
+            elif "pace" in message and may_pace:
+                table.set_pace(float(message["pace"]))
+        except Refused as error:
+            await socket.send_text(json.dumps({"refused": str(error)}))
+
+
+async def _message(socket: WebSocket) -> dict[str, Any]:
+    text = await socket.receive_text()
+    if len(text) > LONGEST_MESSAGE:
+        raise Refused("the message is too long")
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise Refused("a message is a JSON object")
+    return message
+
+
+async def _close(socket: WebSocket, reason: str) -> None:
+    try:
+        await socket.send_text(json.dumps({"refused": reason[:200], "final": True}))
+        await socket.close(POLICY_VIOLATION)
+    except (RuntimeError, WebSocketDisconnect):
+        pass  # the browser has gone
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request; Refused if it is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LONGEST_BODY:
+            raise Refused(f"the request is longer than {LONGEST_BODY} bytes")
+    return body
+
+
+def _page(page: str, module: str) -> HTMLResponse:
+    """A page whose modules come from this server, and which takes nothing from elsewhere."""
+    imports = json.dumps({"imports": {f"risk/{name}": f"/static/{name}.js" for name in (*MODULES, *OWN_MODULES)}})
+    start, style = f'import "risk/{module}";', static("viewer.css")
+    parts = {
+        "style": f"<style>{style}</style>",
+        "symbols": sign_symbols(),
+        "scripts": f'<script type="importmap">{imports}</script>\n<script type="module">{start}</script>',
+    }
+    allowed = f"'self' '{digest(imports)}' '{digest(start)}'"
+    policy = f"default-src 'none'; connect-src 'self'; script-src {allowed}; style-src '{digest(style)}'"
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", "Referrer-Policy": "no-referrer"}
+    return HTMLResponse(fill(page, parts), headers=headers)

@@ -1,0 +1,146 @@
+"""All games of a server: begun from a browser's wishes, found again after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+from risk_agents.registry import HUMAN
+from risk_agents.web.store import GameStore
+from risk_agents.web.table import Refused, Setting, Table
+from risk_env import bots
+from risk_env.board.maps import load_map, map_names
+from risk_env.board.rules import Rules, check_rules, preset_players, presets
+from risk_env.game import Game
+
+MOST_GAMES = 200  # open at the same time
+MOST_LISTED = 30
+LONGEST_NAME = 40
+LONGEST_SPEC = 200
+
+
+class Lobby:
+    """The games. `allow_programs`: agents may be files and commands, which the server then runs."""
+
+    def __init__(self, store: GameStore, allow_programs: bool = False) -> None:
+        self.store, self.allow_programs = store, allow_programs
+        self.tables: dict[str, Table] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def options(self) -> dict[str, Any]:
+        """What a new game may be."""
+        numbers = {preset: list(preset_players(preset)) for preset in presets()}
+        players = [HUMAN, *bots.names()]
+        return {"presets": numbers, "maps": list(map_names()), "players": players, "programs": self.allow_programs}
+
+    def begin(self, wish: Any) -> tuple[str, Setting]:
+        """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
+        if len(self.tables) >= MOST_GAMES:
+            self._close_finished()
+        if len(self.tables) >= MOST_GAMES:
+            raise Refused(f"the server has {MOST_GAMES} open games: try again later")
+        setting = self._setting(wish)
+        name = secrets.token_urlsafe(8)
+        self._open(name, setting, [])
+        self.store.add_game(name, setting.to_dict())
+        return name, setting
+
+    def _setting(self, wish: Any) -> Setting:
+        if not isinstance(wish, dict) or not {"preset", "map", "players"} <= wish.keys():
+            raise Refused("a game needs preset, map and players")
+        players = [self._player(player) for player in _list(wish, "players", 6)]
+        position = wish.get("position", "")
+        if not isinstance(position, str):
+            raise Refused("position must be a text")
+        rules, map_name = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
+        names = _list(wish, "names", 6) or _names(players)
+        if len(names) != len(players) or any(not isinstance(name, str) or len(name) > LONGEST_NAME for name in names):
+            raise Refused(f"names must be a text of at most {LONGEST_NAME} letters for each seat")
+        return Setting.new(rules, map_name, players, names, position)
+
+    def _player(self, player: Any) -> str:
+        if not isinstance(player, str) or len(player) > LONGEST_SPEC:
+            raise Refused("a player is a name")
+        if player != HUMAN and player not in bots.names() and not self.allow_programs:
+            raise Refused(f"player={player!r} is no registered agent; files and programs need --allow-programs")
+        return player
+
+    def table(self, name: str) -> Table:
+        """The game of this name, from the store if the server was restarted; Refused if there is none."""
+        if name not in self.tables:
+            found = self.store.load(name)
+            if found is None:
+                raise Refused("there is no such game")
+            self._open(name, Setting.from_dict(found[0]), found[1])
+        return self.tables[name]
+
+    def _open(self, name: str, setting: Setting, actions: list[int]) -> None:
+        table = Table(setting, actions, lambda number, action: self.store.add_action(name, number, action))
+        self.tables[name] = table
+        task = asyncio.get_running_loop().create_task(table.play())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _close_finished(self) -> None:
+        for name, table in list(self.tables.items()):
+            if table.game.is_over or table.problem:
+                table.close()
+                del self.tables[name]
+
+    def listed(self) -> list[dict[str, Any]]:
+        """The newest games, for the page of the lobby; `state` is what the page says of each."""
+        return [self._entry(name) for name in self.store.games(MOST_LISTED)]
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        table = self.tables.get(name)
+        if table is None:
+            facts, actions = self.store.load(name) or ({}, [])
+            return {"game": name, "names": facts["names"], "state": f"kept after {len(actions)} decisions"}
+        game = table.game
+        state = "over" if game.is_over else f"round {game.round}" if game.round else "set-up"
+        return {"game": name, "names": list(table.setting.names), "state": state}
+
+    def close(self) -> None:
+        """End all games' agents; the games are kept."""
+        for task in self._tasks:
+            task.cancel()
+        for table in self.tables.values():
+            table.close()
+        self.store.close()
+
+
+def _of_preset(wish: dict[str, Any], num_players: int) -> tuple[Rules, str]:
+    """Rules and map of a wish; ValueError names what is wrong."""
+    if wish["map"] not in map_names() or wish["preset"] not in presets():
+        raise Refused(f"preset={wish['preset']!r}, map={wish['map']!r}: not known")
+    options = wish.get("options", {})
+    if not isinstance(options, dict):
+        raise Refused("options must be a table")
+    rules = Rules.preset(wish["preset"], num_players=num_players, **options)
+    check_rules(rules, load_map(wish["map"]))
+    return rules, wish["map"]
+
+
+def _of_position(text: str, num_players: int) -> tuple[Rules, str]:
+    """Rules and map of a position (docs/positions.md); ValueError names line and problem."""
+    game = Game.from_text(text)
+    if game.num_players != num_players:
+        raise Refused(f"the position has {game.num_players} players, not {num_players}")
+    if game.is_over:
+        raise Refused("the game of the position is over")
+    return game.rules, game.board.source
+
+
+def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
+    value = wish.get(name, [])
+    if not isinstance(value, list) or len(value) > most:
+        raise Refused(f"{name} must be a list of at most {most}")
+    return value
+
+
+def _names(players: list[str]) -> list[str]:
+    """Names of the seats: people by number, agents by name, with their seat where two are alike."""
+    names = [f"Player {seat}" if player == HUMAN else player for seat, player in enumerate(players)]
+    shown = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
+    return [name[:LONGEST_NAME] for name in shown]

@@ -1,0 +1,79 @@
+// The lobby: a new game, links for its seats, and the open games.
+
+import { element } from "risk/dom";
+
+const byId = (id) => document.getElementById(id);
+const fillSelect = (select, values) => select.replaceChildren(...values.map((value) => element("option", { value }, String(value))));
+const OPPONENTS = ["planner", "breaker", "grower", "hunter", "attacker"];
+
+let options = null;
+
+async function load() {
+  options = await (await fetch("/api/options")).json();
+  fillSelect(byId("preset"), Object.keys(options.presets));
+  fillSelect(byId("map"), options.maps);
+  byId("preset").value = "classic";
+  byId("map").value = "classic";
+  drawCounts();
+  byId("preset").addEventListener("change", drawCounts);
+  byId("count").addEventListener("change", drawSeats);
+  byId("form").addEventListener("submit", begin);
+  await drawGames();
+  document.body.dataset.ready = "true";
+}
+
+function drawCounts() {
+  const counts = options.presets[byId("preset").value];
+  fillSelect(byId("count"), counts);
+  byId("count").value = counts.includes(3) ? 3 : counts[0];
+  drawSeats();
+}
+
+function drawSeats() {
+  const seats = Array.from({ length: Number(byId("count").value) }, (_, seat) => {
+    const select = options.programs ? element("input", { list: "agents" }) : element("select");
+    if (!options.programs) fillSelect(select, options.players);
+    select.value = seat === 0 ? "human" : (OPPONENTS[seat - 1] ?? "grower");
+    return element("label", { class: "seat" }, `Seat ${seat} `, select);
+  });
+  byId("seats").replaceChildren(...seats, element("datalist", { id: "agents" }, ...options.players.map((value) => element("option", { value }))));
+}
+
+async function begin(event) {
+  event.preventDefault();
+  byId("error").textContent = "";
+  const players = [...byId("seats").querySelectorAll("select, input")].map((select) => select.value);
+  const rules = { attack: byId("attack").value, defender_dice: byId("defender").value };
+  const body = JSON.stringify({ preset: byId("preset").value, map: byId("map").value, players, options: rules, position: byId("position").value });
+  const answer = await fetch("/api/games", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const found = await answer.json();
+  if (found.error) byId("error").textContent = found.error;
+  else invite(found);
+}
+
+/** Enter a game at once, unless several people need links. */
+function invite({ game, owner, tokens }) {
+  const links = tokens.flatMap((token, seat) => (token ? [[seat, `/game/${game}#token=${token}`]] : []));
+  const own = links[0]?.[1] ?? `/game/${game}#token=${owner}`;
+  if (links.length < 2) {
+    location.href = own;
+    return;
+  }
+  byId("form").hidden = true;
+  byId("links").hidden = false;
+  const items = links.map(([seat, href]) => element("li", {}, `Seat ${seat}: `, element("a", { href }, location.origin + href)));
+  byId("invitations").replaceChildren(...items);
+  byId("enter").href = own;
+}
+
+async function drawGames() {
+  const games = await (await fetch("/api/games")).json();
+  const items = games.map(({ game, names, state }) => element("li", {}, element("a", { href: `/game/${game}` }, names.join(", ")), ` ${state}`));
+  byId("games").replaceChildren(...(items.length ? items : [element("li", {}, "none yet")]));
+}
+
+byId("theme").addEventListener("click", () => {
+  const dark = getComputedStyle(document.documentElement).colorScheme === "dark";
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+});
+load();

@@ -1,0 +1,99 @@
+"""A game's history as one viewer saw it, frame by frame, each as what has changed since the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from risk_env.board.tables import Tables
+from risk_env.core import entry
+from risk_env.core.types import NOBODY, Phase
+from risk_env.events import PRIVATE_PHASES, Event
+from risk_env.public import members, public_state
+
+Facts = dict[str, Any]
+Evaluate = Callable[[Any], Iterable[float]]  # records of one game -> float (P,), the chance to win of every seat
+
+_PRIVATE = {phase.name for phase in PRIVATE_PHASES}
+_LEFT_OUT = ("schema", "num_players")  # of a public state: the same in all frames
+
+
+class Frames:
+    """The frames of a game for one seat, or for somebody who only watches (`seat` -1).
+
+    `watch` is called with the record and the new events after every change (`events.GameLog`). A frame is the list
+    `[changes, events]`; `start` is the state of the first one. A state is the JSON form of the `PublicState` and
+    `income` (P,) and, for a seat, its `hand`, `mission` and `own_headquarters`.
+    """
+
+    def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:
+        self.start: Facts = {}
+        self.frames: list[tuple[Facts, list[Facts]]] = []
+        self.chances: list[tuple[int, list[float]]] = []  # (frame, chance to win of every seat), one a turn
+        self._tables, self._seat, self._evaluate = tables, seat, evaluate
+        self._scratch = tables.new_games(1)
+        self._last: Facts = {}
+
+    def watch(self, records: Any, events: Iterable[Event]) -> None:
+        """Add a frame, unless the viewer saw nothing of what happened."""
+        seen = [event for event in events if event.only in (NOBODY, self._seat)]
+        if self.start and not seen:
+            return
+        state = self._state(records)
+        self.start = self.start or state
+        self.frames.append((changes(self._last or state, state), [_event_facts(event) for event in seen]))
+        self._last = state
+        if self._evaluate and (len(self.frames) == 1 or any(event.kind in ("turn", "over") for event in seen)):
+            self.chances.append((len(self.frames) - 1, [round(float(c), 4) for c in self._evaluate(records)]))
+
+    def _state(self, records: Any) -> Facts:
+        """What the viewer may see of a record."""
+        public = public_state(records, self._tables)
+        state = {name: value for name, value in public.to_json().items() if name not in _LEFT_OUT}
+        state["income"] = [
+            self._income(records, seat) if public.alive[seat] else 0 for seat in range(len(public.alive))
+        ]
+        if state["phase"] in _PRIVATE and state["seat"] != self._seat:
+            state |= {"phase": "", "seat": state["turn"], "picked": [], "picked_wilds": 0}
+        return state if self._seat == NOBODY else state | self._own(records)
+
+    def _own(self, records: Any) -> Facts:
+        """What the viewer's seat knows besides."""
+        wild = int(self._tables.board["num_territories"][0])
+        cards = members(records["hand"][0, self._seat]) + [wild] * int(records["wilds"][0, self._seat])
+        numbers = {name: int(records[field][0, self._seat]) for name, field in _OWN.items()}
+        return {"hand": cards, **numbers}
+
+    def _income(self, records: Any, seat: int) -> int:
+        """Troops that a seat would get at the start of its turn, without cards (RULES 3.1)."""
+        self._scratch[:] = records
+        self._scratch["turn"] = seat
+        entry.begin_draft_of_turn(self._scratch, 0, self._tables.board, self._tables.rules)
+        return int(self._scratch["draft_left"][0])
+
+
+_OWN = {"mission": "mission", "own_headquarters": "headquarters"}
+
+
+def changes(before: Facts, after: Facts) -> Facts:
+    """The fields that differ; of lists of the same length only the values that do, by index, if that is shorter."""
+    return {name: _change(before[name], value) for name, value in after.items() if value != before[name]}
+
+
+def _change(before: Any, after: Any) -> Any:
+    if not isinstance(after, list) or len(before) != len(after):
+        return after
+    different = {k: value for k, (old, value) in enumerate(zip(before, after, strict=True)) if value != old}
+    return different if 2 * len(different) < len(after) else after
+
+
+def _event_facts(event: Event) -> Facts:
+    """The JSON form of an event; the viewer knows the schema."""
+    return {name: value for name, value in event.to_json().items() if name not in ("schema", "only")}
+
+
+def secrets_at_the_end(records: Any, num_players: int) -> Facts:
+    """What everybody learns when the game is over: all missions; nothing before."""
+    if records["phase"][0] != Phase.OVER:
+        return {}
+    return {"missions": records["mission"][0, :num_players].tolist()}

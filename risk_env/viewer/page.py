@@ -1,0 +1,63 @@
+"""Pages of the viewer: one HTML document with style, modules and data, which needs nothing from elsewhere.
+
+The modules are those of `static/`. Each is imported as `risk/NAME`; an import map says where NAME is: for a single file
+in a `data:` URL, on a server at its address.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from risk_env.viewer.map_data import sign_symbols
+
+MODULES = ("board", "charts", "dice", "dom", "history", "list", "panels", "replay", "words")
+
+
+def replay_page(title: str, facts: dict[str, Any]) -> str:
+    """The page of a replay. `facts` may hold any names: they are compressed, and written in letters and digits."""
+    packed = base64.b64encode(gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)).decode()
+    imports = json.dumps({"imports": {f"risk/{name}": _data_url(name) for name in MODULES}})
+    style, start = static("viewer.css"), 'import "risk/replay";'
+    scripts = " ".join(f"'{digest(script)}'" for script in (imports, start))
+    policy = f"default-src 'none'; script-src {scripts} data:; style-src '{digest(style)}'"
+    parts = {
+        "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        "title": html.escape(title),
+        "style": f"<style>{style}</style>",
+        "symbols": sign_symbols(),
+        "tools": "",
+        "question": "",
+        "scripts": f'<script type="importmap">{imports}</script>\n'
+        f'<script type="text/plain" id="data">{packed}</script>\n'
+        f'<script type="module">{start}</script>',
+    }
+    return fill(static("replay.html"), parts)
+
+
+def fill(template: str, parts: dict[str, str]) -> str:
+    """A template with its comments `<!--name-->` replaced by the parts of these names."""
+    for name, part in parts.items():
+        template = template.replace(f"<!--{name}-->", part)
+    return template
+
+
+@cache
+def static(name: str, package: str = "risk_env.viewer") -> str:
+    """The text of a file of `static/` in a package."""
+    return files(package).joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _data_url(module: str) -> str:
+    return "data:text/javascript;base64," + base64.b64encode(static(f"{module}.js").encode()).decode()
+
+
+def digest(script: str) -> str:
+    """The hash by which a content security policy allows an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,67 @@
+"""A replay: a game's history as one HTML file that opens without a network, or in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core.types import NOBODY
+from risk_env.viewer.frames import Frames
+from risk_env.viewer.map_data import map_data
+from risk_env.viewer.page import replay_page
+
+SCHEMA = 1
+HEIGHT = 780  # pixels of a replay in a notebook
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A game's history for one viewer. `facts` is all that its page holds, as values for `json.dumps`."""
+
+    title: str
+    facts: dict[str, Any]
+
+    def to_html(self) -> str:
+        """The page: one HTML document with everything in it."""
+        return replay_page(self.title, self.facts)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file."""
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """The page in a frame, for notebooks; also in a saved one, which holds the whole page."""
+        frame = f'srcdoc="{html.escape(self.to_html())}" title="{html.escape(self.title)}" sandbox="allow-scripts"'
+        return f'<iframe {frame} width="100%" height="{HEIGHT}" style="border: 0"></iframe>'
+
+
+def make_replay(
+    rules: Rules, board: Board, frames: Frames, names: Sequence[str], seat: int, secrets: dict[str, Any]
+) -> Replay:
+    """The replay of these frames, as `seat` saw them (-1: as everybody did)."""
+    names = seat_names(names, rules.num_players)
+    facts = {
+        "schema": SCHEMA,
+        "map": map_data(board),
+        "rules": rules.to_dict(),
+        "names": names,
+        "seat": seat,
+        "start": frames.start,
+        "frames": frames.frames,
+        "chances": frames.chances,
+        "secrets": secrets,
+    }
+    whose = "" if seat == NOBODY else f", as {names[seat]} saw it"
+    return Replay(f"Risk: {', '.join(names)}{whose}", facts)
+
+
+def seat_names(names: Sequence[str], num_players: int) -> list[str]:
+    """The names of the seats; ValueError if there are neither none nor one a seat."""
+    if len(names) not in (0, num_players):
+        raise ValueError(f"names={list(names)!r}: {len(names)} names for num_players={num_players}")
+    return [str(name) for name in names] or [f"Player {seat}" for seat in range(num_players)]

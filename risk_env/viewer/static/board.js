@@ -1,0 +1,227 @@
+// The board as SVG: drawn once from the map, then changed where a state differs.
+
+import { set, svg, write } from "risk/dom";
+
+const DISC = 10;
+const INK = "#1d2329";
+const PAPER = "#ffffff";
+const ATTACK = "#c3202f";
+
+export class Board {
+  /** A board for `map` (map_data.py) in the SVG element `root`; `names` are those of the seats. */
+  constructor(root, map, names) {
+    Object.assign(this, { root, map, names });
+    this.players = names.length;
+    root.addEventListener("mouseover", ({ target }) => this.describe(target));
+    set(root, "viewBox", `0 0 ${map.width} ${map.height}`);
+    this.arrows = svg("g", { class: "arrows" });
+    this.lights = svg("g", { class: "lights" });
+    this.signs = svg("g", { class: "signs" });
+    this.bubbles = svg("g", { class: "bubbles" });
+    this.areas = map.areas.map((path, t) => this.area(path, t));
+    this.textures = map.areas.map((path) => svg("path", { d: path, class: "texture", fill: "none" }));
+    this.tokens = map.centres.map(([x, y]) => token(x, y));
+    root.replaceChildren(
+      svg("defs", {}, ...textures(map.colours.seats.length)),
+      ...map.continents.map(({ path, colour }) => svg("path", { d: path, class: "shore", stroke: colour })),
+      ...this.areas,
+      ...this.textures,
+      svg("path", { d: map.inner, class: "inner" }),
+      ...map.continents.map(({ path, edge }) => svg("path", { d: path, class: "edge", stroke: edge })),
+      svg("path", { d: map.sea, class: "sea-line" }),
+      this.lights,
+      this.arrows,
+      ...map.labels.map(([x, y, lines], t) => label(x, y, lines, t)),
+      ...this.tokens.map(({ group }) => group),
+      this.signs,
+      this.bubbles,
+    );
+  }
+
+  area(path, t) {
+    const title = svg("title");
+    return svg("path", { d: path, class: "area", "data-territory": t, "data-continent": this.map.continent_of[t] }, title);
+  }
+
+  /** Show a state and what has just happened. */
+  draw(state, events = []) {
+    this.state = state;
+    state.owner.forEach((owner, t) => this.territory(owner, state.troops[t], t));
+    this.drawSigns(state);
+    this.drawArrows(state, events);
+    this.drawBubbles(events);
+  }
+
+  colour(seat) {
+    const { seats, neutral, free } = this.map.colours;
+    if (seat < 0) return free;
+    return seat === this.players ? neutral : seats[seat % seats.length];
+  }
+
+  name(seat) {
+    return seat === this.players ? "Neutral" : this.names[seat];
+  }
+
+  territory(owner, troops, t) {
+    const [area, { group, box, text }] = [this.areas[t], this.tokens[t]];
+    set(area, "fill", this.colour(owner));
+    set(this.textures[t], "fill", owner >= 0 && owner < this.players ? `url(#texture-${owner})` : "none");
+    set(group, "visibility", owner < 0 ? "hidden" : "visible");
+    const words = shortNumber(troops);
+    const width = 2 * DISC + 6 * Math.max(0, words.length - 2);
+    set(box, "width", width);
+    set(box, "x", -width / 2);
+    set(box, "fill", INK);
+    write(text, words);
+  }
+
+  /** Say what a territory is, as its title: only of the one under the mouse. */
+  describe(area) {
+    if (area.dataset.territory === undefined || !this.state) return;
+    const t = Number(area.dataset.territory);
+    const [owner, continent] = [this.state.owner[t], this.map.continents[this.map.continent_of[t]].name];
+    const holder = owner < 0 ? "free" : `${this.name(owner)}, ${this.state.troops[t]}`;
+    write(area.firstChild, `${this.map.territories[t]} (${continent}): ${holder}`);
+  }
+
+  // ------------------------------------------------------------------------------------------- signs
+
+  drawSigns(state) {
+    const marks = [
+      ...state.cities.map((t) => ["city", t, -1, 9, -9]),
+      ...state.airfields.map((t) => ["airfield", t, -1, 17, 2]),
+      ...state.capitals.map((t, seat) => ["capital", t, seat, -14, -9]),
+      ...state.headquarters.map((t, seat) => ["headquarters", t, seat, -14, -8]),
+      ...(state.own_headquarters >= 0 ? [["headquarters", state.own_headquarters, -1, -14, -8]] : []),
+    ].filter(([, t]) => t >= 0);
+    const shown = JSON.stringify(marks);
+    if (shown === this.shownSigns) return;
+    this.shownSigns = shown;
+    this.signs.replaceChildren(...marks.map((mark) => this.sign(...mark)));
+  }
+
+  sign(name, t, seat, dx, dy) {
+    const [x, y] = this.map.centres[t];
+    const place = { x: x + dx - 14, y: y + dy - 14, width: 28, height: 28 };
+    const node = svg("use", { href: `#sign-${name}`, ...place });
+    node.style.color = seat < 0 ? PAPER : this.colour(seat);
+    return node;
+  }
+
+  // ------------------------------------------------------------------------------------------- what happened
+
+  drawArrows(state, events) {
+    const found = events.findLast((event) => event.source !== undefined && event.target !== undefined);
+    const open = state.source >= 0 && state.target >= 0 && /ATTACK_DICE|DEFEND|ROLL|REROLL|COMMANDER|OCCUPY/.test(state.phase);
+    const arrow = found ?? (open ? { ...state, kind: "attack" } : null);
+    const peaceful = arrow && (arrow.kind === "move" || arrow.kind === "occupy");
+    this.arrows.replaceChildren(...(arrow ? this.arrow(arrow.source, arrow.target, peaceful ? INK : ATTACK) : []));
+  }
+
+  /** An arrow from territory to territory that ends before the disc, over the edges of the map if need be. */
+  arrow(source, target, colour) {
+    const paths = this.way(source, target);
+    const [[ax, ay], [bx, by]] = paths.at(-1);
+    const length = Math.max(Math.hypot(bx - ax, by - ay), 1);
+    const along = (distance) => [ax + ((bx - ax) * distance) / length, ay + ((by - ay) * distance) / length];
+    const [tip, neck] = [along(length - DISC - 3), along(Math.max(0, length - DISC - 16))];
+    const [nx, ny] = [((by - ay) * 9) / length, ((ax - bx) * 9) / length];
+    const lines = [...paths.slice(0, -1), [[ax, ay], neck]];
+    const shaft = lines.map(([from, to]) => `M${from}L${to}`).join("");
+    const head = `M${tip}L${neck[0] + nx} ${neck[1] + ny}L${neck[0] - nx} ${neck[1] - ny}Z`;
+    return [
+      svg("path", { d: shaft + head, fill: "none", stroke: PAPER, "stroke-width": 8, "stroke-linejoin": "round" }),
+      svg("path", { d: shaft, fill: "none", stroke: colour, "stroke-width": 5, "stroke-linecap": "round" }),
+      svg("path", { d: head, fill: colour, stroke: colour, "stroke-width": 2, "stroke-linejoin": "round" }),
+    ];
+  }
+
+  way(source, target) {
+    const [a, b] = [this.map.centres[source], this.map.centres[target]];
+    const wrapped = this.map.wrapped.some(([s, t]) => (s === source && t === target) || (s === target && t === source));
+    if (!wrapped) return [[a, b]];
+    const height = (a[1] + b[1]) / 2;
+    const [out, back] = a[0] <= b[0] ? [0, this.map.width] : [this.map.width, 0];
+    return [[a, [out, height]], [[back, height], b]];
+  }
+
+  drawBubbles(events) {
+    this.bubbles.replaceChildren(...events.flatMap((event) => bubblesOf(event)).map(([t, words]) => this.bubble(t, words)));
+    this.now = events.flatMap(placesOf).map((t) => [t, "now"]);
+    this.drawLights();
+  }
+
+  /** Light the territories that may be clicked, and mark the one that was chosen. */
+  light(territories, chosen = null) {
+    this.lit = [...territories].map((t) => [t, "lit"]);
+    if (chosen !== null) this.lit.push([chosen, "chosen"]);
+    this.areas.forEach((area, t) => set(area, "data-lit", this.lit.some(([place]) => place === t)));
+    this.drawLights();
+  }
+
+  drawLights() {
+    const lights = [...(this.lit ?? []), ...(this.now ?? [])];
+    this.lights.replaceChildren(...lights.map(([t, kind]) => svg("path", { d: this.map.areas[t], class: kind })));
+  }
+
+  /** A number beside a disc: troops gained or lost. */
+  bubble(t, words) {
+    const [x, y] = this.map.centres[t];
+    const gained = words.startsWith("+");
+    const box = svg("rect", { x: -15, y: -9, width: 30, height: 18, rx: 9, class: gained ? "gain" : "loss" });
+    return svg("g", { transform: `translate(${x + 24} ${y - 14})` }, box, svg("text", { y: 4.6, "text-anchor": "middle" }, words));
+  }
+}
+
+/** Territories and the troops that they gained or lost by an event. */
+function bubblesOf(event) {
+  if (event.kind === "battle") {
+    const [attacker, defender] = event.losses ?? [0, 0];
+    return [[event.source, `−${attacker}`], [event.target, `−${defender}`]].filter(([, words]) => words !== "−0");
+  }
+  const places = ["capital", "claim", "deploy", "deploy_neutral", "bonus", "draft"];
+  if (places.includes(event.kind)) return [[event.territory ?? 0, `+${event.number}`]];
+  return event.kind === "move" || event.kind === "occupy" ? [[event.target, `+${event.number}`]] : [];
+}
+
+function placesOf(event) {
+  return [event.territory, event.source, event.target].filter((place) => place !== undefined && place >= 0);
+}
+
+/** A number in at most five characters: 9999, 12k, 999k, 1M. */
+export function shortNumber(number) {
+  if (number < 10000) return String(number);
+  return number < 1000000 ? `${Math.floor(number / 1000)}k` : `${Math.floor(number / 1000000)}M`;
+}
+
+function token(x, y) {
+  const box = svg("rect", { y: -DISC, height: 2 * DISC, rx: DISC, stroke: PAPER, "stroke-width": 1.5 });
+  const text = svg("text", { y: 4.7, "text-anchor": "middle" });
+  const group = svg("g", { transform: `translate(${x} ${y})` }, svg("g", { class: "token" }, box, text));
+  return { group, box, text };
+}
+
+function label(x, y, lines, t) {
+  const rows = lines.map((line, i) => svg("tspan", { x, y: y + 12 * (i - (lines.length - 1) / 2) + 4.3 }, line));
+  return svg("text", { class: "label", "text-anchor": "middle", "data-label": t }, ...rows);
+}
+
+// ------------------------------------------------------------------------------------------------ textures
+
+const STROKES = [
+  [],
+  ["M-2 2L2 -2M-1 11L11 -1M8 12L12 8"],
+  ["M2.5 2.5h.01M7.5 7.5h.01"],
+  ["M0 5H10"],
+  ["M5 0V10"],
+  ["M-2 8L2 12M-1 -1L11 11M8 -2L12 2"],
+];
+
+/** A pattern for every seat, so that seats are told apart without colours. */
+export function textures(seats, prefix = "texture") {
+  return Array.from({ length: seats }, (_, seat) => {
+    const marks = STROKES[seat % STROKES.length].map((d) => svg("path", { d, class: "texture-line", "data-seat": seat }));
+    const size = { width: 10, height: 10, patternUnits: "userSpaceOnUse" };
+    return svg("pattern", { id: `${prefix}-${seat}`, ...size }, ...marks);
+  });
+}

@@ -1,0 +1,80 @@
+// The panel of the players: who they are, what they hold, whose turn it is.
+
+import { element, set, svg, write } from "risk/dom";
+import { shortNumber, textures } from "risk/board";
+
+const colourOf = (map, seat, players) => (seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length]);
+
+/** A small square in a seat's colour with its number. */
+export function badge(map, seat, players) {
+  const node = element("span", { class: "badge", "aria-hidden": "true" }, seat === players ? "N" : String(seat));
+  node.style.background = colourOf(map, seat, players);
+  return node;
+}
+
+/** A square in a seat's colour, texture and number. */
+export function chip(map, seat, players) {
+  const colour = colourOf(map, seat, players);
+  const square = (fill) => svg("rect", { width: 28, height: 28, rx: 7, fill });
+  const name = seat === players ? "N" : seat;
+  return svg(
+    "svg",
+    { class: "chip", viewBox: "0 0 28 28", "aria-hidden": "true" },
+    square(colour),
+    square(seat === players ? "none" : `url(#chip-${seat})`),
+    svg("text", { x: 14, y: 20.6, "text-anchor": "middle" }, name),
+  );
+}
+
+/** The patterns that chips use, once a page. */
+export function chipTextures(map) {
+  return svg("svg", { class: "symbols", "aria-hidden": "true" }, svg("defs", {}, ...textures(map.colours.seats.length, "chip")));
+}
+
+export class Players {
+  /** Cards of all players in `root`. `secrets` are their missions where they are known. */
+  constructor(root, map, words, secrets = {}) {
+    Object.assign(this, { map, words, secrets });
+    this.rows = words.names.map((name, seat) => this.row(name, seat));
+    root.replaceChildren(...this.rows.map(({ node }) => node));
+  }
+
+  row(name, seat) {
+    const parts = Object.fromEntries(["holdings", "more", "chance"].map((part) => [part, element("span", { class: part })]));
+    const title = element("span", { class: "name" }, name);
+    const head = element("span", { class: "head" }, title, parts.chance);
+    const node = element("li", { class: "player" }, chip(this.map, seat, this.words.names.length), element("span", { class: "facts" }, head, parts.holdings, parts.more));
+    return { node, ...parts };
+  }
+
+  draw(state, chances = null) {
+    this.rows.forEach((row, seat) => this.drawRow(row, seat, state, chances));
+  }
+
+  drawRow(row, seat, state, chances) {
+    const held = state.owner.flatMap((owner, t) => (owner === seat ? [t] : []));
+    const troops = held.reduce((sum, t) => sum + state.troops[t], 0);
+    const cards = state.hand_sizes[seat] ?? 0;
+    set(row.node, "data-turn", state.winner < 0 && state.turn === seat && state.phase !== "OVER");
+    set(row.node, "data-won", state.winner === seat);
+    set(row.node, "data-out", !state.alive[seat]);
+    const facts = [`${held.length} terr.`, `${shortNumber(troops)} troops`, `+${state.income[seat]}`, `${cards} card${cards === 1 ? "" : "s"}`];
+    write(row.holdings, state.alive[seat] ? facts.join(" · ") : "out of the game");
+    write(row.more, this.more(seat, state, held).join(" · "));
+    write(row.chance, chances ? `${Math.round(100 * chances[seat])} %` : "");
+  }
+
+  /** Continents, Objectives and Rewards, and what is known of hidden facts. */
+  more(seat, state, held) {
+    const { map, words } = this;
+    const own = new Set(held);
+    const continents = map.continents.filter((_, c) => map.continent_of.every((of, t) => of !== c || own.has(t)));
+    const objectives = state.objectives.flatMap((holder, o) => (holder === seat && map.objectives[o] ? [map.objectives[o]] : []));
+    const rewards = state.rewards.flatMap((owner, r) => (owner === seat ? [`[${map.rewards[r]}]`] : []));
+    const mission = seat === words.seat ? (state.mission ?? -1) : (this.secrets.missions?.[seat] ?? -1);
+    const facts = [...continents.map(({ name }) => name), ...objectives, ...rewards];
+    if (mission >= 0) facts.push(`Mission: ${words.mission(mission, seat)}`);
+    if (seat === words.seat && state.hand?.length) facts.push(`Cards: ${words.cards(state.hand)}`);
+    return facts;
+  }
+}

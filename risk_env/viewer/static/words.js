@@ -1,0 +1,146 @@
+// What happened, in words: a sentence for every event (docs/public.md).
+
+const SILENT = ["action", "roll", "turn"]; // a battle and the effects of an action have sentences of their own
+
+export class Words {
+  constructor(map, names, seat) {
+    Object.assign(this, { map, names, seat });
+  }
+
+  name(seat) {
+    return seat === this.names.length ? "Neutral" : this.names[seat];
+  }
+
+  place(territory) {
+    return this.map.territories[territory];
+  }
+
+  /** A card by its territory, with its symbol or stars. */
+  card(card) {
+    if (card === this.map.territories.length) return "wild card";
+    const symbol = this.map.symbols?.[card];
+    return symbol ? `${this.place(card)} (${symbol})` : this.place(card);
+  }
+
+  cards(cards) {
+    return cards.map((card) => this.card(card)).join(", ");
+  }
+
+  /** The sentence of an event, null for one that needs none. The seat is shown beside it. */
+  sentence(event) {
+    if (SILENT.includes(event.kind)) return null;
+    const write = SENTENCES[event.kind];
+    return write ? write(defaults(event), this) : event.kind;
+  }
+
+  /** What happened at once, with names; of an action that had no effect yet, its words. */
+  sentences(events) {
+    const said = events.filter((event) => event.kind !== "round").map((event) => [event.seat ?? -1, this.sentence(event)]);
+    const found = said.filter(([, text]) => text);
+    const told = found.length ? found : events.filter((event) => event.text).map((event) => [event.seat, event.text]);
+    return told.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
+  }
+
+  /** A mission card (RULES 8). */
+  mission(number, holder) {
+    const mission = this.map.missions[number];
+    if (!mission) return "";
+    if (mission.kind === "continents") {
+      const held = mission.continents.map((c) => this.map.continents[c].name).join(" and ");
+      return `hold ${held}${mission.any_third ? " and a third continent" : ""}`;
+    }
+    if (mission.kind === "territories") {
+      const each = mission.min_troops > 1 ? ` with at least ${mission.min_troops} troops each` : "";
+      return `hold ${mission.territories} territories${each}`;
+    }
+    if (mission.target === holder) return `hold ${mission.fallback_territories} territories`;
+    return `${this.names[mission.target] ?? `player ${mission.target}`} is eliminated`;
+  }
+
+  objective(number, reward) {
+    const name = this.map.rewards[reward];
+    return `${this.map.objectives[number]}${name ? ` [${name}]` : ""}`;
+  }
+
+  /** Round, turn and question of a state, in one line. */
+  status(state) {
+    if (state.winner >= 0) return `Round ${state.round}: ${this.name(state.winner)} has won`;
+    if (state.phase === "OVER") return `Round ${state.round}: nobody has won`;
+    const round = state.round ? `Round ${state.round}` : "Set-up";
+    const whose = state.turn >= 0 ? `, ${this.name(state.turn)}'s turn` : "";
+    return `${round}${whose}${state.phase ? `: ${PHASES[state.phase] ?? ""}` : ""}`;
+  }
+}
+
+function defaults(event) {
+  return { territory: 0, source: 0, target: 0, other: 0, seat: -1, number: 0, losses: [0, 0], dice: [[], []], ...event };
+}
+
+const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
+const moved = (event, words) => `moves ${event.number} from ${words.place(event.source)} to ${words.place(event.target)}`;
+
+const SENTENCES = {
+  starter: () => "starts the game",
+  mission: (event, words) => `has the mission: ${words.mission(event.number, event.seat)}`,
+  cities: (event, words) => `Cities: ${event.territories.map((t) => words.place(t)).join(", ")}`,
+  objectives: (event, words) => `Objectives: ${event.objectives.map((o, i) => words.objective(o, event.rewards[i])).join(", ")}`,
+  deal: () => "The territories are dealt",
+  setup: () => "Territories and troops are set up at random",
+  capitals: () => "The capitals are placed",
+  headquarters: () => "The headquarters are placed",
+  dealt: (event) => `gets ${plural(event.number, "card")}`,
+  card: (event, words) => `has the card ${words.cards(event.cards)}`,
+  round: (event) => `Round ${event.number}`,
+  capital: placed("puts the capital in"),
+  claim: placed("claims"),
+  deploy: placed("deploys to"),
+  deploy_neutral: placed("deploys a neutral troop to"),
+  pick: () => "picks a headquarters in secret",
+  reveal: (event, words) => `Headquarters: ${event.territories.map((t, seat) => `${words.name(seat)} ${words.place(t)}`).join(", ")}`,
+  trade: (event, words) => `trades ${words.cards(event.cards)} for ${plural(event.number, "troop")}`,
+  bonus: (event, words) => `gets ${event.number} on ${words.place(event.territory)} for its card`,
+  draft: (event, words) => `places ${event.number} on ${words.place(event.territory)}`,
+  reroll: (event) => `rolls a ${event.faces[0]} again: ${event.faces[1]}`,
+  commander: (event) => `turns a ${event.faces[0]} to 6`,
+  battle: (event, words) => {
+    const [attacker, defender] = event.dice.map((faces) => faces.join(" "));
+    const [lost, killed] = event.losses;
+    const way = `${words.place(event.source)} › ${words.place(event.target)}`;
+    return `attacks ${way}: ${attacker} : ${defender} (−${lost} : −${killed})`;
+  },
+  capture: (event, words) => `captures ${words.place(event.target)} with ${plural(event.number, "troop")}`,
+  elimination: (event, words) => `eliminates ${words.name(event.other)}${event.number ? ` and takes ${plural(event.number, "card")}` : ""}`,
+  occupy: moved,
+  objective: (event, words) => `takes the Objective ${words.objective(event.objectives[0], event.rewards?.[0])}`,
+  airfield: placed("builds an airfield in"),
+  draw: () => "draws a card",
+  move: moved,
+  over: (event) => (event.seat < 0 ? "The game is over: nobody has won" : "has won the game"),
+};
+
+/** What is asked, in two or three words. */
+export const PHASES = {
+  CAPITAL: "capital",
+  CLAIM: "claim a territory",
+  DEPLOY: "deploy a troop",
+  DEPLOY_NEUTRAL: "deploy a neutral troop",
+  HEADQUARTERS: "pick a headquarters",
+  TRADE: "trade cards",
+  BONUS: "bonus troops",
+  DRAFT: "place troops",
+  DRAFT_AMOUNT: "place troops",
+  ATTACK: "attack",
+  ATTACK_DICE: "attacker's dice",
+  DEFEND: "defender's dice",
+  REROLL: "re-roll a die",
+  COMMANDER: "turn a die to 6",
+  OCCUPY: "occupy",
+  OBJECTIVE: "take an Objective",
+  AIRFIELD: "build an airfield",
+  FORTIFY_FROM: "fortify",
+  FORTIFY_TO: "fortify",
+  FORTIFY_AMOUNT: "fortify",
+  ROLL: "dice are rolled",
+  DRAW: "a card is drawn",
+};

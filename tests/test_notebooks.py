@@ -1,0 +1,27 @@
+"""The notebooks of examples/ run from top to bottom and show their games, also when they are saved."""
+
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SHORTER = {"STEPS = 200_000": "STEPS = 16_384"}
+
+
+@pytest.mark.parametrize(("name", "shown"), [("first_game", "Alaska"), ("train_and_watch", "policy")])
+def test_a_notebook_runs_and_shows_its_game(
+    name: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells)
+    for cell in notebook.cells:
+        for text, less in SHORTER.items():
+            cell.source = cell.source.replace(text, less)
+    monkeypatch.setenv("PYTHONPATH", ":".join(str(EXAMPLES.parent / folder) for folder in ("", "agents", "training")))
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    pages = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    assert len(pages) == 1 and pages[0].startswith("<iframe srcdoc=") and shown in pages[0] + str(outputs)

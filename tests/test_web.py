@@ -1,0 +1,335 @@
+"""The page: a server that decides everything, browsers that see what their seats may see, games that are kept."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+uvicorn = pytest.importorskip("uvicorn")
+
+from starlette.testclient import TestClient  # noqa: E402
+from starlette.websockets import WebSocketDisconnect  # noqa: E402
+
+from risk_agents.web import app as web  # noqa: E402
+from risk_agents.web.lobby import Lobby  # noqa: E402
+from risk_agents.web.store import GameStore  # noqa: E402
+from risk_env import Game, Rules, presets  # noqa: E402
+from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations  # noqa: E402
+
+HERE = {"origin": "http://testserver"}
+WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "options": {"setup": "random"}}
+
+
+POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_text()
+
+
+@contextmanager
+def client(folder: Path, **options: Any) -> Iterator[TestClient]:
+    lobby = Lobby(GameStore(folder / "games.sqlite"), **options)
+    with TestClient(web.make_app(lobby, ["testserver"])) as found:
+        found.lobby = lobby
+        yield found
+
+
+def begun(found: TestClient, **changes: Any) -> dict[str, Any]:
+    answer = found.post("/api/games", json=WISH | changes, headers=HERE)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@contextmanager
+def seated(found: TestClient, game: str, token: str, have: int = 0) -> Iterator[Any]:
+    with found.websocket_connect(f"/game/{game}/live", headers=HERE) as socket:
+        socket.send_json({"token": token, "have": have})
+        yield socket
+
+
+def question(socket: Any) -> dict[str, Any]:
+    """The next question of a socket's seat."""
+    while True:
+        message = socket.receive_json()
+        if message.get("question"):
+            return message["question"]
+
+
+# ------------------------------------------------------------------------------------------------ what is seen
+
+
+def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, preset="secret_mission", map="classic", players=["human"] * 3)
+        table = found.lobby.tables[begin["game"]]
+        for seat, token in enumerate(begin["tokens"]):
+            with seated(found, begin["game"], token) as socket:
+                facts, frames = socket.receive_json()["facts"], socket.receive_json()["frames"]
+            assert facts["seat"] == seat and facts["start"]["mission"] == int(table.game.record.mission[seat])
+            told = [event["seat"] for _, events in frames for event in events if event["kind"] == "mission"]
+            assert told == [seat]
+            assert not any(secret in json.dumps([facts, frames]) for secret in (*begin["tokens"], begin["owner"]))
+        with seated(found, begin["game"], "") as socket:
+            facts = socket.receive_json()["facts"]
+            assert facts["seat"] == -1 and "mission" not in facts["start"]
+
+
+def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, position=POSITION, players=["human", "human"])
+        game = found.lobby.tables[begin["game"]].game.copy()
+        assert game.public() == Game.from_text(POSITION).public()
+    with client(tmp_path) as found, seated(found, begin["game"], "") as socket:
+        socket.receive_json()
+        assert found.lobby.tables[begin["game"]].game == game
+
+
+def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text("from risk_agents import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
+    with client(tmp_path, allow_programs=True) as found:
+        begin = begun(found, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
+        with seated(found, begin["game"], "") as socket:
+            while not (message := socket.receive_json()).get("problem"):
+                pass
+            assert "failed: ZeroDivisionError" in message["problem"]
+
+
+def test_only_the_seat_that_is_asked_may_answer_and_only_once(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found)
+        table = found.lobby.tables[begin["game"]]
+        asked = table.game.seat
+        with (
+            seated(found, begin["game"], begin["tokens"][asked]) as mine,
+            seated(found, begin["game"], begin["tokens"][1 - asked]) as other,
+        ):
+            now = question(mine)
+            action, decision = now["legal"][0]["action"], now["decision"]
+            answer = {"action": action, "decision": decision}
+            for socket, wrong in ((other, answer), (mine, answer | {"action": 9999}), (mine, answer | {"decision": 7})):
+                socket.send_json(wrong)
+                while "refused" not in (message := socket.receive_json()):
+                    pass
+                assert message["refused"] and len(table.game.actions) == 0
+            mine.send_json(answer)
+            while not mine.receive_json().get("frames"):
+                pass
+            assert table.game.actions == (action,)
+
+
+def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, players=["human", "grower"], options={"setup": "random", "max_rounds": 5})
+        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+            for _ in range(6):
+                now = question(socket)
+                socket.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
+            question(socket)
+        before = found.lobby.tables[begin["game"]].game.copy()
+        kept = found.lobby.store.load(begin["game"])
+    assert kept is not None and kept[1] == list(before.actions)
+    with client(tmp_path) as found, seated(found, begin["game"], begin["tokens"][0], have=3) as socket:
+        (listed,) = found.get("/api/games").json()
+        assert listed["game"] == begin["game"] and listed["names"] == ["Player 0", "grower"]
+        assert socket.receive_json()["facts"]["seat"] == 0
+        frames = socket.receive_json()["frames"]
+        table = found.lobby.tables[begin["game"]]
+        assert table.game == before and len(frames) == len(table.frames[0]) - 3
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+
+def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        assert found.post("/api/games", json=WISH, headers={"origin": "http://evil.example"}).status_code == 403
+        assert found.get("/", headers={"host": "evil.example"}).status_code == 400
+        game = begun(found)["game"]
+        with pytest.raises(WebSocketDisconnect):
+            found.websocket_connect(f"/game/{game}/live", headers={"origin": "http://evil.example"}).__enter__()
+        policy = found.get("/").headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+        assert found.get("/static/app.py").status_code == found.get("/static/..%2Fapp.js").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ([], "a game needs preset, map and players"),
+        (WISH | {"preset": "chess"}, "preset='chess'"),
+        (WISH | {"map": "/etc/passwd"}, "map='/etc/passwd'"),
+        (WISH | {"players": ["human", "cmd:touch /tmp/x"]}, "need --allow-programs"),
+        (WISH | {"players": ["human", "bot.py:Mine"]}, "need --allow-programs"),
+        (WISH | {"players": ["human"] * 9}, "players must be a list of at most 6"),
+        (WISH | {"names": ["x" * 41, "b"]}, "at most 40 letters"),
+        (WISH | {"options": {"fortify": "sideways"}}, "fortify"),
+        (WISH | {"players": ["human"]}, "num_players"),
+        (WISH | {"position": "risk_env position 1\nnonsense"}, "line"),
+        (WISH | {"position": POSITION, "players": ["human"] * 3}, "the position has 2 players, not 3"),
+        (WISH | {"options": {"x": "y" * 20_000}}, "longer than 16384 bytes"),
+    ],
+)
+def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        answer = found.post("/api/games", json=wish, headers=HERE)
+        assert answer.status_code == 400 and message in answer.json()["error"]
+        assert found.get("/api/games").json() == []  # nothing was begun
+
+
+def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found)
+        for token, texts in (
+            ("wrong", []),
+            (begin["tokens"][0], ["[" * 3000]),
+            (begin["tokens"][0], ["x" * 5000]),
+            (begin["tokens"][0], ["{}"] * 60),
+        ):
+            with seated(found, begin["game"], token) as socket:
+                for text in texts:
+                    socket.send_text(text)
+                while not (message := socket.receive_json()).get("final"):
+                    pass
+                assert message["refused"]
+        with seated(found, "nosuchgame", "") as socket:
+            assert "no such game" in socket.receive_json()["refused"]
+        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+            assert socket.receive_json()["facts"]
+
+
+# ------------------------------------------------------------------------------------------------ in the browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as found:
+        yield found
+
+
+@contextmanager
+def served(folder: Path, port: int = 0) -> Iterator[tuple[str, Lobby]]:
+    """A running server and its games."""
+    lobby = Lobby(GameStore(folder / "games.sqlite"))
+    config = uvicorn.Config(web.make_app(lobby, ["127.0.0.1"]), port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    try:
+        yield address, lobby
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def begin_by_hand(page: Any, preset: str, players: list[str], map_name: str = "tiny") -> None:
+    page.wait_for_selector("body[data-ready]")
+    page.select_option("#preset", preset)
+    page.select_option("#map", map_name)
+    page.select_option("#count", str(len(players)))
+    for seat, player in enumerate(players):
+        page.locator("#seats select").nth(seat).select_option(player)
+    page.select_option("#attack", "blitz")
+    page.get_by_role("button", name="Begin").click()
+
+
+def play_by_clicks(page: Any, most: int) -> None:
+    """Answer every question by a click, on the board where that is possible, until the game is over."""
+    page.on("dialog", lambda dialog: dialog.accept())
+    for _ in range(most):
+        page.wait_for_selector('#question[data-asked="true"], #asked:has-text("The game is over.")')
+        if "over" in page.locator("#asked").inner_text():
+            return
+        decision = page.evaluate("live.question.decision")
+        areas = page.locator('.area[data-lit="true"]')
+        kinds = page.evaluate("live.question.legal.map(({kind}) => kind)")
+        if kinds[0] == "attack":
+            source, target = page.evaluate("live.question.legal.find(({kind}) => kind === 'attack').places")
+            for t in (source, target):
+                page.locator(f'.area[data-territory="{t}"]').dispatch_event("click")
+        elif kinds[0] == "territory":
+            areas.first.dispatch_event("click")
+        else:
+            page.locator("#answers button:not([data-kind=done])").last.click()
+        page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
+    raise AssertionError(f"the game was not over after {most} answers")
+
+
+def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path) -> None:
+    with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
+        begin_by_hand(page, "classic", ["human", "random", "random"])
+        page.wait_for_selector("body[data-ready] #board .area")
+        page.select_option("#pace", "0")
+        play_by_clicks(page, 400)
+        (table,) = lobby.tables.values()
+        assert table.game.is_over and page.locator("#status").inner_text().startswith("Round")
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_every_preset_is_answered_by_keyboard_alone(browser: Any, tmp_path: Path, preset: str) -> None:
+    seats = 2 if preset == "two_player" else 3
+    players = ["human"] + ["random"] * (seats - 1)
+    short = {"setup": "random"} if preset in ("classic", "secret_mission") else {}
+    with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
+        wish = {"preset": preset, "map": "classic", "players": players, "options": short | {"defender_dice": "choice"}}
+        begin = page.request.post(f"{address}/api/games", data=wish).json()
+        table = lobby.tables[begin["game"]]
+        table.set_pace(0)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
+        for answered in range(14):
+            page.wait_for_selector('#question[data-asked="true"]')
+            decision = page.evaluate("live.question.decision")
+            page.keyboard.press("q")
+            for _ in range(answered % page.locator("#answers button").count() % 3):
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+            page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
+        assert len(table.game.actions) >= 14
+
+
+def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Path) -> None:
+    with served(tmp_path) as (address, lobby), opened_page(browser, address) as first:
+        begin_by_hand(first, "secret_mission", ["human", "human", "random"], "classic")
+        first.locator("#invitations a").nth(1).wait_for()
+        links = [link.get_attribute("href") for link in first.locator("#invitations a").all()]
+        assert len(links) == 2
+        with opened_page(browser, address + links[1]) as second:
+            first.goto(address + links[0])
+            for page in (first, second):
+                page.wait_for_selector("body[data-ready] #board .area")
+            (table,) = lobby.tables.values()
+            for seat, page in enumerate((first, second)):
+                missions = [("Mission:" in text) for text in page.locator(".player").all_inner_texts()]
+                assert missions == [seat == other for other in range(3)]
+            for _ in range(3):
+                while (seat := table.game.seat) == 2:
+                    time.sleep(0.1)
+                asked, before = (first, second)[seat], len(table.game.actions)
+                asked.reload()
+                asked.wait_for_selector('#question[data-asked="true"]')
+                asked.locator("#answers button").first.press("Enter")
+                asked.wait_for_function("before => live.question?.decision !== before", arg=before)
+            assert len(table.game.actions) >= 3
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])
+def test_lobby_and_game_can_be_read(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
+    with served(tmp_path) as (address, _lobby), opened_page(browser, address, size, scheme) as page:
+        page.wait_for_selector("body[data-ready]")
+        assert violations(page) == []
+        begin_by_hand(page, "classic", ["human", "random"])
+        page.wait_for_selector('#question[data-asked="true"]')
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert violations(page) == []
+
+
+def test_the_lobby_offers_every_preset(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        assert list(found.get("/api/options").json()["presets"]) == list(presets())
