@@ -159,6 +159,13 @@ def public_state(games: Any, tables: Tables) -> PublicState:
     )
 
 
+def most_troops(state: PublicState, max_troops: int | None) -> int:
+    """How many troops can be placed or moved where an amount is asked for (docs/decisions.md)."""
+    is_draft = state.phase == Phase.DRAFT_AMOUNT
+    most = state.draft_left if is_draft else int(state.troops[state.source]) - 1
+    return most if max_troops is None else min(most, max_troops - int(state.troops[state.target]))
+
+
 def _next_set(tables: Tables, sets_traded: int) -> int:
     """Troops for the next set (RULES 5.2); the star deck has none."""
     rules = tables.rules[0]
@@ -178,4 +185,6 @@ def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
     """The elements of a set of bit words, ascending."""
+    if not words.any():
+        return []
     return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()

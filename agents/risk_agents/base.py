@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
-from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.bots import CompiledBot, SeatedBot
+from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
@@ -130,21 +130,16 @@ class CompiledAgent(Agent):
 
     def __init__(self, bot: CompiledBot) -> None:
         self.bot, self.name, self.version = bot, bot.name, bot.version
-        self._actions = np.zeros(1, np.int64)
-        self._lanes = np.zeros(1, np.int64)
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins: nothing remembered, chance from `seed`; ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
         super().reset(seat, rules, board, seed)
-        self._memory = np.zeros((1, MAX_SEATS, self.bot.memory), np.int32)
-        self._randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
+        self.seated = SeatedBot(self.bot, seed)
 
     def act(self, view: View) -> int:
         """The bot's answer."""
-        game, T = view._game, view._game.tables
-        self.bot.choose(game._games, T.board, T.rules, self._lanes, self._randoms, self._memory, self._actions)
-        return int(self._actions[0])
+        return self.seated.choose(view._game)
 
 
 def chance_seed(agent: Agent, seed: int) -> int:
