@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from risk_agents.base import View
-from risk_agents.external import ExternalAgent, ProgramFault, game_facts, question_facts
+from risk_agents.external import ExternalAgent, game_facts, question_facts
+from risk_agents.program import ProgramFault
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import FORFEIT, NOBODY

@@ -24,7 +24,6 @@ from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.cli import replay, show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
-from risk_agents.tournament.host import printable
 from risk_agents.tournament.jobs import chunks, close_pools, play
 from risk_agents.tournament.loading import compiled_bot, make_config, split_agents
 from risk_agents.tournament.players import PlayerPool
@@ -39,6 +38,7 @@ from risk_agents.tournament.store import Store
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
+from risk_env.text.escape import label
 
 ROOT = Path(__file__).parent.parent
 PLAYERS = ROOT / "tests" / "players.py"
@@ -253,8 +253,8 @@ def test_the_example_plays_whole_games() -> None:
 
 
 def test_what_an_agent_calls_itself_is_made_a_label() -> None:
-    assert printable("[/x]\ud800 my\nbot" + "t" * 99) == "/x mybot" + "t" * 32
-    assert printable("[]") == "?"
+    assert label("[/x]\ud800 my\nbot" + "t" * 99) == "[/x] mybot" + "t" * 30
+    assert label("\x1b") == "?"
 
 
 @pytest.mark.parametrize(

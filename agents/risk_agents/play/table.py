@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
-from risk_agents.external import ProgramFault
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import board_lines, mission_in_words
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
+from risk_agents.program import ProgramFault
 from risk_agents.registry import HUMAN, make
-from risk_agents.tournament.host import printable
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.seeds import game_seed
+from risk_env.text.escape import label
 
 YOU = "You"
 LOG_LINES = 20  # that `log` shows where no number is given
@@ -215,7 +215,7 @@ def _made(spec: str) -> Agent:
 def _names(agents: Sequence[Agent]) -> list[str]:
     """What the seats are called: a person `You`, one of several `Player 0`; bots by name, with their seat if equal."""
     alone = sum(isinstance(agent, Human) for agent in agents) == 1
-    names = [printable(agent.name) for agent in agents]
+    names = [label(agent.name) for agent in agents]
     called = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
     for seat, agent in enumerate(agents):
         if isinstance(agent, Human):

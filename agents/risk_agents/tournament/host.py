@@ -1,154 +1,142 @@
 """A process in which agents written in Python live: it may crash, hang or end, and the tournament goes on.
 
-At each decision the process is sent a record in which everything that the seat cannot see has been drawn anew: there
-is nothing in it to peek at.
+At each decision the process is sent a record in which everything that the seat cannot see has been drawn again: there
+is nothing in it to peek at. Messages are lines of JSON (`program`): a number, what is asked, and its answer or an error.
+
+    {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import operator
 import os
-import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import risk_agents
 from risk_agents.base import View
+from risk_agents.program import Program, ProgramFault, brief
+from risk_agents.sandbox import OPEN, Sandbox
 from risk_agents.tournament.results import Forfeit
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
+from risk_env.text.escape import label
 
 START_LIMIT = 120.0  # seconds in which a process must have made its agent
 REHEARSAL = 12.0  # times the time limit: what a rehearsal may take
 _MOST_BITS = 63  # of an action
-_MOST_LETTERS = 40  # of a name or a version
-_PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent has died
+_COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
 
 
 class Host:
     """The near end: starts the process, sends it questions, and ends it when an answer takes too long."""
 
-    def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float) -> None:
-        self.time_limit = time_limit
-        context = get_context("spawn")
-        self._near, far = context.Pipe()
-        self._process = context.Process(target=serve, args=(far, spec, rules, map_source), daemon=True)
-        with _no_arguments():
-            self._process.start()
-        far.close()
+    def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
+        self.time_limit, self._asked = time_limit, 0
+        path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
         try:
-            self.name, self.version, self.is_compiled = self._answer(START_LIMIT)
-        except BaseException:
+            self._program = Program(
+                _COMMAND, "the agent's process", sandbox, _folders(spec, map_source), {"PYTHONPATH": path}
+            )
+        except ProgramFault as fault:
+            raise Forfeit(fault.kind, str(fault)) from fault
+        facts = {"spec": spec, "rules": rules.to_dict(), "map": map_source}
+        try:
+            self._introduce(self._ask("start", START_LIMIT, **facts))
+        except Forfeit:
             self.close()
             raise
 
+    def _introduce(self, answer: Any) -> None:
+        if not (isinstance(answer, list) and len(answer) == 3 and isinstance(answer[2], bool)):
+            raise self._garbage(answer, "its name, its version and whether it is compiled")
+        self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
+
     def rehearse(self) -> None:
         """Let the agent play a turn of another game, so that what it compiles is compiled; faults do not matter."""
-        with suppress(Forfeit, OSError):
-            self._near.send(("rehearse", 0, None))
-            self._answer(REHEARSAL * self.time_limit)
+        with suppress(Forfeit):
+            self._ask("rehearse", REHEARSAL * self.time_limit)
 
     def begin(self, seat: int, seed: int) -> None:
         """Tell the agent of a seat that a game begins."""
-        self._near.send(("begin", seat, seed))
-        self._answer(self.time_limit)
+        self._ask("begin", self.time_limit, seat=seat, seed=seed)
 
     def choose(self, game: Game) -> int:
         """What the agent of the seat to decide answers."""
-        shown = game.determinize(game.seat, 0)
-        self._near.send(("act", game.seat, shown.to_record()))
-        return self._answer(self.time_limit)
-
-    def _answer(self, limit: float) -> Any:
-        try:
-            if not self._near.poll(limit):
-                self.close()
-                raise Forfeit("time", f"no answer within {limit:g} s")
-            fine, answer = self._near.recv()
-        except (EOFError, OSError) as error:
-            self._process.join(1.0)
-            code = self._process.exitcode
-            self.close()
-            raise Forfeit("died", f"the agent's process ended with status {code}") from error
-        if not fine:
-            raise Forfeit("crash", answer)
+        record = game.determinize(game.seat, 0).to_record()
+        answer = self._ask("act", self.time_limit, seat=game.seat, record=base64.b64encode(record).decode())
+        if not isinstance(answer, int) or isinstance(answer, bool) or answer.bit_length() > _MOST_BITS:
+            raise self._garbage(answer, "the number of an action")
         return answer
+
+    def _ask(self, message: str, limit: float, **content: Any) -> Any:
+        """The answer to a message; Forfeit where there is none, or the agent raised an error."""
+        self._asked += 1
+        try:
+            reply = self._program.ask({"id": self._asked, "type": message, **content}, limit)
+        except ProgramFault as fault:
+            raise Forfeit(fault.kind, str(fault)) from fault
+        if reply.get("id") != self._asked or not isinstance(reply.get("error", ""), str):
+            raise self._garbage(reply, f"the answer to question {self._asked}")
+        if "error" in reply:
+            raise Forfeit("crash", reply["error"])
+        return reply.get("answer")
+
+    def _garbage(self, answer: Any, expected: str) -> Forfeit:
+        fault = self._program.fault("garbage", f"answers {brief(answer)} instead of {expected}")
+        return Forfeit(fault.kind, str(fault))
 
     @property
     def is_alive(self) -> bool:
         """Whether the process can be asked."""
-        return not self._near.closed and self._process.is_alive()
+        return self._program.is_alive
 
     def close(self) -> None:
         """End the process, whatever it does."""
-        self._near.close()
-        self._process.kill()
-        self._process.join()
+        self._program.kill()
 
 
-@contextmanager
-def _no_arguments() -> Iterator[None]:
-    """A process started here does not get the command line, in which `--seed` tells all dice to come."""
-    arguments, sys.argv = sys.argv, sys.argv[:1]
-    try:
-        yield
-    finally:
-        sys.argv = arguments
+def _folders(spec: str, map_source: str) -> list[str]:
+    """What an agent's process must be able to read in a sandbox: Python, what it imports, its file and its map."""
+    names = (map_source, spec, spec.rpartition(":")[0], spec.partition(":")[2])  # bot.py:Mine, search:policy.npz
+    files = [Path(name).absolute() for name in names if Path(name).is_file()]
+    return [sys.prefix, sys.base_prefix, *map(os.path.abspath, sys.path), *(str(file.parent) for file in files)]
 
 
-def serve(far: Connection, spec: str, rules: Rules, map_source: str) -> None:
-    """The far end: make agents of `spec`, one a seat, and answer until the pipe is closed."""
-    end_with_parent()
-    sys.stdout.flush()
-    os.dup2(2, 1)  # what agents print, and what they start, must not get into the tables
-    with suppress(EOFError, OSError):
+# ------------------------------------------------------------------------------------------------ the far end
+
+
+def serve() -> None:
+    """The far end: make agents, one a seat, and answer until the pipe is closed."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what agents print, and what they start, must not get into the answers
+    with suppress(BrokenPipeError):
+        _serve(questions, answers)
+
+
+def _serve(questions: BinaryIO, answers: BinaryIO) -> None:
+    server: AgentServer | None = None
+    for line in questions:
+        content = json.loads(line)
+        number, message = content.pop("id"), content.pop("type")
         try:
-            server = AgentServer(spec, rules, map_source)
-            far.send((True, server.introduce()))
+            if server is None:
+                server = AgentServer(content["spec"], Rules.from_dict(content["rules"]), content["map"])
+                reply: dict[str, Any] = {"answer": server.introduce()}
+            else:
+                reply = {"answer": getattr(server, message)(**content)}
         except Exception as error:
-            far.send((False, _told(error)))
-            return
-        while True:
-            far.send(_try(server, *far.recv()))
-
-
-def printable(words: Any) -> str:
-    """What an agent says of itself as a short label: no brackets, which tables take for markup, nothing unprintable."""
-    letters = [letter for letter in str(words) if letter.isprintable() and letter not in "[]"]
-    return "".join(letters)[:_MOST_LETTERS].strip() or "?"
-
-
-def end_with_parent() -> None:
-    """Ctrl-C is the parent's affair; when the parent is killed, so is this process (on Linux)."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        import ctypes
-
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
-def _try(server: AgentServer, message: str, seat: int, content: Any) -> tuple[bool, Any]:
-    """The answer to a message, or what went wrong."""
-    try:
-        if message == "act":
-            return True, _number(server.act(seat, content))
-        if message == "begin":
-            server.begin(seat, content)
-        else:
-            server.rehearse()
-        return True, None
-    except Exception as error:
-        return False, _told(error)
+            reply = {"error": _told(error)}
+        answers.write(json.dumps({"id": number, **reply}).encode() + b"\n")
+        answers.flush()
 
 
 def _number(answer: Any) -> int:
@@ -187,15 +175,15 @@ class AgentServer:
         self._chance[seat] = seed
         self._agent(seat).reset(seat, self.rules, self.board, seed)
 
-    def act(self, seat: int, record: bytes) -> int:
-        """Its answer in the position of a record (`Game.to_record`)."""
-        game = Game.from_record(self.rules, self.board, record)
-        return self._agent(seat).act(View(game, seat, self._chance[seat]))
+    def act(self, seat: int, record: str) -> int:
+        """Its answer in the position of a record (`Game.to_record`, in base64)."""
+        game = Game.from_record(self.rules, self.board, base64.b64decode(record))
+        return _number(self._agent(seat).act(View(game, seat, self._chance[seat])))
 
     def introduce(self) -> tuple[str, str, bool]:
         """Name and version of the agent, and whether it is a compiled bot."""
         agent = self._agent(0)
-        return printable(agent.name), printable(agent.version), isinstance(agent, risk_agents.base.CompiledAgent)
+        return label(agent.name), label(agent.version), isinstance(agent, risk_agents.base.CompiledAgent)
 
     def rehearse(self) -> None:
         """Play the first turn of another game."""

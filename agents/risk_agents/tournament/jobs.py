@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from multiprocessing.util import Finalize
 
+from risk_agents import supervisor
+from risk_agents.supervisor import end_with_parent
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.host import end_with_parent
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import GameResult
@@ -78,6 +81,10 @@ def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> int:
 
 
 def begin_job() -> None:
-    """What a job's process does first."""
+    """What a job's process does first. Ctrl-C is its parent's affair; when the parent is killed, so is it (Linux)."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
     end_with_parent()
+    if os.getppid() != parent:
+        os._exit(supervisor.ENDED)
     Finalize(None, close_pools, exitpriority=1)

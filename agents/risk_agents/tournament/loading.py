@@ -9,10 +9,11 @@ from functools import cache
 
 import numpy as np
 
-from risk_agents.external import ExternalAgent, ProgramFault, is_program
+from risk_agents.external import ExternalAgent, is_program
+from risk_agents.program import ProgramFault, check_limit
 from risk_agents.registry import HUMAN, POLICY_FILES, load
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
-from risk_agents.tournament.host import Host, printable
+from risk_agents.tournament.host import Host
 from risk_agents.tournament.results import Forfeit
 from risk_env import bots
 from risk_env.board.maps import load_map
@@ -66,9 +67,8 @@ def make_config(
             f"fixed_seats needs one agent for each of {rules.num_players} seats and no test against another, not "
             f"agents={list(agents)!r}"
         )
-    for name, limit in (("time_limit", time_limit), ("game_time", game_time)):
-        if not limit > 0:
-            raise ValueError(f"{name}={limit!r} must be more than 0 seconds")
+    check_limit("time_limit", time_limit)
+    check_limit("game_time", game_time)
     board = load_map(map_source)
     check_rules(rules, board)
     found = entrants(agents, rules, map_source, time_limit)
@@ -136,7 +136,7 @@ def _asked(spec: str, rules: Rules, map_source: str, time_limit: float) -> tuple
     if is_program(spec):
         program = ExternalAgent(spec, time_limit=time_limit)
         program.close()
-        return printable(program.name), printable(program.version)
+        return program.name, program.version
     host = Host(spec, rules, map_source, time_limit)
     if host.is_compiled:
         _COMPILED_IN_FILES.add(spec)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-from risk_agents.external import ExternalAgent, ProgramFault, is_program
+from risk_agents.external import ExternalAgent, is_program
+from risk_agents.program import ProgramFault
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot

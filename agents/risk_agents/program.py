@@ -1,0 +1,221 @@
+"""A process of an agent: lines of JSON to it and from it, with a limit of time and size on each.
+
+Nothing that the process does, or leaves undone, stops the caller: a line that does not come in time, does not end or is
+no JSON object is a `ProgramFault`. Its standard error is read while the caller waits; the end of it is kept, to explain
+a fault. A supervisor (`supervisor`) ends the process, and what it has started, when it is closed or the caller dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import reprlib
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from risk_agents import supervisor
+from risk_agents.sandbox import OPEN, Sandbox
+from risk_env.text.escape import plain
+
+LONGEST_LINE = 1 << 20  # bytes of an answer
+LONGEST_LIMIT = 1e6  # seconds, eleven days: the most that any limit of time may be
+KEPT_ERRORS = 1 << 13  # bytes of the end of its standard error
+FAREWELL = 2.0  # seconds for the process to end when it is asked to
+_QUOTED = 300  # letters of its standard error that a fault quotes
+_AT_ONCE = 1 << 16  # bytes that are read
+_MOST_READS = 64  # of what an ended process has left in its pipe
+
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 80
+
+
+class ProgramFault(RuntimeError):
+    """What went wrong with the process of an agent; `kind` is "died", "garbage", "illegal" or "time"."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(plain(reason))
+        self.kind = kind
+
+
+def brief(value: Any) -> str:
+    """A value from outside in at most about 80 letters, however large or deep it is."""
+    return plain(_brief.repr(value))
+
+
+def check_limit(name: str, seconds: float) -> None:
+    """ValueError if seconds are no limit of time."""
+    if not 0 < seconds <= LONGEST_LIMIT:
+        raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
+
+
+class Program:
+    """A running process: a line to it, a line from it, and its end when that takes too long."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str,
+        sandbox: Sandbox = OPEN,
+        folders: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """Start a command; in a sandbox `folders` are what it must be able to read. `name` is that of the faults."""
+        self.name = name
+        read_end, self._lifeline = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [*_SUPERVISOR, str(read_end), json.dumps(sandbox.limits), *sandbox.command(command, folders)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=(read_end,),
+                env=sandbox.environment({**os.environ, **(environment or {})}),
+            )
+        except (OSError, ValueError) as error:
+            os.close(self._lifeline)
+            raise ProgramFault("died", f"{name}: {error}") from error
+        finally:
+            os.close(read_end)
+        self._unread, self._errors = b"", b""
+        self._streams = selectors.DefaultSelector()
+        for stream in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(stream.fileno(), False)
+        for stream in (self._stdout, self._stderr):
+            self._streams.register(stream, selectors.EVENT_READ)
+
+    def tell(self, message: dict[str, Any], limit: float) -> None:
+        """Send a message that has no answer; ProgramFault if it is not read within `limit` seconds."""
+        self._send(message, time.monotonic() + limit, limit)
+
+    def ask(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
+        """Send a message; the JSON object that answers it. ProgramFault if none comes within `limit` seconds."""
+        until = time.monotonic() + limit
+        self._send(message, until, limit)
+        while (end := self._unread.find(b"\n") + 1) == 0:
+            self._wait(until, limit)
+        line, self._unread = self._unread[:end], self._unread[end:]
+        return self._read(line)
+
+    def _read(self, line: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise self.fault("garbage", f"answers {line[:80]!r} instead of a JSON object")
+        return answer
+
+    def _send(self, message: dict[str, Any], until: float, limit: float) -> None:
+        unsent = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        while unsent:
+            try:
+                unsent = unsent[os.write(self._stdin.fileno(), unsent) :]
+            except BlockingIOError:
+                self._wait(until, limit, writes=True)
+            except (OSError, ValueError) as error:
+                raise self._ended() from error
+
+    def _wait(self, until: float, limit: float, writes: bool = False) -> None:
+        """Wait until there is something to read, or room to write; keep what is there."""
+        left = until - time.monotonic()
+        if left <= 0:
+            raise self.fault("time", f"no answer within {limit:g} s")
+        if writes:
+            self._streams.register(self._stdin, selectors.EVENT_WRITE)
+        try:
+            ready = {key.fileobj for key, _ in self._streams.select(left)}
+        finally:
+            if writes:
+                self._streams.unregister(self._stdin)
+        if self._stderr in ready and not self._keep_errors():
+            self._streams.unregister(self._stderr)
+        if self._stdout in ready:
+            self._keep_answer()
+
+    def _keep_answer(self) -> None:
+        more = os.read(self._stdout.fileno(), _AT_ONCE)
+        if not more:
+            raise self._ended()
+        self._unread += more
+        if len(self._unread) > LONGEST_LINE:
+            raise self.fault("garbage", f"a line of more than {LONGEST_LINE} bytes")
+
+    def _keep_errors(self) -> bool:
+        """Read what is there of its standard error, and keep the end; whether more may come."""
+        try:
+            more = os.read(self._stderr.fileno(), _AT_ONCE)
+        except (OSError, ValueError):
+            return False
+        self._errors = (self._errors + more)[-KEPT_ERRORS:]
+        return bool(more)
+
+    def _ended(self) -> ProgramFault:
+        """The fault of a process that has ended, or closed its streams; the end of what it wrote explains it."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(FAREWELL)
+        for _ in range(_MOST_READS):
+            if not self._keep_errors():
+                break
+        self.kill()
+        words = " ".join(self._errors.decode(errors="replace").split())[-_QUOTED:]
+        status = self._process.returncode
+        ended = "closed its streams" if status == supervisor.ENDED else f"ended with status {status}"
+        return ProgramFault("died", f"{self.name}: {ended}{': ' + words if words else ''}")
+
+    def fault(self, kind: str, reason: str) -> ProgramFault:
+        """End the process; the fault to be raised."""
+        self.kill()
+        return ProgramFault(kind, f"{self.name}: {reason}")
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._lifeline >= 0 and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the process and those it started, and close all that is open."""
+        if self._lifeline < 0:
+            return
+        os.close(self._lifeline)
+        self._lifeline = -1
+        try:
+            self._process.wait(FAREWELL)
+        except subprocess.TimeoutExpired:  # the supervisor was stopped
+            self._process.kill()
+            self._process.wait()
+        self._streams.close()
+        for stream in (self._stdin, self._stdout, self._stderr):
+            stream.close()
+
+    def close(self, farewell: dict[str, Any]) -> None:
+        """Say goodbye and let the process end by itself; kill it if it does not."""
+        with suppress(ProgramFault):
+            if self.is_alive:
+                self.tell(farewell, FAREWELL)
+                self._stdin.close()
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(FAREWELL)
+        self.kill()
+
+    @property
+    def _stdin(self) -> Any:
+        return self._process.stdin
+
+    @property
+    def _stdout(self) -> Any:
+        return self._process.stdout
+
+    @property
+    def _stderr(self) -> Any:
+        return self._process.stderr
+
+
+_SUPERVISOR = (sys.executable, "-I", "-S", str(Path(supervisor.__file__).resolve()))
