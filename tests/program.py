@@ -29,9 +29,28 @@ def answer(question):
     if HABIT == "leaves":  # a child with its output that outlives it
         subprocess.Popen(["sleep", "8"], start_new_session=True)
         time.sleep(60)
+    if HABIT == "plans-badly":
+        return {"id": question["id"], "actions": ["draft Nowhere 3"]}
+    if HABIT == "plans":
+        return {"id": question["id"], "actions": plan(question)}
     if HABIT == "dies":
         sys.exit("I have had enough")
     return good
+
+
+def plan(question):
+    """A whole turn where a turn begins: numbers and texts, short forms."""
+    assert "texts" not in question and "state" not in question and isinstance(question["events"], list)
+    assert all(event["only"] in (-1, question["seat"]) for event in question["events"])
+    if question["phase"] in ("DRAFT", "TRADE"):
+        mine = [t for t, owner in enumerate(question["owner"]) if owner == question["seat"]]
+        return [
+            *["trade"] * (question["phase"] == "TRADE"),
+            f"draft {NAMES[mine[0]]} 3",
+            f"draft {NAMES[mine[0]]} all",
+            "end",
+        ]
+    return [question["legal"][-1], "end"]
 
 
 if HABIT == "mute":
@@ -39,9 +58,12 @@ if HABIT == "mute":
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "hello":
-        say({"protocol": 2 if HABIT == "newer" else 1, "name": HABIT, "version": "7"})
+        two = HABIT.startswith("plans")
+        say({"protocol": 3 if HABIT == "newer" else 1 + two, "name": HABIT, "version": "7", "events": two})
         if HABIT == "deaf":
             time.sleep(60)
+    elif message["type"] == "game":
+        NAMES = message["map"]["territories"]
     elif message["type"] == "act":
         say(answer(message))
     elif message["type"] == "bye" and HABIT != "clings":

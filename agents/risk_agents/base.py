@@ -7,7 +7,7 @@ An agent is an instance of `Agent`, one per seat and game; `registry` finds it b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
+from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
@@ -28,13 +29,31 @@ _BLIND_SEED = 0  # hidden facts are drawn again from it: any number will do
 class View:
     """What a seat sees when it is asked. It is made from a copy of the game in which all hidden facts are drawn again.
 
-    `chance` is the seed of the agent's own chance, from which `rng` is made.
+    `chance` is the seed of the agent's own chance, from which `rng` is made; `history` gives the events that a seat
+    has seen.
     """
 
-    def __init__(self, game: Game, seat: int | None = None, chance: int = 0) -> None:
+    def __init__(
+        self,
+        game: Game,
+        seat: int | None = None,
+        chance: int = 0,
+        history: Callable[[int], Sequence[Event]] | None = None,
+    ) -> None:
         self.seat = game.seat if seat is None else seat
+        self._history = history
         self._game = game.determinize(self.seat, _BLIND_SEED)
         self._chance = chance
+
+    @property
+    def game(self) -> Game:
+        """A game that could be the real one, without its history; to be read, not played."""
+        return self._game
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What the seat has seen of the game so far; nothing where the caller keeps no history."""
+        return self._history(self.seat) if self._history is not None else ()
 
     @property
     def rules(self) -> Rules:

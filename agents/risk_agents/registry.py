@@ -114,5 +114,6 @@ def play_game(
     for seat, agent in enumerate(agents):
         agent.reset(seat, rules, board, seeds[seat])
     while not game.is_over:
-        game.step(int(agents[game.seat].act(View(game, chance=seeds[game.seat]))))
+        view = View(game, chance=seeds[game.seat], history=lambda seat: game.events(seat=seat))
+        game.step(int(agents[game.seat].act(view)))
     return game

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DONE
@@ -20,7 +21,8 @@ from risk_env.text.notation import QUESTIONS, IllegalAction, shortened
 MOST_STEPS = 200  # of one answer
 MOST_CHARACTERS = 20_000
 TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
-FALLBACK = "fallback"  # no word of answers
+FALLBACK, NUMBER = "fallback", "number"  # no words of answers
+_NO_ACTION = 2**31  # more than any action's number
 WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
 _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 _BULLET = re.compile(r"^[\W\d_]+")
@@ -65,16 +67,30 @@ class Stopped(Exception):
     """The reader must be asked; the message says why."""
 
 
-def read_plan(text: str, board: Board) -> list[Step]:
-    """The steps of an answer, short forms written out; ValueError says what is wrong."""
-    if len(text) > MOST_CHARACTERS:
-        raise ValueError(f"the answer has {len(text)} characters, at most {MOST_CHARACTERS} are read")
-    steps = [step for part in re.split(r"[;\n]", text) for step in _read_step(part, board)]
+def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
+    """The steps of an answer, a text or a list of texts and action numbers; ValueError says what is wrong.
+
+    Short forms are written out.
+    """
+    parts = [answer] if isinstance(answer, str) else answer
+    length = sum(len(part) for part in parts if isinstance(part, str))
+    if length > MOST_CHARACTERS:
+        raise ValueError(f"the answer has {length} characters, at most {MOST_CHARACTERS} are read")
+    steps = [step for part in parts for step in _read_part(part, board)]
     if not steps:
         raise ValueError("the answer has no action")
     if len(steps) > MOST_STEPS:
         raise ValueError(f"the answer has {len(steps)} actions, at most {MOST_STEPS} are read")
     return steps
+
+
+def _read_part(part: Any, board: Board) -> list[Step]:
+    """The steps of a text, or of one action number."""
+    if isinstance(part, int) and not isinstance(part, bool):
+        return [Step(NUMBER, str(part) if 0 <= part < _NO_ACTION else str(_NO_ACTION))]
+    if not isinstance(part, str):
+        raise ValueError(f"{shortened(part)} is neither an action's text nor its number")
+    return [step for words in re.split(r"[;\n]", part) for step in _read_step(words, board)]
 
 
 def _read_step(part: str, board: Board) -> list[Step]:
@@ -149,12 +165,13 @@ class Plan:
         self._stopped = ""
         self._unplayed: tuple[Step, ...] = ()
 
-    def give(self, text: str, game: Any) -> None:
+    def give(self, answer: str | Sequence[Any], game: Any) -> None:
         """Take an answer to the question at hand; ValueError if it is none, the seat is then to be asked again.
 
+        It is a text, or a list of texts and action numbers.
         The first step must be legal; what becomes of the others shows when their questions are asked.
         """
-        steps = read_plan(text, game.board)
+        steps = read_plan(answer, game.board)
         self.clear()
         self._steps.extend(steps)
         self._turn = (game.round, game.turn)
@@ -263,6 +280,8 @@ class Plan:
 
     def _implied(self, step: Step, phase: Phase, game: Any) -> str:
         """The answer to a question that the plan passes over, "" if the step itself is the answer."""
+        if step.word == NUMBER:
+            return ""
         if phase == Phase.ATTACK_DICE and step.word not in ("dice", BLITZ):
             return BLITZ
         if phase == Phase.OCCUPY and step.word not in ("occupy", DONE):
@@ -290,12 +309,20 @@ class Plan:
         if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
             self._check_sense(step, game)
         text, rest = str(step), list[Step]()
+        if step.word == NUMBER:
+            return self._play_number(int(step.argument), game)
         if asked.block == "amount" and step.word == asked.word:
             text, rest = self._amount(step, phase, game)
         action = self._legal(text, game)
         self._steps.popleft()
         self._steps.extendleft(reversed(rest))
         return action
+
+    def _play_number(self, number: int, game: Any) -> int:
+        if number not in game.legal_actions():
+            raise Stopped(f"action {number} is not legal in phase {game.phase.name}")
+        self._steps.popleft()
+        return number
 
     def _legal(self, text: str, game: Any) -> int:
         """The number of an action; Stopped if it is not legal. A blitz is the most dice where it is not."""

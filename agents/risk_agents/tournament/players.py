@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from risk_agents.base import View
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.program import ProgramFault
 from risk_agents.tournament.config import TournamentConfig
@@ -12,8 +14,11 @@ from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.results import Forfeit
 from risk_env.bots import CompiledBot
+from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.seeds import veiled
+
+History = Callable[[int], Sequence[Event]]
 
 
 class SinglePlayer(Protocol):
@@ -22,8 +27,8 @@ class SinglePlayer(Protocol):
     def begin(self, seat: int, seed: int) -> None:
         """A game begins; `seed` is that of the player's own chance."""
 
-    def choose(self, game: Game) -> int:
-        """An action for the seat to decide."""
+    def choose(self, game: Game, history: History) -> int:
+        """An action for the seat to decide; `history` gives the events that a seat has seen."""
 
     def end(self, outcome: dict[str, Any]) -> None:
         """The game is over."""
@@ -39,7 +44,7 @@ class HostedPlayer:
         """A game begins."""
         self._host().begin(seat, veiled(seed))
 
-    def choose(self, game: Game) -> int:
+    def choose(self, game: Game, history: History) -> int:
         """What the agent answers."""
         return self._host().choose(game)
 
@@ -63,14 +68,12 @@ class ProgramPlayer:
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
-    def choose(self, game: Game) -> int:
+    def choose(self, game: Game, history: History) -> int:
         """What the program answers."""
-        from risk_agents.base import View
-
         if self._agent is None:
             raise Forfeit("died", "the program is not running")
         try:
-            return self._agent.act(View(game, game.seat))
+            return self._agent.act(View(game, game.seat, history=history))
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
