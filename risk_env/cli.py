@@ -27,6 +27,7 @@ EXTRAS = {  # what optional modules come with
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
     "matplotlib": "tournament",
     "pygame": "render",
+    **dict.fromkeys(("openai", "mcp"), "llm"),
 }
 
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from risk_agents.llm.agent import is_model
 from risk_agents.registry import SPECS
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import Summary, summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
-from risk_agents.tournament.exports import config_lines, remarks, rich_tables, write_csv, write_json
+from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
+from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import compiled_bot, entrants, make_config, split_agents
 from risk_agents.tournament.records import read_records, write_records
 from risk_agents.tournament.report import KINDS, write_report
+from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store
@@ -103,7 +107,13 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
     )
-    add("--jobs", type=int, default=1, metavar="N", help="processes (default: 1); the games do not depend on it")
+    add(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes, or threads where models play (default: 1); the games do not depend on it",
+    )
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add(
         "--resume",
@@ -210,10 +220,25 @@ def _play(store: Store, games: int, jobs: int, console: Console) -> None:
     verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.config.duel else (lambda: False)
     with _progress_bar(len(store.config.schedule(games)), console) as show:
         try:
-            conduct(store, games, jobs, progress=show, enough=verdict)
+            with _threads(store.config, jobs) as executor:
+                conduct(store, games, jobs, executor, progress=show, enough=verdict)
         except KeyboardInterrupt:
             console.print(f"stopped; to go on: risk-env tournament --resume {store.path}")
             raise
+
+
+@contextmanager
+def _threads(config: TournamentConfig, jobs: int) -> Iterator[Executor | None]:
+    """Threads in place of processes where language models play: their games wait for answers most of the time."""
+    if jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
+        yield None
+        return
+    executor = ThreadPoolExecutor(jobs)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+        close_pools()
 
 
 @contextmanager
@@ -262,7 +287,7 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
     summary = summarise(config, results)
-    _print(config, summary)
+    _print(config, summary, results)
     if arguments.csv:
         write_csv(store, arguments.csv)
     if arguments.json:
@@ -270,12 +295,12 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
     if arguments.record:
         write_records(store, arguments.record)
     if arguments.report:
-        write_report(config, summary, arguments.report)
+        write_report(config, summary, arguments.report, model_grids(config, results))
 
 
-def _print(config: TournamentConfig, summary: Summary) -> None:
+def _print(config: TournamentConfig, summary: Summary, results: Sequence[GameResult]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in rich_tables(summary):
+    for table in rich_tables(summary, model_grids(config, results)):
         console.print(table, "")
     console.print(*remarks(config, summary), sep="\n", highlight=False, markup=False)
 

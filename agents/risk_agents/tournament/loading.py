@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from risk_agents.external import ExternalAgent, is_program
+from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
 from risk_agents.registry import HUMAN, POLICY_FILES, load
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
@@ -21,6 +22,7 @@ from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
+from risk_env.text import escape
 
 _COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
 _LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
@@ -35,7 +37,11 @@ def split_agents(text: str) -> list[str]:
 @cache
 def compiled_bot(spec: str) -> CompiledBot | None:
     """The compiled bot of a name, `file.py:NAME` or a policy file; None if the spec is of another kind."""
-    if is_program(spec) or not (is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names()):
+    if (
+        is_program(spec)
+        or is_model(spec)
+        or not (is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names())
+    ):
         return None
     found = load(spec)
     return found if isinstance(found, CompiledBot) else None
@@ -133,6 +139,9 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
 
 def _asked(spec: str, rules: Rules, map_source: str, time_limit: float) -> tuple[str, str]:
     """Name and version of an agent as it says itself, in a process of its own; compiled ones are noted."""
+    if is_model(spec):
+        model = ModelAgent(spec)  # its first request is that of its first decision
+        return escape.label(model.name), escape.label(model.version)
     if is_program(spec):
         program = ExternalAgent(spec, time_limit=time_limit)
         program.close()

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from risk_agents.base import View
 from risk_agents.external import ExternalAgent, is_program
+from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
@@ -93,6 +94,29 @@ class ProgramPlayer:
             self._agent = None
 
 
+class ModelPlayer:
+    """A language model, asked from this process: it runs no code of its own."""
+
+    def __init__(self, spec: str, config: TournamentConfig) -> None:
+        self._agent, self._config = ModelAgent(spec), config
+
+    def begin(self, seat: int, seed: int) -> None:
+        """A game begins."""
+        self._agent.reset(seat, self._config.rules, self._config.board, veiled(seed))
+
+    def choose(self, game: Game, history: History) -> int:
+        """What the model answers."""
+        return self._agent.act(View(game, game.seat, history=history))
+
+    def end(self, outcome: dict[str, Any]) -> None:
+        """Note it in the transcript."""
+        self._agent.over(outcome)
+
+    def notes(self) -> dict[str, Any]:
+        """What the model did in the game that has ended."""
+        return self._agent.notes()
+
+
 class PlayerPool:
     """The players of one process, kept from game to game."""
 
@@ -112,6 +136,8 @@ class PlayerPool:
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
+        if is_model(entrant.spec):
+            return ModelPlayer(entrant.spec, self.config)
         return ProgramPlayer(entrant.spec, self.config) if is_program(entrant.spec) else HostedPlayer(self, agent)
 
     def host(self, agent: int) -> Host:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.players import History, PlayerPool, SinglePlayer
+from risk_agents.tournament.players import History, ModelPlayer, PlayerPool, SinglePlayer
 from risk_agents.tournament.results import (
     FORFEIT,
     NOBODY,
@@ -57,7 +58,8 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
             player.end(outcome_for(result, seat))
     if config.fresh:
         pool.close()
-    return result
+    notes = tuple(player.notes() if isinstance(player, ModelPlayer) else None for player in players)
+    return replace(result, notes=notes) if any(notes) else result
 
 
 def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:

@@ -41,6 +41,7 @@ COLUMNS = {
 LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")
 PATIENCE = 60.0  # seconds to wait while another job writes
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
+_CREATE_NOTES = "CREATE TABLE IF NOT EXISTS notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"
 _CREATE = f"CREATE TABLE games ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
 
 
@@ -83,6 +84,8 @@ class Store:
         """Write a game; it is on disk when this returns. A game that is there already stays as it is."""
         with self._database:
             self._database.execute(_INSERT, self._row(result))
+            if result.notes is not None:
+                self._add_notes(result)
 
     def _row(self, result: GameResult) -> tuple[Any, ...]:
         entrants = [self.config.entrants[agent] for agent in result.seats]
@@ -96,6 +99,17 @@ class Store:
         }
         return tuple(json.dumps(values[name]) if name in LISTS else values[name] for name in COLUMNS)
 
+    def _add_notes(self, result: GameResult) -> None:
+        """Write what language models did, in a table that only tournaments with models have."""
+        self._database.execute(_CREATE_NOTES)
+        self._database.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes)))
+
+    def _notes(self) -> dict[int, Any]:
+        """The notes of every game that has any."""
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
+            return {}
+        return {game: json.loads(notes) for game, notes in self._database.execute("SELECT game, notes FROM notes")}
+
     def finished(self) -> set[int]:
         """Numbers of the games that are there."""
         return {game for (game,) in self._database.execute("SELECT game FROM games")}
@@ -108,7 +122,8 @@ class Store:
     def results(self, actions: bool = False) -> Iterator[GameResult]:
         """All games in the order of the schedule, with their actions if wished."""
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
-        return map(self._result, self.rows(names))
+        notes = self._notes()
+        return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
 
     def rows(self, names: Iterable[str] = COLUMNS) -> Iterator[dict[str, Any]]:
         """The games in the order of the schedule, as dictionaries of these columns."""
@@ -116,7 +131,7 @@ class Store:
         for row in self._database.execute(f"SELECT {', '.join(names)} FROM games ORDER BY game"):
             yield {name: json.loads(value) if name in LISTS else value for name, value in zip(names, row, strict=True)}
 
-    def _result(self, row: dict[str, Any]) -> GameResult:
+    def _result(self, row: dict[str, Any], notes: list[Any] | None) -> GameResult:
         numbers = {label: agent for agent, label in enumerate(self.config.labels)}
         actions = row.pop("actions", None)
         values: dict[str, Any] = {name: tuple(row[name]) if name in LISTS else row[name] for name in row}
@@ -124,6 +139,7 @@ class Store:
         return GameResult(
             seats=seats,
             actions=None if actions is None else tuple(np.frombuffer(actions, np.int32).tolist()),
+            notes=None if notes is None else tuple(notes),
             **values,
         )
 
