@@ -37,7 +37,7 @@ def choose(names: str, report: str) -> str:
 
 def strongest(report: str) -> str:
     """The own territory with the most troops."""
-    held = re.findall(r"(?:: |; )you ((?:[^,;]+ \d+(?:, )?)+)", report)
+    held = re.findall(r"(?:: |; )you ((?:[^,;\n]+ \d+(?:, )?)+)", report)
     garrisons = [garrison.rpartition(" ") for group in held for garrison in group.split(", ")]
     return max(garrisons, key=lambda garrison: int(garrison[2]))[0]
 

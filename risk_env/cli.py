@@ -49,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
     "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
+    "mcp": Command("risk_agents.mcp.server", "main", "let language models play: a Model Context Protocol server"),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from risk_env import Game, Rules, text_env
 from risk_env.text_env import CURRICULA, TextEnv
-from tests.test_examples import example
+from tests.examples import example
 
 GARBAGE = ("", "no", "{", "a" * 50_000, "done; " * 1000, "try", "always attack", '{"plan": "end"}')
 

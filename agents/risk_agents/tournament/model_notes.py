@@ -23,7 +23,7 @@ def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[lis
         for agent, notes in zip(result.seats, result.notes or (), strict=False):
             if notes is not None:
                 numbers = {name: value for name, value in notes.items() if isinstance(value, int | float)}
-                totals.setdefault(agent, Counter()).update({"games": 1, **numbers})  # type: ignore[dict-item]
+                totals.setdefault(agent, Counter()).update({"games": 1, **numbers})
                 failures.setdefault(agent, Counter()).update(notes["failures"])
     return [_row(labels[agent], totals[agent], failures[agent]) for agent in sorted(totals)]
 
