@@ -1,13 +1,19 @@
 """The text environment: episodes end, rewards are as they are said to be, the report says enough to play well."""
 
+import re
+from dataclasses import fields
+from pathlib import Path
 from statistics import median
 
 import pytest
 
+from risk_agents.llm.settings import Settings
 from risk_env import Game, Rules, text_env
 from risk_env.text_env import CURRICULA, TextEnv
+from risk_env.words.plan import ALWAYS, END, FORTIFY, TRADE, TRY
 from tests.examples import example
 
+PAGE = (Path(__file__).parents[1] / "docs" / "llm.md").read_text(encoding="utf-8")
 GARBAGE = ("", "no", "{", "a" * 50_000, "done; " * 1000, "try", "always attack", '{"plan": "end"}')
 
 
@@ -128,3 +134,16 @@ def test_rules_are_those_of_training_environments() -> None:
     assert small().rules == Rules.preset(
         "classic", 2, setup="random", initial_troops=8, max_rounds=20, attack="blitz", defender_dice="max"
     )
+
+
+def test_the_code_of_the_page_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(code, {})
+
+
+def test_the_page_has_every_setting_and_every_form_of_an_answer() -> None:
+    settings = {field.name for field in fields(Settings)}
+    assert {name for name in settings if f"`{name}`" not in PAGE} == set()
+    assert {word for word in (TRADE, END, ALWAYS, FORTIFY, TRY) if f"| `{word}" not in PAGE} == set()
