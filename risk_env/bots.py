@@ -14,8 +14,13 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+import numpy as np
+
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.board.tables import Tables
+from risk_env.core.types import MAX_SEATS
+from risk_env.seeds import word
 from risk_env.untrusted import shortened
 
 GROUP = "risk_env.agents"
@@ -41,6 +46,28 @@ class CompiledBot:
     choose: Callable[..., None]
     memory: int = 1  # M: int32 words for each seat
     check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
+
+
+class SeatedBot:
+    """A compiled bot at one seat of one game; `seed` is that of its own chance."""
+
+    def __init__(self, bot: CompiledBot, seed: int) -> None:
+        self.bot = bot
+        self._actions, self._lanes = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self.memory = np.zeros((1, MAX_SEATS, bot.memory), np.int32)
+        self._randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
+
+    def choose(self, game: Any) -> int:
+        """Its answer to the question that a `Game` asks."""
+        self._ask(game.records, game.tables, self._lanes)
+        return int(self._actions[0])
+
+    def load(self, tables: Tables) -> None:
+        """Compile it now, for games on these tables, rather than in the middle of a game."""
+        self._ask(tables.new_games(1), tables, self._lanes[:0])
+
+    def _ask(self, games: Any, T: Tables, lanes: Any) -> None:
+        self.bot.choose(games, T.board, T.rules, lanes, self._randoms, self.memory, self._actions)
 
 
 @cache

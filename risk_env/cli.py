@@ -32,6 +32,7 @@ EXTRAS = {  # what optional modules come with
     "onnx": "onnx",
     **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),
     **dict.fromkeys(("starlette", "uvicorn", "websockets"), "web"),
+    **dict.fromkeys(("openai", "mcp"), "llm"),
 }
 
 
@@ -55,6 +56,7 @@ COMMANDS: dict[str, Command] = {
     "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
     "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
+    "mcp": Command("risk_agents.mcp.server", "main", "let language models play: a Model Context Protocol server"),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
 

@@ -29,6 +29,8 @@ from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
 from risk_env.untrusted import parse_json, shortened
+from risk_env.words.last_turns import Armies, LastTurns
+from risk_env.words.report import Reader, write_report
 
 if TYPE_CHECKING:
     from risk_env.viewer.replay import Replay
@@ -81,7 +83,12 @@ class Game:
         self.seed = int(seed)
         self._actions: list[int] = []
         self._game_log: GameLog | None = None
-        if ask_forced:
+        self._last_turns: LastTurns | None = None
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """The set-up of this game's chance, played on to the first question."""
+        if self._ask_forced:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         else:
             entry.start_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
@@ -337,6 +344,37 @@ class Game:
         """What all at the table may see."""
         return public_state(self._games, self._tables)
 
+    def report(self, seat: int, style: str = "brief") -> str:
+        """What a seat may know, in words: situation, question, legal answers and odds (docs/llm.md).
+
+        `style` is "brief" or "full". What others did since the seat's last turn is found in the game's history, as
+        `events` is: once, when it is first asked for.
+        """
+        self._check_seat(seat)
+        if self._last_turns is None:
+            self._last_turns = LastTurns(self._restarted())
+        self._last_turns.catch_up(self._actions)
+        return self.report_since(seat, self._last_turns.before(seat), style)
+
+    def report_since(self, seat: int, before: Armies | None, style: str = "brief") -> str:
+        """`report` that compares with the armies of another moment (`armies_of`), or with none.
+
+        For those who know a game from its records only, which have no history.
+        """
+        reader = Reader(seat, self.hand(seat), self.mission(seat), self.headquarters(seat))
+        legal = members(self._games["legal"][0]) if seat == self.seat else []
+        return write_report(self.public(), legal, self._tables, self.rules, reader, style, before)
+
+    def _restarted(self) -> Game:
+        """This game at the start of its history."""
+        other = self._fork()
+        other._start, other._chance, other._actions = self._start, self._chance, []
+        if self._start is None:
+            other._set_up()
+        else:
+            other._games.view(np.uint8)[:] = np.frombuffer(self._start, np.uint8)
+        return other
+
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
 
@@ -409,13 +447,13 @@ class Game:
         other.rules, other.board, other.seed = self.rules, self.board, self.seed
         other._tables, other._ask_forced = self._tables, self._ask_forced
         other._games = self._games.copy()
-        other._game_log = None
+        other._game_log = other._last_turns = None
         return other
 
     def _begin_history(self) -> None:
         self._start = self._games.tobytes()
         self._actions = []
-        self._game_log = None
+        self._game_log = self._last_turns = None
 
     @classmethod
     def from_record(

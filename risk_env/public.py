@@ -160,6 +160,13 @@ def public_state(games: Any, tables: Tables) -> PublicState:
     )
 
 
+def most_troops(state: PublicState, max_troops: int | None) -> int:
+    """How many troops can be placed or moved where an amount is asked for (docs/decisions.md)."""
+    is_draft = state.phase == Phase.DRAFT_AMOUNT
+    most = state.draft_left if is_draft else int(state.troops[state.source]) - 1
+    return most if max_troops is None else min(most, max_troops - int(state.troops[state.target]))
+
+
 def _holder(hands: npt.NDArray[np.uint64], card: int) -> int:
     """The seat that holds a territory's card, -1 where it lies on the discard pile."""
     return next((seat for seat, hand in enumerate(hands) if card in members(hand)), NOBODY)
@@ -173,4 +180,6 @@ def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
     """The elements of a set of bit words, ascending."""
+    if not words.any():
+        return []
     return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()

@@ -1,8 +1,6 @@
 """The examples of training do what they say, for a moment."""
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,16 +8,7 @@ import torch
 
 from risk_agents.registry import play_game
 from risk_env import GameBatch, Rules, load_map
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
-
-def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.examples import example
 
 
 def test_an_own_script_trains_evaluates_and_its_model_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

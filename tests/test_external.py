@@ -12,10 +12,13 @@ import pytest
 from risk_agents.base import View
 from risk_agents.external import ExternalAgent, game_facts, question_facts
 from risk_agents.program import ProgramFault
+from risk_agents.protocol2 import state_facts
+from risk_agents.registry import play_game
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import FORFEIT, NOBODY
 from risk_agents.tournament.runner import play_single
+from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.game import Game
 from tests.bad_bots.contest import program
@@ -145,7 +148,7 @@ def test_a_program_that_says_no_hello_is_refused() -> None:
 
 
 def test_a_program_of_another_protocol_is_refused_with_both_named() -> None:
-    with pytest.raises(ProgramFault, match=r"protocol 2, not 1"):
+    with pytest.raises(ProgramFault, match=r"protocol 3, not 1 or 2"):
         ExternalAgent(program("newer"))
 
 
@@ -176,6 +179,37 @@ def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: 
         assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)
         assert result.places[bad] == 2
         assert result.winner == 1 - bad != NOBODY
+
+
+def test_a_program_of_version_2_plays_whole_turns_in_one_answer(start) -> None:
+    agent = start(program("plans"))
+    game, asked = play_game(RULES, load_map("classic"), [agent, "random"], seed=2), agent._asked
+    assert game.is_over
+    turns = {event.number for event in game.events() if event.kind == "round"}
+    assert len(turns) <= asked <= 3 * len(turns) + 60  # set-up and occupations are asked one by one
+
+
+def test_a_plan_that_cannot_begin_is_an_illegal_answer(start) -> None:
+    agent = start(program("plans_badly"))
+    with pytest.raises(ProgramFault, match="Nowhere") as fault:
+        first_question(agent)
+    assert fault.value.kind == "illegal"
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_version_2_says_what_a_seat_may_know_in_numbers(preset: str) -> None:
+    game = Game(Rules.preset(preset, max_rounds=3), seed=3)
+    for number in range(300):
+        if game.is_over:
+            break
+        facts = state_facts(game, game.seat)
+        assert json.loads(json.dumps(facts)) == json.loads(
+            json.dumps(state_facts(game.determinize(game.seat, number), game.seat))
+        )
+        assert len(facts["hand"]) == facts["hand_sizes"][game.seat]
+        assert ("amount" in facts) == (game.phase.name in ("DRAFT_AMOUNT", "OCCUPY", "FORTIFY_AMOUNT"))
+        legal = game.legal_actions()
+        game.step(int(legal[number * 7 % len(legal)]))
 
 
 ON_THE_WIRE = (  # version 1 of the protocol: fields may be added at the end, nothing else may change

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from risk_agents.base import Agent, View, chance_seed
 from risk_agents.external import is_program
 from risk_agents.learned.schema import unfamiliar_phases
+from risk_agents.llm.agent import is_model
 from risk_agents.registry import load, make
 from risk_env.arena import Player
 from risk_env.board.maps import Board
@@ -26,7 +27,7 @@ Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
     """The player of a spec (what `make` takes), for games by these rules on this map."""
-    if not is_program(spec):
+    if not is_program(spec) and not is_model(spec):
         found = load(spec)
         if isinstance(found, CompiledBot):
             return found

@@ -7,7 +7,7 @@ An agent is an instance of `Agent`, one per seat and game; `registry` finds it b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
-from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.bots import CompiledBot, SeatedBot
+from risk_env.core.types import Phase
+from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, veiled, word
@@ -28,13 +29,30 @@ _BLIND_SEED = 0  # of hidden facts that are drawn again: any number
 class View:
     """What a seat sees when it decides. It is made from a copy of the game in which all hidden facts are drawn again.
 
-    `chance` is the seed of `rng`, the agent's own random numbers.
+    `chance` is the seed of `rng`, the agent's own random numbers; `history` gives the events that a seat has seen.
     """
 
-    def __init__(self, game: Game, seat: int | None = None, chance: int = 0) -> None:
+    def __init__(
+        self,
+        game: Game,
+        seat: int | None = None,
+        chance: int = 0,
+        history: Callable[[int], Sequence[Event]] | None = None,
+    ) -> None:
         self.seat = game.seat if seat is None else seat
+        self._history = history
         self._game = game.determinize(self.seat, _BLIND_SEED)
         self._chance = chance
+
+    @property
+    def game(self) -> Game:
+        """A game that could be the real one, without its history; to be read, not played."""
+        return self._game
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What the seat has seen of the game so far; nothing where the caller keeps no history."""
+        return self._history(self.seat) if self._history is not None else ()
 
     @property
     def rules(self) -> Rules:
@@ -130,21 +148,16 @@ class CompiledAgent(Agent):
 
     def __init__(self, bot: CompiledBot) -> None:
         self.bot, self.name, self.version = bot, bot.name, bot.version
-        self._actions = np.zeros(1, np.int64)
-        self._lanes = np.zeros(1, np.int64)
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins: nothing remembered, chance from `seed`; ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
         super().reset(seat, rules, board, seed)
-        self._memory = np.zeros((1, MAX_SEATS, self.bot.memory), np.int32)
-        self._randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
+        self.seated = SeatedBot(self.bot, seed)
 
     def act(self, view: View) -> int:
         """The bot's answer."""
-        game, T = view._game, view._game.tables
-        self.bot.choose(game._games, T.board, T.rules, self._lanes, self._randoms, self._memory, self._actions)
-        return int(self._actions[0])
+        return self.seated.choose(view._game)
 
 
 def chance_seed(agent: Agent, seed: int) -> int:

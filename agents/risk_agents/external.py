@@ -10,6 +10,7 @@ import os
 import shlex
 from typing import Any
 
+from risk_agents import protocol2
 from risk_agents.base import Agent, View
 from risk_agents.program import Program, ProgramFault, brief, check_limit
 from risk_agents.sandbox import OPEN, Sandbox, folders_of
@@ -20,6 +21,7 @@ from risk_env.core.types import NO_REWARD, Held, Phase
 from risk_env.text.escape import label
 
 PROTOCOL = 1
+PROTOCOLS = (PROTOCOL, protocol2.PROTOCOL)
 PREFIX = "cmd:"
 TIME_LIMIT = 10.0  # seconds a decision
 START_LIMIT = 60.0  # seconds for the program to start and say hello
@@ -53,23 +55,46 @@ class ExternalAgent(Agent):
         self.name, self.version = label(os.path.basename(command[0])), "?"
         self._program = Program(command, self.name, sandbox, folders_of(command))
         hello = self._program.ask({"type": "hello", "protocol": PROTOCOL, "time_limit": time_limit}, start_limit)
-        if hello.get("protocol") != PROTOCOL:
-            raise self._program.fault("garbage", f"speaks protocol {brief(hello.get('protocol'))}, not {PROTOCOL}")
+        if hello.get("protocol") not in PROTOCOLS:
+            spoken, known = brief(hello.get("protocol")), " or ".join(map(str, PROTOCOLS))
+            raise self._program.fault("garbage", f"speaks protocol {spoken}, not {known}")
+        self._answers = protocol2.Answers(hello) if hello["protocol"] == protocol2.PROTOCOL else None
         self.name, self.version = (label(hello.get(name, getattr(self, name))) for name in ("name", "version"))
         self._program.name = self.name
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Tell the program that a game begins."""
+        if self._answers is not None:
+            self._answers.begin(seat)
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
         """Ask the program; ProgramFault if it does not answer with a legal action in time."""
+        if self._answers is not None:
+            return self._act_on_plan(view, self._answers)
+        question = question_facts(view)
+        return self._legal(self._ask(question).get("action"), question)
+
+    def _act_on_plan(self, view: View, answers: protocol2.Answers) -> int:
+        """The next action of its plan (version 2), or of the one that it gives when it is asked."""
+        action = answers.plan.next_action(view.game)
+        if action is None:
+            try:
+                answers.take(self._ask(answers.question(view)), view.game)
+            except ValueError as error:
+                raise self._program.fault("illegal", f"in {view.phase.name}: {error}") from error
+            action = answers.plan.next_action(view.game)
+        if action is None:
+            raise self._program.fault("illegal", f"in {view.phase.name}: the answer has no action for this question")
+        return action
+
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The program's answer to a question."""
         self._asked += 1
-        question = {"type": "act", "id": self._asked, **question_facts(view)}
-        answer = self._program.ask(question, self.time_limit)
+        answer = self._program.ask({"type": "act", "id": self._asked, **question}, self.time_limit)
         if answer.get("id") != self._asked:
             raise self._program.fault("garbage", f"answers id {brief(answer.get('id'))} to question {self._asked}")
-        return self._legal(answer.get("action"), question)
+        return answer
 
     def _legal(self, action: Any, question: dict[str, Any]) -> int:
         """The number of an action that is given by number or by text."""

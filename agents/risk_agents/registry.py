@@ -22,15 +22,16 @@ from risk_env.game import Game
 from risk_env.seeds import game_seed
 
 PROGRAM = "cmd:"
+MODEL = "llm:"
 HUMAN = "human"  # a person at the terminal
 # What `make` takes besides names
-SPECS = "file.py:Class, best.zip, policy.npz, value.npz, search:policy.npz, 'cmd:program'"
+SPECS = "file.py:Class, best.zip, policy.npz, value.npz, search:policy.npz, 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip")
 SEARCH = "search:"  # before a policy file: the policy with search
 
 
 def make(spec: str | CompiledBot | Agent) -> Agent:
-    """A new agent: of what `load` takes, `cmd:command line` or `human`, or of a compiled bot."""
+    """A new agent: of what `load` takes, `cmd:command line`, `llm:MODEL` or `human`, or of a compiled bot."""
     if isinstance(spec, Agent):
         return spec
     if spec == HUMAN:
@@ -41,6 +42,10 @@ def make(spec: str | CompiledBot | Agent) -> Agent:
         from risk_agents.external import ExternalAgent
 
         return ExternalAgent(spec)
+    if isinstance(spec, str) and spec.startswith(MODEL):
+        from risk_agents.llm.agent import ModelAgent
+
+        return ModelAgent(spec)
     found = load(spec) if isinstance(spec, str) else spec
     return CompiledAgent(found) if isinstance(found, CompiledBot) else found()
 
@@ -132,5 +137,6 @@ def play_game(
     for seat, agent in enumerate(agents):
         agent.reset(seat, rules, board, seeds[seat])
     while not game.is_over:
-        game.step(int(agents[game.seat].act(View(game, chance=seeds[game.seat]))))
+        view = View(game, chance=seeds[game.seat], history=lambda seat: game.events(seat=seat))
+        game.step(int(agents[game.seat].act(view)))
     return game

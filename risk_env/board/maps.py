@@ -105,6 +105,14 @@ class Board:
         return tuple(map(tuple, found))
 
     @cached_property
+    def members_of(self) -> tuple[tuple[int, ...], ...]:
+        """The territories of each continent, ascending."""
+        found: list[list[int]] = [[] for _ in self.continents]
+        for territory, continent in enumerate(self.continent_of):
+            found[continent].append(territory)
+        return tuple(map(tuple, found))
+
+    @cached_property
     def _numbers(self) -> dict[str, int]:
         """The number of each territory by every name and alias."""
         return {name: t for t, own in enumerate(self.territories) for name in (own, *self.aliases[t])}

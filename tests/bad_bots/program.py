@@ -9,6 +9,7 @@ import time
 
 HABIT = sys.argv[1]
 FOREVER = 600
+NAMES = []  # of the territories
 
 
 def say(message):
@@ -71,9 +72,21 @@ def fill_stderr():
         sys.stderr.write("complaint " * 5000)
 
 
+def plan(question):
+    """A whole turn where a turn begins: numbers and texts, short forms (version 2 of the protocol)."""
+    assert "texts" not in question and "state" not in question and isinstance(question["events"], list)
+    assert all(event["only"] in (-1, question["seat"]) for event in question["events"])
+    if question["phase"] not in ("DRAFT", "TRADE"):
+        return [question["legal"][-1], "end"]
+    mine = NAMES[question["owner"].index(question["seat"])]
+    return [*["trade"] * (question["phase"] == "TRADE"), f"draft {mine} 3", f"draft {mine} all", "end"]
+
+
 good = answer_with()
 HABITS = {  # what is done when a question comes
     "good": good,
+    "plans": lambda question: say({"id": question["id"], "actions": plan(question)}),
+    "plans_badly": lambda question: say({"id": question["id"], "actions": ["draft Nowhere 3"]}),
     "texts": lambda question: say({"id": question["id"], "action": question["texts"][0]}),
     "noisy": then(fill_stderr, good),
     "garbage": only(lambda: say("I attack!")),
@@ -109,7 +122,8 @@ HABITS = {  # what is done when a question comes
     "kills_supervisor": only(send_supervisor(signal.SIGKILL)),
 }
 HELLO = {  # what is said instead of the right words
-    "newer": {"protocol": 2, "name": "newer", "version": "7"},
+    **{name: {"protocol": 2, "name": name, "version": "7", "events": True} for name in ("plans", "plans_badly")},
+    "newer": {"protocol": 3, "name": "newer", "version": "7"},
     "unnamed": {"protocol": [[[]]], "name": {}, "version": "\ud800"},
 }
 
@@ -125,6 +139,8 @@ def main():
             say(HELLO.get(HABIT, {"protocol": 1, "name": HABIT, "version": "7"}))
             if HABIT == "deaf":
                 hang()
+        elif message["type"] == "game":
+            NAMES[:] = message["map"]["territories"]
         elif message["type"] == "act":
             HABITS.get(HABIT, good)(message)
         elif message["type"] == "bye" and HABIT != "clings":

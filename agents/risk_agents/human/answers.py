@@ -8,6 +8,7 @@ from typing import NamedTuple
 from risk_agents.base import View
 from risk_env.board.action_space import DONE
 from risk_env.core.types import Phase
+from risk_env.public import most_troops
 from risk_env.text.notation import QUESTIONS, Question
 
 NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
@@ -124,11 +125,7 @@ def _fit(part: str, name: str, view: View) -> int:
 
 def movable(view: View) -> int:
     """How many troops can be placed or moved (docs/decisions.md)."""
-    position, most = view.position, view.rules.max_troops
-    count = position.draft_left
-    if view.phase != Phase.DRAFT_AMOUNT:
-        count = int(position.troops[position.source]) - 1
-    return count if most is None else min(count, most - int(position.troops[position.target]))
+    return most_troops(view.position, view.rules.max_troops)
 
 
 def _amount(wanted: int, view: View) -> Understood:

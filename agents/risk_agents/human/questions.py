@@ -9,7 +9,6 @@ from risk_agents.human.answers import argument_of, movable, question_of
 from risk_agents.human.narration import Words
 from risk_agents.human.terminal import wrapped
 from risk_env.board.action_space import DONE, WILD
-from risk_env.board.maps import Board, Mission
 from risk_env.core.cards import (
     MAX_STARS,
     MIN_STARS,
@@ -23,6 +22,7 @@ from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
 from risk_env.render.scene import scene_of
 from risk_env.text.notation import reward_name
+from risk_env.words.report import mission_in_words
 
 _star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own function, called from Python
 
@@ -195,16 +195,3 @@ def own_lines(view: View, words: Words, width: int) -> list[str]:
     if view.headquarters is not None:
         lines.append(f"Your headquarters: {view.headquarters}")
     return lines
-
-
-def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holder: int) -> str:
-    """The mission card of a seat (RULES 8)."""
-    if mission.kind == "continents":
-        third = " and a third continent of any kind" * mission.any_third
-        return f"hold {' and '.join(board.continents[c] for c in mission.continents)}{third}"
-    if mission.kind == "territories":
-        each = f" with at least {mission.min_troops} troops on each" * (mission.min_troops > 1)
-        return f"hold {mission.territories} territories{each}"
-    if mission.target == holder:
-        return f"hold {mission.fallback_territories} territories (the card says to destroy its own holder)"
-    return f"{names[mission.target]} is thrown out of the game, by whomever"

@@ -6,8 +6,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
@@ -68,9 +66,7 @@ class Table:
         except Exception as error:
             raise ValueError(f"agent={self.players[seat]!r} cannot play this game: {error}") from error
         if isinstance(agent, CompiledAgent):
-            T, nowhere = self.game.tables, np.zeros(0, np.int64)
-            records = T.new_games(1)
-            agent.bot.choose(records, T.board, T.rules, nowhere, agent._randoms, agent._memory, agent._actions)
+            agent.seated.load(self.game.tables)
 
     # ------------------------------------------------------------------------------------------ playing
 

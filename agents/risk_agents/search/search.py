@@ -72,7 +72,7 @@ class SearchAgent(Agent):
         best = int(clear.argmax())
         if clear[best] <= 0:
             return answers[0]
-        self._forget_plan(self._advisers[0]._memory[0, self.seat], view)
+        self._forget_plan(self._advisers[0].seated.memory[0, self.seat], view)
         return answers[best]
 
     def _answers(self, view: View) -> list[int]:
@@ -99,7 +99,7 @@ class SearchAgent(Agent):
         self._batch.seeds[lanes] = np.tile(view.rng.integers(2**63, size=self.samples).astype(np.uint64), len(answers))
         self._arena.seat_players(lanes)
         memory = self._arena.memory[lanes, self.seat]
-        memory[:, : beam.BOT.memory] = self._advisers[0]._memory[0, self.seat]
+        memory[:, : beam.BOT.memory] = self._advisers[0].seated.memory[0, self.seat]
         for row in memory[self.samples :]:
             self._forget_plan(row, view)
         self._arena.memory[lanes, self.seat] = memory

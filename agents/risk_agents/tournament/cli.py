@@ -6,8 +6,9 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from risk_agents.llm.agent import is_model
 from risk_agents.program import brief
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS, check_programs
@@ -24,11 +26,13 @@ from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import Summary, summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
-from risk_agents.tournament.exports import config_lines, remarks, rich_tables, write_csv, write_json
+from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
+from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import Trial, compiled_bot, entrants, labelled, make_config, split_agents
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
+from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
@@ -121,7 +125,13 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
     )
-    add("--jobs", type=int, default=1, metavar="N", help="processes (default: 1); the games do not depend on it")
+    add(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes, or threads where models play (default: 1); the games do not depend on it",
+    )
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add(
         "--resume",
@@ -265,10 +275,25 @@ def _play(store: Store, games: int, jobs: int, console: Console) -> None:
             show(games, f"{forfeits} forfeited" if forfeits else "")
 
         try:
-            conduct(store, games, jobs, progress=tell, enough=verdict)
+            with _threads(store.config, jobs) as executor:
+                conduct(store, games, jobs, executor, progress=tell, enough=verdict)
         except KeyboardInterrupt:
             _say(console, f"stopped; to go on: risk-env tournament --resume {store.path}")
             raise
+
+
+@contextmanager
+def _threads(config: TournamentConfig, jobs: int) -> Iterator[Executor | None]:
+    """Threads in place of processes where language models play: their games wait for answers most of the time."""
+    if jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
+        yield None
+        return
+    executor = ThreadPoolExecutor(jobs)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+        close_pools()
 
 
 def _verdict(store: Store) -> sprt.Verdict:
@@ -291,7 +316,7 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
     summary = summarise(config, results)
-    _print(config, summary)
+    _print(config, summary, results)
     if arguments.csv:
         write_csv(store, arguments.csv)
     if arguments.json:
@@ -302,12 +327,12 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         count = write_replays(store, arguments.replays, arguments.replay_games, summary)
         print(f"{count} {'replay' if count == 1 else 'replays'} in {arguments.replays}")
     if arguments.report:
-        write_report(config, summary, arguments.report)
+        write_report(config, summary, arguments.report, model_grids(config, results))
 
 
-def _print(config: TournamentConfig, summary: Summary) -> None:
+def _print(config: TournamentConfig, summary: Summary, results: Sequence[GameResult]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in rich_tables(summary):
+    for table in rich_tables(summary, model_grids(config, results)):
         console.print(table, "")
     _say(console, *remarks(config, summary))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from rich.text import Text
 from risk_agents.tournament.analysis import AgentSummary, Estimate, Summary
 from risk_agents.tournament.columns import COLUMNS, LISTS
 from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.model_notes import HEADING, model_rows
 from risk_agents.tournament.ratings import FEW_DEALS
+from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.store import Store
 from risk_env.text.escape import for_csv, for_terminal
 
@@ -118,9 +120,15 @@ def _seat_grid(summary: Summary) -> Grid:
     return "Seat bias: win %", heading, rows
 
 
-def rich_tables(summary: Summary) -> Iterator[Table]:
+def model_grids(config: TournamentConfig, results: Sequence[GameResult]) -> list[Grid]:
+    """A table of what language models did, if any played."""
+    rows = model_rows(results, config.labels)
+    return [("Language models", HEADING, rows)] if rows else []
+
+
+def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
     """The tables for a terminal."""
-    for title, heading, rows in grids(summary):
+    for title, heading, rows in [*grids(summary), *more]:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for k, column in enumerate(heading):
             table.add_column(Text(for_terminal(column)), justify="left" if k == 0 else "right", no_wrap=k == 0)

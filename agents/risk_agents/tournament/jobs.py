@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from multiprocessing.util import Finalize
+from threading import get_ident
 
 from risk_agents import supervisor
 from risk_agents.supervisor import end_with_parent
@@ -21,7 +22,7 @@ from risk_env.bots import CompiledBot
 
 MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
 
-_POOLS: dict[TournamentConfig, PlayerPool] = {}  # of this process, at most one
+_POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
 
 Chunk = tuple[Pairing, ...]
 
@@ -54,11 +55,13 @@ def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, CompiledBot]:
 
 
 def pool_of(config: TournamentConfig) -> PlayerPool:
-    """The players of this process, kept from chunk to chunk."""
-    if config not in _POOLS:
-        close_pools()
-        _POOLS[config] = PlayerPool(config)
-    return _POOLS[config]
+    """The players of this thread, kept from chunk to chunk."""
+    key = get_ident(), config
+    if key not in _POOLS:
+        for other in [other for other in _POOLS if other[0] == get_ident()]:
+            _POOLS.pop(other).close()
+        _POOLS[key] = PlayerPool(config)
+    return _POOLS[key]
 
 
 def close_pools() -> None:

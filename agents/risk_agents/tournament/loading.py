@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from risk_agents.external import ExternalAgent, is_program
+from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
 from risk_agents.registry import HUMAN, POLICY_FILES, is_in_file, load
 from risk_agents.sandbox import sandbox
@@ -43,7 +44,11 @@ def split_agents(text: str) -> list[str]:
 @cache
 def compiled_bot(spec: str) -> CompiledBot | None:
     """The compiled bot of a name, `file.py:NAME` or a policy file; None if the spec is of another kind."""
-    if is_program(spec) or not (is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names()):
+    if (
+        is_program(spec)
+        or is_model(spec)
+        or not (is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names())
+    ):
         return None
     found = load(spec)
     return found if isinstance(found, CompiledBot) else None
@@ -157,6 +162,9 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
 
 def _asked(spec: str, trial: Trial) -> tuple[str, str]:
     """Name and version of an agent as it says itself, in a process of its own; compiled ones are noted."""
+    if is_model(spec):
+        model = ModelAgent(spec)  # its first request is that of its first decision
+        return as_label(model.name), as_label(model.version)
     walls = sandbox(trial.sandbox)
     if is_program(spec):
         program = ExternalAgent(spec, trial.time_limit, sandbox=walls)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from risk_agents.base import View
 from risk_agents.external import ExternalAgent, is_program
+from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TournamentConfig
@@ -13,8 +16,11 @@ from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.results import Forfeit
 from risk_env.bots import CompiledBot
+from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.seeds import veiled
+
+History = Callable[[int], Sequence[Event]]
 
 
 class SinglePlayer(Protocol):
@@ -23,8 +29,8 @@ class SinglePlayer(Protocol):
     def begin(self, seat: int, seed: int) -> None:
         """A game begins; `seed` is that of the player's own chance."""
 
-    def choose(self, game: Game) -> int:
-        """An action for the seat to decide."""
+    def choose(self, game: Game, history: History) -> int:
+        """An action for the seat to decide; `history` gives the events that a seat has seen."""
 
     def end(self, outcome: dict[str, Any]) -> None:
         """The game is over."""
@@ -40,7 +46,7 @@ class HostedPlayer:
         """A game begins."""
         self._host().begin(seat, veiled(seed))
 
-    def choose(self, game: Game) -> int:
+    def choose(self, game: Game, history: History) -> int:
         """What the agent answers."""
         return self._host().choose(game)
 
@@ -65,14 +71,12 @@ class ProgramPlayer:
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
-    def choose(self, game: Game) -> int:
+    def choose(self, game: Game, history: History) -> int:
         """What the program answers."""
-        from risk_agents.base import View
-
         if self._agent is None:
             raise Forfeit("died", "the program is not running")
         try:
-            return self._agent.act(View(game, game.seat))
+            return self._agent.act(View(game, game.seat, history=history))
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
@@ -90,6 +94,29 @@ class ProgramPlayer:
         if self._agent is not None:
             self._agent.close()
             self._agent = None
+
+
+class ModelPlayer:
+    """A language model, asked from this process: it runs no code of its own."""
+
+    def __init__(self, spec: str, config: TournamentConfig) -> None:
+        self._agent, self._config = ModelAgent(spec), config
+
+    def begin(self, seat: int, seed: int) -> None:
+        """A game begins."""
+        self._agent.reset(seat, self._config.rules, self._config.board, veiled(seed))
+
+    def choose(self, game: Game, history: History) -> int:
+        """What the model answers."""
+        return self._agent.act(View(game, game.seat, history=history))
+
+    def end(self, outcome: dict[str, Any]) -> None:
+        """Note it in the transcript."""
+        self._agent.over(outcome)
+
+    def notes(self) -> dict[str, Any]:
+        """What the model did in the game that has ended."""
+        return self._agent.notes()
 
 
 class PlayerPool:
@@ -111,6 +138,8 @@ class PlayerPool:
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
+        if is_model(entrant.spec):
+            return ModelPlayer(entrant.spec, self.config)
         return ProgramPlayer(entrant.spec, self.config) if is_program(entrant.spec) else HostedPlayer(self, agent)
 
     def host(self, agent: int) -> Host:

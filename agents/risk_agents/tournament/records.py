@@ -117,6 +117,7 @@ def record_of(config: TournamentConfig, result: GameResult, num_actions: int) ->
         "forfeit_seat": result.forfeit_seat,
         "forfeit_reason": result.forfeit_reason,
         "actions": result.actions,
+        **({} if result.notes is None else {"models": result.notes}),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from risk_agents.tournament.analysis import Summary
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.exports import config_lines, grids, ordinal, remarks
+from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, remarks
 from risk_env.text.escape import for_figure, for_html
 
 KINDS = (".html", ".png")
@@ -34,7 +34,7 @@ img {{ max-width: 100%; width: 36rem; }}
 """
 
 
-def write_report(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
+def write_report(config: TournamentConfig, summary: Summary, path: str | Path, more: Sequence[Grid] = ()) -> None:
     """Write an HTML page with tables and plots in it, or a PNG with the plots, by the file's ending."""
     path = Path(path)
     if path.suffix not in KINDS:
@@ -42,13 +42,13 @@ def write_report(config: TournamentConfig, summary: Summary, path: str | Path) -
     if path.suffix == ".png":
         path.write_bytes(picture(summary, list(PLOTS), columns=2))
     else:
-        path.write_text(_page(config, summary), encoding="utf-8")
+        path.write_text(_page(config, summary, more), encoding="utf-8")
 
 
-def _page(config: TournamentConfig, summary: Summary) -> str:
+def _page(config: TournamentConfig, summary: Summary, more: Sequence[Grid]) -> str:
     lines = [*remarks(config, summary), *config_lines(config)]
     content = [f"<p>{for_html(line)}</p>" for line in lines]
-    for title, heading, rows in grids(summary):
+    for title, heading, rows in [*grids(summary), *more]:
         content.append(f'<h2>{for_html(title)}</h2><div class="wide">{_table(heading, rows)}</div>')
     content.append(f'<h2>Plots</h2><div class="plots">{"".join(_image(summary, name) for name in PLOTS)}</div>')
     names = ", ".join(config.labels)

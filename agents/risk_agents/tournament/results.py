@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,7 @@ class GameResult:
     forfeit_kind: str = ""
     forfeit_reason: str = ""
     actions: tuple[int, ...] | None = None  # the asked actions, if the tournament keeps them
+    notes: tuple[dict[str, Any] | None, ...] | None = None  # (P,) what each language model did, None if there is none
 
     @property
     def winning_agent(self) -> int:

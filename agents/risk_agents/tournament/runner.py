@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.players import PlayerPool, SinglePlayer
+from risk_agents.tournament.players import History, ModelPlayer, PlayerPool, SinglePlayer
 from risk_agents.tournament.results import (
     FORFEIT,
     NOBODY,
@@ -28,6 +29,8 @@ from risk_agents.tournament.schedule import Pairing
 from risk_env.arena import REFUSED, Arena
 from risk_env.bots import CompiledBot
 from risk_env.core import entry
+from risk_env.events import Event
+from risk_env.game import Game
 from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed, game_seed
 
@@ -55,7 +58,8 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
             player.end(outcome_for(result, seat))
     if config.fresh:
         pool.close()
-    return result
+    notes = tuple(player.notes() if isinstance(player, ModelPlayer) else None for player in players)
+    return replace(result, notes=notes) if any(notes) else result
 
 
 def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
@@ -137,10 +141,11 @@ class SingleRunner(BatchRunner):
         self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | SinglePlayer]
     ) -> None:
         seated = [
-            player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat)
+            player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat, self._events)
             for seat, player in enumerate(players)
         ]
         super().__init__(config, [pairing], pairing.seats, seated)
+        self._again: Game | None = None
         self._line_ups = np.arange(config.num_players)[None]  # copies of an agent are players of their own
 
     def _arena(self, players: Sequence[Any]) -> Arena:
@@ -148,7 +153,7 @@ class SingleRunner(BatchRunner):
             self.batch,
             players,
             counts=True,
-            keeps_actions=self.config.record,
+            keeps_actions=True,
             stops_at_illegal=True,
             on_answers=self._check_time,
         )
@@ -162,6 +167,14 @@ class SingleRunner(BatchRunner):
             return self.result(0, self.pairings[0], error if isinstance(error, Forfeit) else crash(error, asked))
         return result
 
+    def _events(self, seat: int) -> list[Event]:
+        """What a seat has seen so far: the game is played again up to now, in a `Game` with its history."""
+        if self._again is None:
+            self._again = Game(self.config.rules, self.config.board, self.config.seed, lane=self.pairings[0].deal)
+        for action in self.arena.tally.actions(0)[len(self._again.actions) :]:
+            self._again.step(action)
+        return self._again.events(seat=seat)
+
     def _check_time(self, lanes: Numbers) -> None:
         seat = int(self.batch.records["seat"][0])
         if self.arena.tally.seconds[0, seat] > self.config.game_time:
@@ -171,8 +184,8 @@ class SingleRunner(BatchRunner):
 class SeatedPlayer:
     """A player of single games at its seat, as the Arena asks it; what goes wrong with it is a Forfeit of that seat."""
 
-    def __init__(self, player: SinglePlayer, seat: int) -> None:
-        self.player, self.seat = player, seat
+    def __init__(self, player: SinglePlayer, seat: int, history: History) -> None:
+        self.player, self.seat, self._history = player, seat, history
 
     def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
         """The game has begun."""
@@ -182,7 +195,7 @@ class SeatedPlayer:
     def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """Its answer."""
         with self._blamed():
-            actions[lanes] = self.player.choose(batch.game(0))
+            actions[lanes] = self.player.choose(batch.game(0), self._history)
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:

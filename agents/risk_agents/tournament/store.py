@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents.tournament.columns import COLUMNS, LISTS, checked
+from risk_agents.tournament.columns import COLUMNS, LISTS, checked, checked_notes
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import GameResult
 
@@ -27,6 +27,8 @@ LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
 SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
+_NOTES = "notes"  # the table of what language models did, only in tournaments in which they play
+_CREATE_NOTES = f"CREATE TABLE {_NOTES} (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"
 _TABLES = {
     "setting": "CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)",
     "games": f"CREATE TABLE games ({', '.join(f'{name} {column.kind}' for name, column in COLUMNS.items())})",
@@ -87,6 +89,8 @@ class Store:
         with _writing(self.path):
             with self._database:
                 self._database.execute(_INSERT, self._row(result))
+                if result.notes is not None:
+                    self._add_notes(result)
             if time.monotonic() - self._synchronised > SYNCHRONISED:
                 self._database.execute("PRAGMA wal_checkpoint")
                 self._synchronised = time.monotonic()
@@ -103,6 +107,18 @@ class Store:
         }
         return tuple(json.dumps(values[name]) if name in LISTS else values[name] for name in COLUMNS)
 
+    def _add_notes(self, result: GameResult) -> None:
+        self._database.execute(_CREATE_NOTES.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        self._database.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes)))
+
+    def _notes(self) -> dict[int, Any]:
+        """The notes of every game that has any; StoreError for wrong ones."""
+        with _reading(self.path):
+            if _NOTES not in _tables(self._database):
+                return {}
+            rows = self._database.execute("SELECT game, notes FROM notes")
+            return {game: checked_notes(notes, self.config.num_players) for game, notes in rows}
+
     def finished(self) -> set[int]:
         """Numbers of the games that are there."""
         with _reading(self.path):
@@ -117,7 +133,8 @@ class Store:
     def results(self, actions: bool = False) -> Iterator[GameResult]:
         """All games in the order of the schedule, with their actions if wished; StoreError for one that cannot be."""
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
-        return map(self._result, self.rows(names))
+        notes = self._notes()
+        return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
 
     def rows(self, names: Iterable[str] = COLUMNS) -> Iterator[dict[str, Any]]:
         """The games in the order of the schedule, as dictionaries of these columns; StoreError for a wrong value."""
@@ -126,7 +143,7 @@ class Store:
             for row in self._database.execute(f"SELECT {', '.join(names)} FROM games ORDER BY game"):
                 yield {name: checked(name, value, self.config) for name, value in zip(names, row, strict=True)}
 
-    def _result(self, row: dict[str, Any]) -> GameResult:
+    def _result(self, row: dict[str, Any], notes: list[Any] | None) -> GameResult:
         numbers = {label: agent for agent, label in enumerate(self.config.labels)}
         actions = row.pop("actions", None)
         values: dict[str, Any] = {name: tuple(row[name]) if name in LISTS else row[name] for name in row}
@@ -134,6 +151,7 @@ class Store:
         return GameResult(
             seats=seats,
             actions=None if actions is None else tuple(np.frombuffer(actions, np.int32).tolist()),
+            notes=None if notes is None else tuple(notes),
             **values,
         )
 
@@ -171,8 +189,12 @@ def _connect(path: Path) -> sqlite3.Connection:
     return database
 
 
+def _tables(database: sqlite3.Connection) -> dict[str, str]:
+    """Names and definitions of the tables, views, indices and triggers, ten at most."""
+    return dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
+
+
 def _check_tables(database: sqlite3.Connection) -> None:
     """ValueError where there are other tables, views or triggers than those that `create` makes: they could do more."""
-    found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
-    if found != _TABLES:
+    if _tables(database) not in (_TABLES, {**_TABLES, _NOTES: _CREATE_NOTES}):
         raise ValueError(f"its tables are not those of a tournament, {' and '.join(_TABLES)}")

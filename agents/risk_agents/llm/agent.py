@@ -1,0 +1,186 @@
+"""`llm:MODEL` as an agent: it reads reports and answers in plans; what is wrong with an answer is said back.
+
+Where no answer can be played in some attempts, where the endpoint fails, or where a game's tokens or money are spent,
+the fallback of `risk_env.words.plan` plays the rest of the turn. All of it is counted, for the tournament's table.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from risk_agents.base import Agent, View
+from risk_agents.llm.endpoint import Endpoint, EndpointError
+from risk_agents.llm.settings import Settings, settings_for
+from risk_agents.llm.transcript import Transcript
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core.types import Phase
+from risk_env.words.last_turns import Armies, armies_of
+from risk_env.words.plan import Plan
+
+PREFIX = "llm:"
+PRIMERS = {  # the primer of each phase; all others have none
+    **dict.fromkeys((Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS), "set_up"),
+    **dict.fromkeys((Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT), "draft"),
+    **dict.fromkeys((Phase.ATTACK, Phase.ATTACK_DICE), "attack"),
+    **dict.fromkeys((Phase.DEFEND, Phase.REROLL, Phase.COMMANDER), "dice"),
+    Phase.OCCUPY: "occupy",
+    **dict.fromkeys((Phase.OBJECTIVE, Phase.AIRFIELD), "objective"),
+    **dict.fromkeys((Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT), "fortify"),
+}
+
+
+@dataclass
+class Counts:
+    """What an agent did in one game."""
+
+    turns: int = 0  # rounds in which it was asked
+    exchanges: int = 0  # answers
+    illegal: int = 0  # of these, answers that could not be played
+    fallbacks: int = 0  # turns that the fallback played, for whatever reason
+    tokens_in: int = 0
+    tokens_out: int = 0
+    money: float = 0.0
+    seconds: float = 0.0  # waiting for answers
+    failures: Counter[str] = field(default_factory=Counter)  # failed requests by kind
+
+
+def is_model(spec: str) -> bool:
+    """Whether a spec is `llm:` and a model."""
+    return spec.startswith(PREFIX)
+
+
+@cache
+def prompt(version: str, name: str) -> str:
+    """A file of prompts; ValueError if this version has none of that name."""
+    path = files("risk_agents.llm") / "prompts" / version / f"{name}.txt"
+    if not version.isalnum() or not path.is_file():
+        raise ValueError(f"prompts={version!r}: there are no prompts of this version")
+    return path.read_text(encoding="utf-8").strip()
+
+
+class ModelAgent(Agent):
+    """A language model at a seat of one game at a time."""
+
+    def __init__(self, spec: str, settings: Settings | None = None) -> None:
+        self.model = spec.removeprefix(PREFIX)
+        if not self.model:
+            raise ValueError(f"agent={spec!r}: it is written as {PREFIX}MODEL")
+        self.settings = settings_for(self.model) if settings is None else settings
+        self._endpoint = Endpoint(self.model, self.settings)
+        self._system = prompt(self.settings.prompts, "system")
+        self.name, self.version = self.model, f"{self.settings.prompts}-{self.settings.style}-{self.settings.answer}"
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """A game begins."""
+        super().reset(seat, rules, board, seed)
+        self.plan, self.counts = Plan(seat), Counts()
+        self._before: Armies | None = None
+        self._round = -1
+        name = f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}"
+        self.transcript = Transcript(self.settings, name)
+
+    def act(self, view: View) -> int:
+        """The next action of its plan, or of the plan that it makes when it is asked."""
+        if view.position.round != self._round:
+            self._round, self.counts.turns = view.position.round, self.counts.turns + 1
+        action = self.plan.next_action(view.game)
+        if action is None:
+            self._ask(view)
+            action = self.plan.next_action(view.game)
+        if action is None:  # an answer that was only a standing order
+            self._fall_back(view, "the answer has no action for this question")
+            action = self.plan.next_action(view.game)
+        self._remember(view, int(action))  # type: ignore[arg-type]  # a fallback always has one
+        return int(action)  # type: ignore[arg-type]
+
+    def notes(self) -> dict[str, Any]:
+        """What was counted in this game, and the file of its transcript, for the tournament."""
+        return {**asdict(self.counts), "failures": dict(self.counts.failures), "transcript": self.transcript.name}
+
+    def over(self, outcome: dict[str, Any]) -> None:
+        """The game is over."""
+        self.transcript.write("over", **outcome, **self.notes())
+
+    # ------------------------------------------------------------------------------------------ asking
+
+    def _ask(self, view: View) -> None:
+        """Ask until there is a plan that can be played; then the plan, or the fallback, has the next action."""
+        messages = self._messages(view)
+        for _ in range(self.settings.attempts):
+            if self._is_spent():
+                return self._fall_back(view, "the game's tokens or money are spent")
+            try:
+                answer = self._answer(messages)
+            except EndpointError as error:
+                return self._fall_back(view, f"the endpoint failed: {error}")
+            try:
+                return self.plan.give(answer, view.game)
+            except ValueError as error:
+                self.counts.illegal += 1
+                self.transcript.write("refused", reason=str(error))
+                messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), _refusal(error)]
+        self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
+
+    def _messages(self, view: View) -> list[dict[str, str]]:
+        """The prompt of the phase, what became of the last plan, and the report."""
+        account, report = (
+            self.plan.account(view.game),
+            view.game.report_since(self.seat, self._before, self.settings.style),
+        )
+        primer = prompt(self.settings.prompts, PRIMERS[view.phase])
+        messages = [
+            _said("system", f"{self._system}\n\n{primer}"),
+            _said("user", "\n".join(filter(None, (account, report)))),
+        ]
+        self.transcript.write("question", round=view.position.round, phase=view.phase.name, messages=messages)
+        return messages
+
+    def _answer(self, messages: list[dict[str, str]]) -> str:
+        """The plan in the model's answer."""
+        counts, begun = self.counts, time.perf_counter()
+        try:
+            answer = self._endpoint.ask(messages, lambda kind: counts.failures.update([kind]))
+        finally:
+            counts.seconds += time.perf_counter() - begun
+        counts.exchanges += 1
+        counts.tokens_in += answer.tokens_in
+        counts.tokens_out += answer.tokens_out
+        counts.money = self.settings.price(counts.tokens_in, counts.tokens_out)
+        self.transcript.write("answer", text=answer.text, tokens=[answer.tokens_in, answer.tokens_out])
+        return answer.plan
+
+    def _is_spent(self) -> bool:
+        """Whether this game has cost what it may."""
+        counts, settings = self.counts, self.settings
+        has_price = settings.price_in + settings.price_out > 0
+        tokens = counts.tokens_in + counts.tokens_out
+        return tokens >= settings.game_tokens or (has_price and counts.money >= settings.game_money)
+
+    def _fall_back(self, view: View, reason: str) -> None:
+        self.counts.fallbacks += 1
+        self.transcript.write("fallback", reason=reason)
+        self.plan.fall_back(view.game)
+
+    def _remember(self, view: View, action: int) -> None:
+        """Keep the armies with which the own turn ends, for the next report."""
+        if view.position.turn != self.seat:
+            return
+        after = view.game.copy()
+        after.step(action)
+        if after.turn != self.seat:
+            self._before = armies_of(after)
+
+
+def _said(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+def _refusal(error: ValueError) -> dict[str, str]:
+    """What is wrong with an answer, said back."""
+    return _said("user", f"Not played: {error}. Answer again, with actions only.")

@@ -1,0 +1,107 @@
+"""What an `llm:MODEL` agent is told besides the model: endpoint, limits, prices, from a TOML file and the environment.
+
+`RISK_ENV_LLM` names the file. The key comes from the environment only (`key_variable` names it), so that no file and no
+log has it.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from risk_env.words.report import STYLES
+
+FILE_VARIABLE = "RISK_ENV_LLM"
+URL_VARIABLE = "OPENAI_BASE_URL"
+MOST_BYTES = 1 << 20  # of the file
+ANSWERS = ("text", "tool", "json")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of all models, or of one (a table `[models."NAME"]` of the file)."""
+
+    base_url: str = "https://api.openai.com/v1"
+    key_variable: str = "OPENAI_API_KEY"  # the environment variable with the key; none is sent if it is not set
+    answer: str = "text"  # how plans are asked for: as text, as a tool call, or as JSON by a schema
+    style: str = "brief"  # of the reports
+    prompts: str = "v1"  # folder of prompts
+    temperature: float | None = None  # None: the endpoint's own
+    max_output_tokens: int = 1000  # of one answer
+    timeout: float = 60.0  # seconds of one request
+    retries: int = 4  # after 429, 5xx, timeouts and broken connections, with back-off
+    backoff: float = 1.0  # seconds before the first of these, doubled each time
+    attempts: int = 3  # answers for one question before the fallback plays the turn
+    game_tokens: int = 1_000_000  # in and out; beyond them the fallback plays
+    game_money: float = 10.0  # likewise, if prices are given
+    price_in: float = 0.0  # money for a million tokens
+    price_out: float = 0.0
+    transcripts: str = ""  # folder of the transcripts, "" for none
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("answer", ANSWERS), ("style", tuple(STYLES))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {', '.join(allowed)}")
+        for name in ("max_output_tokens", "timeout", "attempts", "game_tokens"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be more than 0")
+        for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 0")
+
+    @cached_property
+    def key(self) -> str:
+        """The key, "" if there is none."""
+        return os.environ.get(self.key_variable, "")
+
+    def without_key(self, words: str) -> str:
+        """A text in which the key, should it be there, cannot be read."""
+        return words.replace(self.key, "[key]") if self.key else words
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
+
+
+def settings_for(model: str) -> Settings:
+    """The settings of a model: defaults, then the file, then its table in the file, then `OPENAI_BASE_URL`."""
+    facts: dict[str, Any] = {}
+    if path := os.environ.get(FILE_VARIABLE):
+        facts = _read(Path(path), model)
+    if URL_VARIABLE in os.environ:
+        facts["base_url"] = os.environ[URL_VARIABLE]
+    return Settings(**facts)
+
+
+def _read(path: Path, model: str) -> dict[str, Any]:
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{path}: more than {MOST_BYTES} bytes")
+    try:
+        facts = tomllib.loads(data.decode())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    models = facts.pop("models", {})
+    own = models.get(model, {}) if isinstance(models, Mapping) else None
+    if not isinstance(own, Mapping):
+        raise ValueError(f"{path}: models must be tables, [models.{model!r}]")
+    return _checked({**facts, **own}, path)
+
+
+def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The settings of a file; ValueError for one that does not exist or is of another type."""
+    defaults = {field.name: field.default for field in fields(Settings)}
+    for name, value in facts.items():
+        if name not in defaults:
+            raise ValueError(f"{path}: unknown setting {name!r}; there are {', '.join(defaults)}")
+        kind = float if defaults[name] is None else type(defaults[name])
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (is_number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
+            raise ValueError(f"{path}: {name}={value!r} must be of type {kind.__name__}")
+    return facts

@@ -1,0 +1,1 @@
+"""Risk for clients of the Model Context Protocol: `risk-env mcp` (docs/llm.md)."""

@@ -1,0 +1,153 @@
+"""Games in which several clients and bots sit, each client known by the token of its seat.
+
+Nothing here knows of the protocol: `server` makes tools of it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from risk_agents.base import Agent, View, chance_seeds
+from risk_agents.human.narration import Words, narrate
+from risk_agents.registry import make
+from risk_env import bots
+from risk_env.board.maps import load_map, map_names
+from risk_env.board.rules import Rules
+from risk_env.game import Game
+from risk_env.seeds import game_seed
+from risk_env.words.plan import Plan
+
+OPEN = "open"  # a seat for another client
+MOST_GAMES = 256  # at once; then the oldest ends
+MOST_EVENTS = 200  # lines of one answer about the history
+_WIDTH = 400  # letters of such a line
+
+
+@dataclass
+class OpenGame:
+    """A game: its bots by seat, the plans of the clients' seats, and its lock."""
+
+    game: Game
+    agents: dict[int, Agent]
+    plans: dict[int, Plan]
+    seeds: list[int]
+    lock: Lock = field(default_factory=Lock)
+
+    def play_on(self) -> None:
+        """Play until a client must be asked or the game is over."""
+        game = self.game
+        while not game.is_over:
+            seat = game.seat
+            action = self._choose(seat) if seat in self.agents else self.plans[seat].next_action(game)
+            if action is None:
+                return
+            game.step(action)
+
+    def _choose(self, seat: int) -> int:
+        """What a bot answers."""
+        return int(self.agents[seat].act(View(self.game, seat, self.seeds[seat])))
+
+
+class OpenGames:
+    """All games of a server, by the tokens of their seats. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._seats: dict[str, tuple[OpenGame, int]] = {}
+        self._lock = Lock()
+
+    def begin(
+        self,
+        preset: str,
+        opponents: Sequence[str],
+        seat: int = 0,
+        board: str = "classic",
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> dict[int, str]:
+        """Begin a game and play up to a client's first question: the token of each client's seat.
+
+        `opponents` are registered bots, or "open" for another client, clockwise from `seat`. ValueError names what is
+        wrong: only shipped maps and registered names are taken, for no client may run files of this machine.
+        """
+        rules = Rules.preset(preset, len(opponents) + 1, **(options or {}))
+        if not 0 <= seat < rules.num_players:
+            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {rules.num_players - 1}")
+        agents = {
+            (seat + place) % rules.num_players: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN
+        }
+        game = Game(rules, load_shipped(board), seed)
+        seeds = chance_seeds([agents.get(s, Agent()) for s in range(rules.num_players)], int(game_seed(game.seed)))
+        for number, agent in agents.items():
+            agent.reset(number, rules, game.board, seeds[number])
+        plans = {s: Plan(s) for s in range(rules.num_players) if s not in agents}
+        table = OpenGame(game, agents, plans, seeds)
+        table.play_on()
+        return self._add(table)
+
+    def _add(self, table: OpenGame) -> dict[int, str]:
+        """Give every client's seat a token; the oldest game makes room."""
+        tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
+        with self._lock:
+            while len({id(other) for other, _ in self._seats.values()}) >= MOST_GAMES:
+                oldest = next(iter(self._seats.values()))[0]
+                self._seats = {token: found for token, found in self._seats.items() if found[0] is not oldest}
+            self._seats |= {token: (table, seat) for seat, token in tokens.items()}
+        return tokens
+
+    def _find(self, token: str) -> tuple[OpenGame, int]:
+        if token not in self._seats:
+            raise ValueError("this token is of no game that is open here; new_game gives tokens")
+        return self._seats[token]
+
+    def report(self, token: str, style: str = "brief") -> str:
+        """What the seat may know, in words."""
+        table, seat = self._find(token)
+        with table.lock:
+            return table.game.report(seat, style)
+
+    def act(self, token: str, plan: str, style: str = "brief") -> str:
+        """Play a plan, and all others until a client is asked: what became of it, and the new report.
+
+        ValueError says why it cannot be played; the game is untouched then.
+        """
+        table, seat = self._find(token)
+        with table.lock:
+            game = table.game
+            if game.is_over or game.seat != seat:
+                raise ValueError("the game is over" if game.is_over else f"P{game.seat} decides now; ask again later")
+            table.plans[seat].give(plan, game)
+            table.play_on()
+            return "\n".join(filter(None, (table.plans[seat].account(game), game.report(seat, style))))
+
+    def legal_actions(self, token: str) -> list[str]:
+        """The legal actions of the seat in words, none while another decides."""
+        table, seat = self._find(token)
+        with table.lock:
+            game = table.game
+            return [game.action_text(int(a)) for a in game.legal_actions()] if game.seat == seat else []
+
+    def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
+        """What the seat saw, in words, from event `since` on, and the number to ask with next time."""
+        table, seat = self._find(token)
+        with table.lock:
+            game = table.game
+            events = game.events(max(0, since), seat)[:MOST_EVENTS]
+        names = (*(f"P{s}" if s != seat else "You" for s in range(game.num_players)), "neutral")
+        return narrate(events, Words(names, game.board, seat), _WIDTH), max(0, since) + len(events)
+
+
+def load_shipped(name: str) -> Any:
+    """A map by the name of a shipped one; ValueError for anything else, a path above all."""
+    if name not in map_names():
+        raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}")
+    return load_map(name)
+
+
+def _bot(name: str) -> Agent:
+    if name not in bots.names():
+        raise ValueError(f"opponent={name!r} must be {OPEN!r} or one of {', '.join(bots.names())}")
+    return make(name)

@@ -1,0 +1,155 @@
+"""The command `mcp`: a server of the Model Context Protocol, over standard input and output or streamable HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import wraps
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from risk_agents.mcp.games import OPEN, OpenGames, load_shipped
+from risk_env import bots
+from risk_env.board.maps import map_names
+from risk_env.board.rules import Rules, presets
+from risk_env.cli import command_parser
+from risk_env.words.odds import win_chance
+from risk_env.words.report import HELP
+
+PORT = 8321
+INSTRUCTIONS = (
+    "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "
+    "shows the situation and the question, act plays a plan: several actions in order, usually a whole turn."
+)
+
+
+def make_server(games: OpenGames | None = None) -> MCPServer:
+    """A server with its own games."""
+    games = OpenGames() if games is None else games
+    server = MCPServer("risk-env", instructions=INSTRUCTIONS, log_level="WARNING")
+    _add_playing(server, games)
+    _add_looking(server, games)
+    _add_resources(server)
+    return server
+
+
+def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """A decorator that makes a tool of a function; what a ValueError says is told to the client."""
+
+    def add(function: Callable[..., str]) -> Callable[..., str]:
+        @wraps(function)
+        def run(**arguments: Any) -> str:
+            try:
+                return function(**arguments)
+            except ValueError as error:
+                raise ToolError(str(error)) from None
+
+        return server.tool(structured_output=False)(run)
+
+    return add
+
+
+def _add_playing(server: MCPServer, games: OpenGames) -> None:
+    """The tools that begin and play games."""
+
+    @_tool(server)
+    def new_game(
+        preset: str = "classic",
+        opponents: list[str] | None = None,
+        seat: int = 0,
+        board: str = "classic",
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> str:
+        """Begin a game. opponents: one name for each other seat, clockwise; a bot, or "open" for another client.
+
+        Gives the token of your seat, those of open seats (pass each on to its player), and your first report. options
+        are those of the rules, for example {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}.
+        """
+        tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, options)
+        others = {f"P{number}": token for number, token in tokens.items() if number != seat}
+        facts = json.dumps({"token": tokens[seat], "open_seats": others})
+        return f"{facts}\n{games.report(tokens[seat])}"
+
+    @_tool(server)
+    def act(token: str, plan: str, style: str = "brief") -> str:
+        """Answer the question: one action or a plan, actions separated by `;`, as far as you can foresee.
+
+        For example: trade; draft Ural 5; attack Ural > Ukraine; occupy 3; fortify Japan > Mongolia all; end
+        """
+        return games.act(token, plan, style)
+
+
+def _add_looking(server: MCPServer, games: OpenGames) -> None:
+    """The tools that change nothing."""
+
+    @_tool(server)
+    def report(token: str, style: str = "brief") -> str:
+        """The situation and the question in words. style: "brief", or "full" with the map and how to answer."""
+        return games.report(token, style)
+
+    @_tool(server)
+    def legal_actions(token: str) -> str:
+        """Every legal action, a line each; none while somebody else decides."""
+        return "\n".join(games.legal_actions(token))
+
+    @_tool(server)
+    def odds(attackers: int, defenders: int) -> str:
+        """The chance that an attack to the end takes a territory; attackers: all troops on the attacking one."""
+        if not (1 <= attackers <= 100_000 and 1 <= defenders <= 100_000):
+            raise ValueError("attackers and defenders must be from 1 to 100000")
+        return f"{100 * win_chance(attackers, defenders):.1f} %"
+
+    @_tool(server)
+    def history(token: str, since: int = 0) -> str:
+        """What happened, as your seat saw it, from an event's number on; the last line has the next number."""
+        lines, following = games.history(token, since)
+        return "\n".join([*lines, f"next: {following}"])
+
+    @_tool(server)
+    def rules(preset: str = "classic", num_players: int | None = None) -> str:
+        """Every option of a preset's rules, and how questions are answered."""
+        return rules_text(preset, num_players)
+
+
+def rules_text(preset: str, num_players: int | None = None) -> str:
+    """The options of a preset and how to answer."""
+    return "\n".join([json.dumps(Rules.preset(preset, num_players).to_dict()), *HELP])
+
+
+def _add_resources(server: MCPServer) -> None:
+    """Rules, maps and bots to be read."""
+
+    @server.resource("risk://rules/{preset}", mime_type="text/plain")
+    def preset_rules(preset: str) -> str:
+        """The rules of a preset."""
+        return rules_text(preset)
+
+    @server.resource("risk://map/{name}", mime_type="application/json")
+    def map_facts(name: str) -> str:
+        """A map: territories, continents, borders."""
+        board = asdict(load_shipped(name))
+        kept = ("name", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
+        return json.dumps({field: board[field] for field in kept})
+
+    @server.resource("risk://choices", mime_type="application/json")
+    def choices() -> str:
+        """Presets, maps and bots."""
+        return json.dumps({"presets": presets(), "maps": map_names(), "opponents": [OPEN, *bots.names()]})
+
+
+def main(argv: Sequence[str]) -> None:
+    """The command `mcp`: serve until the client leaves, or until Ctrl-C."""
+    parser = command_parser("mcp")
+    parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")
+    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; the path is /mcp")
+    arguments = parser.parse_args(argv)
+    server = make_server()
+    if arguments.http:
+        server.run("streamable-http", host=arguments.host, port=arguments.port)
+    else:
+        server.run("stdio")

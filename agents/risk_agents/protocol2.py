@@ -1,0 +1,78 @@
+"""Messages of version 2 of the line protocol (docs/protocol.md): what is sent, and what the answers mean.
+
+How lines get to the program and back is `program`'s affair; version 1 is in `external`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from risk_agents.base import View
+from risk_env.board.action_space import WILD
+from risk_env.core.types import NOWHERE, Phase
+from risk_env.events import Event
+from risk_env.game import Game
+from risk_env.public import most_troops
+from risk_env.text.notation import QUESTIONS
+from risk_env.words.plan import MOST_STEPS, Plan
+
+PROTOCOL = 2
+_AMOUNTS = [phase for phase, question in QUESTIONS.items() if question.block == "amount"]
+
+
+class Answers:
+    """What a program of version 2 has asked for, and its plan in one game."""
+
+    def __init__(self, hello: dict[str, Any]) -> None:
+        self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
+        self.begin(0)
+
+    def begin(self, seat: int) -> None:
+        """A game begins."""
+        self.plan, self._seen = Plan(seat), 0
+
+    def question(self, view: View) -> dict[str, Any]:
+        """What is sent when the plan does not answer."""
+        game = view.game
+        facts = {
+            "seat": view.seat,
+            "phase": view.phase.name,
+            "legal": game.legal_actions().tolist(),
+            **({"texts": list(view.texts)} if self.wants_texts else {}),
+            **state_facts(game, view.seat),
+            "plan": {"account": self.plan.account(game)},
+        }
+        if self.wants_events:
+            facts["events"] = [event.to_json() for event in self._news(view)]
+        return facts
+
+    def _news(self, view: View) -> Sequence[Event]:
+        """What the seat saw since its last question."""
+        news = view.events[self._seen :]
+        self._seen += len(news)
+        return news
+
+    def take(self, answer: dict[str, Any], game: Game) -> None:
+        """Take `actions`, a list of numbers and texts, or one `action`; ValueError if the first cannot be played."""
+        actions = answer.get("actions", [answer.get("action")])
+        if not isinstance(actions, list) or len(actions) > MOST_STEPS:
+            raise ValueError(f"actions must be a list of at most {MOST_STEPS} actions")
+        self.plan.give(actions, game)
+
+
+def state_facts(game: Game, seat: int) -> dict[str, Any]:
+    """The public state and what the seat alone knows; territories, cards and seats are numbers throughout."""
+    state, board, mission = game.public(), game.board, game.mission(seat)
+    facts = state.to_json()
+    del facts["phase"], facts["seat"]
+    own = game.headquarters(seat)
+    if own is not None:
+        facts["headquarters"][seat] = board.territory(own)
+    cards = [board.num_territories if card == WILD else board.territory(card) for card in game.hand(seat)]
+    facts |= {"hand": cards, "mission": None if mission is None else vars(mission)}
+    if state.phase in _AMOUNTS:
+        facts["amount"] = {"least": 1, "most": most_troops(state, game.rules.max_troops)}
+    if state.phase == Phase.OCCUPY and state.target != NOWHERE:
+        facts["amount"]["moved_in"] = int(state.troops[state.target])
+    return facts

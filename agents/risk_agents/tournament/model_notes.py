@@ -1,0 +1,43 @@
+"""What language models did in a tournament, by agent: answers, tokens, money, time, faults (docs/llm.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from risk_agents.tournament.results import GameResult
+
+Notes = Sequence[Mapping[str, Any] | None]  # of a game, one a seat; None for an agent that is no model
+HEADING = [
+    *("model", "exchanges a turn", "tokens in a game", "tokens out", "money a game", "s an exchange"),
+    *("illegal %", "fallbacks a turn", "failed requests"),
+]
+
+
+def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
+    """A row for each agent that is a model: what it did, over all its games."""
+    totals: dict[int, Counter[str]] = {}
+    failures: dict[int, Counter[str]] = {}
+    for result in results:
+        for agent, notes in zip(result.seats, result.notes or (), strict=False):
+            if notes is not None:
+                numbers = {name: value for name, value in notes.items() if isinstance(value, int | float)}
+                totals.setdefault(agent, Counter()).update({"games": 1, **numbers})
+                failures.setdefault(agent, Counter()).update(notes["failures"])
+    return [_row(labels[agent], totals[agent], failures[agent]) for agent in sorted(totals)]
+
+
+def _row(label: str, total: Counter[str], failures: Counter[str]) -> list[str]:
+    games, turns, exchanges = (max(1, total[name]) for name in ("games", "turns", "exchanges"))
+    return [
+        label,
+        f"{total['exchanges'] / turns:.2f}",
+        f"{total['tokens_in'] / games:,.0f}",
+        f"{total['tokens_out'] / games:,.0f}",
+        f"{total['money'] / games:.4f}",
+        f"{total['seconds'] / exchanges:.2f}",
+        f"{100 * total['illegal'] / exchanges:.1f}",
+        f"{total['fallbacks'] / turns:.3f}",
+        ", ".join(f"{kind} {count}" for kind, count in sorted(failures.items())) or "0",
+    ]

@@ -1,0 +1,111 @@
+"""GRPO (TRL) on Risk, end to end on a CPU: a tiny random model learns from what its answers to reports are worth.
+
+    python examples/grpo_tiny.py --steps 20         # needs `pip install trl`
+
+A prompt is a report in the middle of a game, an answer a plan. Its reward is the change of the learner's share of the
+map up to its next question. An answer that cannot be played gets from -1 to 0, by its likeness to a legal action: a random
+model would else never meet a reward. With a real model take `text_env.make("duel")` and a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from difflib import SequenceMatcher
+from typing import Any
+
+from datasets import Dataset
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from trl import GRPOConfig, GRPOTrainer
+
+from risk_env import text_env
+
+STYLE_OF_PLAY = ("end", "draft Ash all; end", "done")  # answers with which games get to the positions of the prompts
+
+
+def questions(count: int) -> list[dict[str, Any]]:
+    """Prompts with the positions they are of."""
+    env = text_env.make("tiny", seat=0)
+    found: list[dict[str, Any]] = []
+    report, _ = env.reset(seed=0)
+    while len(found) < count:
+        found.append({"prompt": report, "position": env.game.to_text()})
+        report, _, terminated, truncated, _ = env.step(STYLE_OF_PLAY[len(found) % len(STYLE_OF_PLAY)])
+        if terminated or truncated:
+            report, _ = env.reset()
+    return found
+
+
+def worth(completions: list[str], position: list[str], **others: Any) -> list[float]:
+    """The reward of each answer in its position."""
+    rewards = []
+    for answer, text in zip(completions, position, strict=True):
+        env = text_env.make("tiny", seat=0, positions=[text], reward="territories")
+        env.reset(seed=0)
+        legal = [env.game.action_text(int(action)) for action in env.game.legal_actions()]
+        _, reward, _, _, info = env.step(answer)
+        rewards.append(max(likeness(answer, action) for action in legal) - 1.0 if info["illegal"] else reward)
+    return rewards
+
+
+def likeness(answer: str, action: str) -> float:
+    """From 0 to 1: how much of two texts is the same."""
+    return SequenceMatcher(None, answer, action).ratio()
+
+
+def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
+    """A byte-level tokenizer of some hundred pieces."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        texts, trainers.BpeTrainer(vocab_size=600, special_tokens=["<end>"], initial_alphabet=alphabet)
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>", pad_token="<end>")
+
+
+def train(steps: int, folder: str) -> list[dict[str, float]]:
+    """Train for some steps; what the trainer logged."""
+    data = questions(32)
+    tokenizer = tiny_tokenizer([row["prompt"] for row in data])
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_positions=2048, n_embd=32, n_layer=1, n_head=2,
+        bos_token_id=tokenizer.eos_token_id, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    settings = GRPOConfig(
+        output_dir=folder,
+        max_steps=steps,
+        per_device_train_batch_size=16,
+        num_generations=16,
+        max_completion_length=16,
+        learning_rate=1e-2,
+        logging_steps=1,
+        save_strategy="no",
+        report_to=[],
+        use_cpu=True,
+    )
+    trainer = GRPOTrainer(
+        model=GPT2LMHeadModel(config),
+        reward_funcs=worth,
+        args=settings,
+        train_dataset=Dataset.from_list(data),
+        processing_class=tokenizer,
+    )
+    trainer.train()
+    return [line for line in trainer.state.log_history if "reward" in line]
+
+
+def main() -> None:
+    """Train and print the mean reward of every step."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=20)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for line in train(arguments.steps, folder):
+            print(f"step {line['step']}: mean reward {float(line['reward']):.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Risk as an OpenEnv environment: a server with an environment for each session, and its client.
+
+    python examples/openenv_risk.py --port 8322 --curriculum tiny
+
+needs `pip install openenv-core`. The observation is a report, the action a plan (docs/llm.md).
+"""
+
+import argparse
+from typing import Any
+
+from openenv.core import EnvClient
+from openenv.core.client_types import StepResult
+from openenv.core.env_server.http_server import create_fastapi_app
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.types import Action, Observation, State
+from pydantic import Field
+
+from risk_env import text_env
+
+MOST_SESSIONS = 64
+
+
+class RiskAction(Action):
+    """A plan, or anything else that a model writes."""
+
+    text: str
+
+
+class RiskObservation(Observation):
+    """What the learner reads, and the `info` of the text environment."""
+
+    text: str = ""
+    info: dict[str, Any] = Field(default_factory=dict)
+
+
+class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
+    """One session's environment."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+    curriculum = "tiny"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._env, self._state = text_env.make(self.curriculum), State()
+
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> RiskObservation:
+        """Begin an episode; without a seed the next game of the last one."""
+        text, info = self._env.reset(seed)
+        self._state = State(episode_id=episode_id, step_count=0)
+        return RiskObservation(text=text, info=info)
+
+    def step(self, action: RiskAction, timeout_s: float | None = None, **options: Any) -> RiskObservation:
+        """Play an answer."""
+        text, reward, terminated, truncated, info = self._env.step(action.text)
+        self._state.step_count += 1
+        return RiskObservation(text=text, reward=reward, done=terminated or truncated, info=info)
+
+    @property
+    def state(self) -> State:
+        """The episode and its number of steps."""
+        return self._state
+
+
+class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
+    """A client; `RiskClient(base_url=...)` holds a session of its own."""
+
+    def _step_payload(self, action: RiskAction) -> dict[str, Any]:
+        return {"text": action.text}
+
+    def _parse_result(self, payload: dict[str, Any]) -> StepResult[RiskObservation]:
+        seen, reward, done = payload.get("observation", {}), payload.get("reward"), payload.get("done", False)
+        observation = RiskObservation(text=seen.get("text", ""), info=seen.get("info", {}), reward=reward, done=done)
+        return StepResult(observation=observation, reward=reward, done=done)
+
+    def _parse_state(self, payload: dict[str, Any]) -> State:
+        return State(episode_id=payload.get("episode_id"), step_count=payload.get("step_count", 0))
+
+
+def make_app() -> Any:
+    """The server's application."""
+    return create_fastapi_app(RiskEnvironment, RiskAction, RiskObservation, max_concurrent_envs=MOST_SESSIONS)
+
+
+def main() -> None:
+    """Serve."""
+    import uvicorn
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8322)
+    parser.add_argument("--curriculum", default="tiny", choices=text_env.CURRICULA)
+    arguments = parser.parse_args()
+    RiskEnvironment.curriculum = arguments.curriculum
+    uvicorn.run(make_app(), host="127.0.0.1", port=arguments.port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""A game as text for training language models: `reset(seed) -> (text, info)`, `step(text) -> (text, reward, ...)`.
+
+One seat is the learner's; compiled bots play the others inside. An observation is a report of `Game.report`, an
+answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from risk_env.board.maps import Board, load_map
+from risk_env.bots import CompiledBot, SeatedBot, compiled
+from risk_env.core.types import NOBODY
+from risk_env.doors.seat_lanes import training_rules
+from risk_env.game import Game
+from risk_env.lanes import check_choice
+from risk_env.seeds import bot_seed, game_seed
+from risk_env.words.plan import Plan
+from risk_env.words.report import STYLES
+
+REWARDS = ("win", "placement", "territories")
+CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: arguments of `TextEnv`
+    "tiny": {"board": "tiny", "num_players": 2, "setup": "random", "initial_troops": 8, "max_rounds": 20},
+    "duel": {"num_players": 2, "setup": "random", "max_rounds": 40},
+    "three": {"num_players": 3, "setup": "random"},
+    "full": {"num_players": 6},
+}
+
+
+@dataclass
+class Counts:
+    """What a learner did in an episode."""
+
+    exchanges: int = 0  # answers
+    illegal: int = 0  # of these, answers whose first action was not legal
+    fallbacks: int = 0  # turns that were played for the learner
+
+
+class TextEnv:
+    """One learner's seat in one game after another.
+
+    `preset`, `num_players` and `options` are those of `training_rules`; `opponents` one compiled bot for all other
+    seats or a list of P - 1, clockwise from the learner. `seat=None` gives the learner all seats in turn. `positions`
+    are texts of `Game.to_text`, with which episodes then begin (endgames, for example), one after another.
+
+    `reward` is "win" (1 to the winner, -1 / (P - 1) to the others, 0 when truncated), "placement" (from 1 to -1 in
+    even steps) or "territories" ("win", and in each step the change of the learner's share of the map). An answer that
+    is not legal costs `illegal_reward`; after `max_illegal` in a row a fallback plays the turn.
+    """
+
+    def __init__(
+        self,
+        preset: str = "classic",
+        num_players: int | None = None,
+        board: Board | str = "classic",
+        opponents: str | CompiledBot | Sequence[str | CompiledBot] = "random",
+        *,
+        seat: int | None = None,
+        style: str = "brief",
+        reward: str = "win",
+        illegal_reward: float = 0.0,
+        max_illegal: int = 3,
+        positions: Sequence[str] = (),
+        **options: Any,
+    ) -> None:
+        check_choice("reward", reward, REWARDS)
+        check_choice("style", style, tuple(STYLES))
+        self.rules = training_rules(preset, num_players, **options)
+        self.board = board if isinstance(board, Board) else load_map(board)
+        self._bots = _bots(opponents, self.rules.num_players)
+        if seat is not None and seat not in range(self.rules.num_players):
+            raise ValueError(f"seat={seat!r} must be None or a whole number from 0 to {self.rules.num_players - 1}")
+        if max_illegal < 1:
+            raise ValueError(f"max_illegal={max_illegal!r} must be at least 1")
+        self._fixed_seat, self.style, self.reward = seat, style, reward
+        self.illegal_reward, self.max_illegal = illegal_reward, max_illegal
+        self._positions = tuple(positions)
+        self._seed, self._episode = 0, NOBODY
+        self._game: Game | None = None
+
+    @property
+    def game(self) -> Game:
+        """The game of this episode; RuntimeError before `reset`."""
+        if self._game is None:
+            raise RuntimeError("reset() comes before the first step")
+        return self._game
+
+    def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode: the first report, and facts about it. Without `seed` the next game of the last seed."""
+        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
+        self._game = self._new_game()
+        self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
+        self._opponents = self._seated()
+        self.plan, self.counts, self._wrong = Plan(self.seat), Counts(), 0
+        self._share = self._share_now()
+        self._play()
+        return self.reset(None) if self._is_done() else (self._text(), self._info())
+
+    def _new_game(self) -> Game:
+        if not self._positions:
+            return Game(self.rules, self.board, self._seed, episode=self._episode)
+        text = self._positions[self._episode % len(self._positions)]
+        return Game.from_position(text, self.rules, self.board, self._seed, episode=self._episode)
+
+    def _seated(self) -> dict[int, SeatedBot]:
+        """The opponents of this episode by seat."""
+        seed, players = int(game_seed(self._seed, 0, self._episode)), self.rules.num_players
+        seats = [(self.seat + place) % players for place in range(1, players)]
+        return {s: SeatedBot(bot, int(bot_seed(seed, s))) for s, bot in zip(seats, self._bots, strict=True)}
+
+    def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Play an answer, and all others until the learner is asked again: text, reward, terminated, truncated, info.
+
+        After the end of an episode RuntimeError: `reset` begins the next.
+        """
+        if self._is_done():
+            raise RuntimeError("the episode is over: reset() begins the next one")
+        self.counts.exchanges += 1
+        problem = self._take(text)
+        self._play()
+        reward = self._reward() + (self.illegal_reward if problem else 0.0)
+        is_over, truncated = self._is_done(), self.game.truncated
+        return self._text(problem), reward, is_over and not truncated, truncated, self._info()
+
+    def _take(self, text: str) -> str:
+        """Read an answer; what is wrong with it, "" if nothing is."""
+        try:
+            self.plan.give(text, self.game)
+        except ValueError as error:
+            self.counts.illegal += 1
+            self._wrong += 1
+            if self._wrong >= self.max_illegal:
+                self.counts.fallbacks += 1
+                self._wrong = 0
+                self.plan.fall_back(self.game)
+            return str(error)
+        self._wrong = 0
+        return ""
+
+    def _play(self) -> None:
+        """Play on until the learner must be asked or has nothing more to decide."""
+        game = self.game
+        while not self._is_done():
+            action = self.plan.next_action(game) if game.seat == self.seat else self._opponents[game.seat].choose(game)
+            if action is None:
+                return
+            game.step(action)
+
+    def _is_done(self) -> bool:
+        return self.game.is_over or not self.game.alive[self.seat]
+
+    def _text(self, problem: str = "") -> str:
+        """What the learner reads."""
+        refused = f"Not played: {problem}" if problem else ""
+        parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.style))
+        return "\n".join(filter(None, parts))
+
+    def _reward(self) -> float:
+        share, before = self._share_now(), self._share
+        self._share = share
+        progress = share - before if self.reward == "territories" else 0.0
+        if not self._is_done():
+            return progress
+        if self.reward == "placement":
+            place, players = int(self.game.placements()[self.seat]), self.rules.num_players
+            return 1.0 - 2.0 * (place - 1) / (players - 1)
+        return progress + float(self.game.returns()[self.seat])
+
+    def _share_now(self) -> float:
+        """The learner's share of all territories."""
+        return float((self.game.owner == self.seat).mean())
+
+    def _info(self) -> dict[str, Any]:
+        game = self.game
+        ends = {"winner": game.winner, "placement": int(game.placements()[self.seat])} if self._is_done() else {}
+        return {
+            "seat": self.seat,
+            "round": game.round,
+            "phase": game.phase.name,
+            "episode": self._episode,
+            **vars(self.counts),
+            **ends,
+        }
+
+
+def make(curriculum: str, **arguments: Any) -> TextEnv:
+    """The environment of a step of `CURRICULA`, with other arguments of `TextEnv` in place of its own."""
+    check_choice("curriculum", curriculum, tuple(CURRICULA))
+    return TextEnv(**{**CURRICULA[curriculum], **arguments})
+
+
+def _bots(opponents: Any, num_players: int) -> list[CompiledBot]:
+    """A compiled bot for each of the other seats."""
+    several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
+    bots = [compiled(bot) for bot in (opponents if several else [opponents] * (num_players - 1))]
+    if len(bots) != num_players - 1:
+        raise ValueError(f"opponents={opponents!r}: {len(bots)} for {num_players - 1} other seats")
+    return bots

@@ -1,0 +1,392 @@
+"""Plans: several actions in one answer, played question by question while they are legal and make sense.
+
+A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`, `trade`,
+`fortify Ural > Siam all`, `end`. `Plan.next_action` gives the action for the question at hand, None where the reader
+must be asked; `Plan.account` says what was played, and why the rest was not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DONE
+from risk_env.board.maps import Board
+from risk_env.core.types import NOWHERE, Phase
+from risk_env.public import most_troops
+from risk_env.text.notation import QUESTIONS, IllegalAction, shortened
+
+MOST_STEPS = 200  # of one answer
+MOST_CHARACTERS = 20_000
+TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
+FALLBACK, NUMBER = "fallback", "number"  # no words of answers
+_NO_ACTION = 2**31  # more than any action's number
+WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
+_NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
+_BULLET = re.compile(r"^[\W\d_]+")
+_AMOUNT = re.compile(r"(\d{1,9}|all|half)")
+_LATER = {  # steps before which these questions are declined
+    Phase.TRADE: ("draft", "attack", "from", END),
+    Phase.ATTACK: ("from", END),
+    Phase.FORTIFY_FROM: (END,),
+    Phase.FORTIFY_AMOUNT: ("from", END),
+}
+_ONLY = {  # steps that are passed over where another question is asked: there was nothing to decide
+    "card": Phase.TRADE,
+    TRADE: Phase.TRADE,
+    "bonus": Phase.BONUS,
+    "troops": Phase.DRAFT_AMOUNT,
+    "dice": Phase.ATTACK_DICE,
+    BLITZ: Phase.ATTACK_DICE,
+    "reroll": Phase.REROLL,
+    "commander": Phase.COMMANDER,
+    "occupy": Phase.OCCUPY,
+    "objective": Phase.OBJECTIVE,
+    "airfield": Phase.AIRFIELD,
+    "move": Phase.FORTIFY_AMOUNT,
+}
+_PLACED = {("draft", Phase.DRAFT_AMOUNT), ("to", Phase.FORTIFY_AMOUNT)}  # the engine may have chosen the only place
+_AFTER_DRAFT = (Phase.ATTACK, Phase.FORTIFY_FROM)
+
+
+class Step(NamedTuple):
+    """One step: its word in lower case and what follows it."""
+
+    word: str
+    argument: str = ""
+    only: Phase | None = None  # in which it counts: a step that completes another
+    is_optional: bool = False  # `try`: passed over where it is not legal or makes no sense
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.argument}".rstrip()
+
+
+class Stopped(Exception):
+    """The reader must be asked; the message says why."""
+
+
+def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
+    """The steps of an answer, a text or a list of texts and action numbers; ValueError says what is wrong.
+
+    Short forms are written out.
+    """
+    parts = [answer] if isinstance(answer, str) else answer
+    length = sum(len(part) for part in parts if isinstance(part, str))
+    if length > MOST_CHARACTERS:
+        raise ValueError(f"the answer has {length} characters, at most {MOST_CHARACTERS} are read")
+    steps = [step for part in parts for step in _read_part(part, board)]
+    if not steps:
+        raise ValueError("the answer has no action")
+    if len(steps) > MOST_STEPS:
+        raise ValueError(f"the answer has {len(steps)} actions, at most {MOST_STEPS} are read")
+    return steps
+
+
+def _read_part(part: Any, board: Board) -> list[Step]:
+    """The steps of a text, or of one action number."""
+    if isinstance(part, int) and not isinstance(part, bool):
+        return [Step(NUMBER, str(part) if 0 <= part < _NO_ACTION else str(_NO_ACTION))]
+    if not isinstance(part, str):
+        raise ValueError(f"{shortened(part)} is neither an action's text nor its number")
+    return [step for words in re.split(r"[;\n]", part) for step in _read_step(words, board)]
+
+
+def _read_step(part: str, board: Board) -> list[Step]:
+    """The steps of one part, which may be empty or have a bullet or a number before it."""
+    words = _BULLET.sub("", " ".join(part.replace("->", ">").replace("→", ">").split()).strip("`*., "))
+    if not words:
+        return []
+    word, _, argument = words.partition(" ")
+    word = word.casefold()
+    if word not in WORDS:
+        raise ValueError(f"{shortened(words)} is no action: an action begins with one of {', '.join(WORDS)}")
+    return _written_out(word, argument, board)
+
+
+def _written_out(word: str, argument: str, board: Board) -> list[Step]:
+    """A short form as steps that are each an answer to a question, or the step itself."""
+    if word == TRY:
+        return [step._replace(is_optional=True) for step in _read_step(argument, board)]
+    if word == ALWAYS:
+        return [Step(word, _order(argument))]
+    if word == TRADE and argument:
+        return [Step("card", card.strip()) for card in argument.split(",")]
+    if word == FORTIFY:
+        way, amount = _split_amount(argument, board)
+        source, arrow, target = way.partition(">")
+        if not arrow:
+            raise ValueError(f"{shortened(f'{word} {argument}')}: it is written as fortify SOURCE > TARGET N")
+        return [Step("from", source.strip()), Step("to", target.strip()), Step("move", amount or "all")]
+    place, amount = _split_amount(argument, board)
+    if word == "draft" and amount:
+        return [Step("draft", place), Step("troops", amount)]
+    if word == "deploy" and amount.isdecimal():
+        return [Step("deploy", place)] * min(int(amount), MOST_STEPS + 1)
+    return [Step(word, argument)]
+
+
+def _order(argument: str) -> str:
+    """The dice of a standing order to defend."""
+    found = re.fullmatch(r"defend ([12])", argument.casefold())
+    if not found:
+        raise ValueError(f"always {shortened(argument)}: standing orders are `always defend 1` and `always defend 2`")
+    return found[1]
+
+
+def _split_amount(argument: str, board: Board) -> tuple[str, str]:
+    """Territories and the amount behind them, "" if there is none; a territory's name may end in a number."""
+    place, _, amount = argument.rpartition(" ")
+    last = argument.rpartition(">")[2].strip()
+    if not _AMOUNT.fullmatch(amount.casefold()) or _territory(last, board) != NOWHERE:
+        return argument, ""
+    return place, amount.casefold()
+
+
+def _territory(name: str, board: Board) -> int:
+    """The number of a territory, -1 if there is none of this name."""
+    try:
+        return board.territory(name.strip())
+    except ValueError:
+        return NOWHERE
+
+
+class Plan:
+    """The answers of one seat in one game: give it a text, then take the actions for one question after another."""
+
+    def __init__(self, seat: int) -> None:
+        self.seat = seat
+        self._steps: deque[Step] = deque()
+        self._defence = ""  # dice of a standing order
+        self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
+        self._played: list[str] = []
+        self._attacks: dict[tuple[int, int], None] = {}  # source and target of those played, in order
+        self._stopped = ""
+        self._unplayed: tuple[Step, ...] = ()
+
+    def give(self, answer: str | Sequence[Any], game: Any) -> None:
+        """Take an answer to the question at hand; ValueError if it is none, the seat is then to be asked again.
+
+        It is a text, or a list of texts and action numbers.
+        The first step must be legal; what becomes of the others shows when their questions are asked.
+        """
+        steps = read_plan(answer, game.board)
+        self.clear()
+        self._steps.extend(steps)
+        self._turn = (game.round, game.turn)
+        before = self._defence
+        if self._try(game) is None and self._defence == before:
+            reason = self._stopped or "the answer has no action for this question"
+            self.clear()
+            raise ValueError(reason)
+        self._stopped, self._unplayed, self._steps = "", (), deque(steps)
+
+    def clear(self) -> None:
+        """Forget the steps and what was played, not the standing order."""
+        self._steps.clear()
+        self._played, self._attacks, self._stopped, self._unplayed = [], {}, "", ()
+
+    def fall_back(self, game: Any) -> None:
+        """Let `fallback_action` play the rest of this turn, or this one decision in set-up."""
+        self.clear()
+        self._steps.append(Step(FALLBACK))
+        self._turn = (game.round, game.turn)
+
+    def next_action(self, game: Any) -> int | None:
+        """The legal action for the question at hand, None where the seat must be asked."""
+        action = self._try(game)
+        if action is not None:
+            self._played.append(game.action_text(action))
+            if game.phase == Phase.ATTACK and action != game.tables.space.done:
+                self._attacks[game.tables.space.decode(action).arguments] = None
+        return action
+
+    def _try(self, game: Any) -> int | None:
+        """`next_action` without a record of it."""
+        if game.phase == Phase.DEFEND and self._defence:
+            return self._answer_defence(game)
+        is_over = bool(game.round) and (game.round, game.turn) != self._turn
+        try:
+            if is_over and any(step.word not in (END, DONE, FALLBACK) for step in self._steps):
+                raise Stopped("the turn was over")
+            return self._next(game) if self._steps and not is_over else None
+        except Stopped as stop:
+            self._stopped, self._unplayed = str(stop), tuple(self._steps)
+            self._steps.clear()
+            return None
+
+    def account(self, game: Any) -> str:
+        """What has been played since the last answer and why no more, in a few lines; "" if there was no answer."""
+        if not self._played and not self._stopped:
+            return ""
+        lines = [f"Played: {'; '.join(self._played) or 'nothing'}"]
+        lines += [self._result(source, target, game) for source, target in self._attacks]
+        if self._stopped:
+            rest = "; ".join(str(step) for step in self._unplayed if not step.only)
+            lines.append(f"Stopped: {self._stopped}" + (f". Not played: {rest}" if rest else ""))
+        return "\n".join(lines)
+
+    def _result(self, source: int, target: int, game: Any) -> str:
+        """What became of an attack, by the armies that are there now."""
+        names, troops = game.board.territories, game.troops
+        is_taken = game.owner[target] == self.seat
+        left = f"{names[source]} {troops[source]}, {names[target]} {troops[target]}"
+        return f"  {names[source]} > {names[target]}: {'taken' if is_taken else 'not taken'} ({left})"
+
+    # ------------------------------------------------------------------------------------------ one question
+
+    def _next(self, game: Any) -> int | None:
+        """The action of the first step that fits the question; Stopped if there is none, None if no step is left."""
+        phase = game.phase
+        while self._steps:
+            step = self._steps[0]
+            if step.word == FALLBACK:
+                return self._fall_back_once(game)
+            if self._is_past(step, phase, game):
+                self._steps.popleft()
+                continue
+            implied = self._implied(step, phase, game)
+            if implied:
+                return self._legal(implied, game)
+            try:
+                return self._play(step, phase, game)
+            except Stopped:
+                if not step.is_optional:
+                    raise
+                self._steps.popleft()
+        return self._legal(BLITZ, game) if phase == Phase.ATTACK_DICE and self._attacks else None
+
+    def _fall_back_once(self, game: Any) -> int:
+        if not game.round:
+            self._steps.popleft()
+        return fallback_action(game)
+
+    def _is_past(self, step: Step, phase: Phase, game: Any) -> bool:
+        """Whether a step's question is not asked (any more)."""
+        only = step.only or _ONLY.get(step.word)
+        if only is not None:
+            return phase != only
+        if (step.word, phase) in _PLACED:
+            return _territory(step.argument, game.board) == game.records["target"][0]
+        if step.word == "claim" and phase == Phase.CLAIM:
+            return self._is_claimed(step, game)
+        return step.word == "draft" and phase in _AFTER_DRAFT
+
+    def _is_claimed(self, step: Step, game: Any) -> bool:
+        """Whether somebody was faster: the plan goes on with its next wish, if it has one."""
+        territory = _territory(step.argument, game.board)
+        return len(self._steps) > 1 and territory >= 0 and bool(game.owner[territory] >= 0)
+
+    def _implied(self, step: Step, phase: Phase, game: Any) -> str:
+        """The answer to a question that the plan passes over, "" if the step itself is the answer."""
+        if step.word == NUMBER:
+            return ""
+        if phase == Phase.ATTACK_DICE and step.word not in ("dice", BLITZ):
+            return BLITZ
+        if phase == Phase.OCCUPY and step.word not in ("occupy", DONE):
+            return "occupy all" if self._goes_on(step, game) else DONE
+        if phase == Phase.DRAFT_AMOUNT and step.word != "troops" and not self._has("draft"):
+            return "troops all"
+        may_decline = game.tables.space.done in game.legal_actions()
+        return DONE if step.word in _LATER.get(phase, ()) and may_decline else ""
+
+    def _has(self, word: str) -> bool:
+        return any(step.word == word for step in self._steps)
+
+    def _goes_on(self, step: Step, game: Any) -> bool:
+        """Whether a step leaves the territory that was just taken."""
+        source = _territory(step.argument.partition(">")[0], game.board)
+        return step.word in ("attack", "from") and source == game.records["target"][0]
+
+    def _play(self, step: Step, phase: Phase, game: Any) -> int:
+        """The action of a step that answers the question; the steps that follow from it stay."""
+        asked = QUESTIONS[phase]
+        if step.word == ALWAYS:
+            return self._play_always(step, game)
+        if step.word == TRADE:
+            return int(game.legal_actions()[0])  # cards come before `done`; the step is past when the set is whole
+        if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
+            self._check_sense(step, game)
+        text, rest = str(step), list[Step]()
+        if step.word == NUMBER:
+            return self._play_number(int(step.argument), game)
+        if asked.block == "amount" and step.word == asked.word:
+            text, rest = self._amount(step, phase, game)
+        action = self._legal(text, game)
+        self._steps.popleft()
+        self._steps.extendleft(reversed(rest))
+        return action
+
+    def _play_number(self, number: int, game: Any) -> int:
+        if number not in game.legal_actions():
+            raise Stopped(f"action {number} is not legal in phase {game.phase.name}")
+        self._steps.popleft()
+        return number
+
+    def _legal(self, text: str, game: Any) -> int:
+        """The number of an action; Stopped if it is not legal. A blitz is the most dice where it is not."""
+        try:
+            return int(game.parse_action(text))
+        except IllegalAction as error:
+            if text == BLITZ and game.phase == Phase.ATTACK_DICE:
+                return int(game.legal_actions()[-1])
+            raise Stopped(str(error)) from None
+
+    def _check_sense(self, step: Step, game: Any) -> None:
+        """An attack after dice have fallen needs more troops than it attacks."""
+        source, target = (_territory(place, game.board) for place in step.argument.partition(">")[::2])
+        if source < 0 or target < 0 or game.owner[source] != self.seat:
+            return
+        attackers, defenders = int(game.troops[source]), int(game.troops[target])
+        if attackers <= defenders:
+            raise Stopped(f"{step} has {attackers} troops against {defenders} now: say it again if you mean it")
+
+    def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
+        """The answer for an amount, any whole number, and the steps that complete it."""
+        word, wanted = step.word, step.argument.casefold()
+        if not wanted.isdecimal():
+            return str(step), _decline_rest(phase)
+        state = game.public()
+        number, most = int(wanted), most_troops(state, game.rules.max_troops)
+        if number == 0 and phase == Phase.OCCUPY:
+            return DONE, []
+        if number >= most:
+            return f"{word} all", []
+        if number in _NUMBERS or number == 0:
+            return f"{word} {number}", _decline_rest(phase)
+        first = max(amount for amount in _NUMBERS if amount < number)
+        again = [Step(word, str(number - first))]
+        if phase == Phase.DRAFT_AMOUNT:
+            again = [Step("draft", game.board.territories[state.target]), *again]
+        return f"{word} {first}", again
+
+    # ------------------------------------------------------------------------------------------ standing orders
+
+    def _play_always(self, step: Step, game: Any) -> int:
+        """Keep the order, and go on with the next step."""
+        self._defence = step.argument
+        self._steps.popleft()
+        action = self._answer_defence(game) if game.phase == Phase.DEFEND else self._next(game)
+        if action is None:
+            raise Stopped("the order stands; what is the answer to this question?")
+        return action
+
+    def _answer_defence(self, game: Any) -> int:
+        """The dice of the standing order, or as many as are legal."""
+        legal = game.legal_actions()
+        return int(legal[min(int(self._defence), len(legal)) - 1])
+
+
+def fallback_action(game: Any) -> int:
+    """What is played for a seat that gives no legal answer: `done` where that is legal, else the last legal action.
+
+    The last one places all troops at once, rolls the most dice, and picks the last of territories or cards.
+    """
+    legal = game.legal_actions()
+    return game.tables.space.done if game.tables.space.done in legal else int(legal[-1])
+
+
+def _decline_rest(phase: Phase) -> list[Step]:
+    """After an amount less than all the question comes again: no more."""
+    return [Step(DONE, only=phase)] if phase in (Phase.OCCUPY, Phase.FORTIFY_AMOUNT) else []

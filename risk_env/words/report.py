@@ -1,0 +1,497 @@
+"""A seat's report: the situation, the question and the legal answers in words, for a reader of text.
+
+`write_report` reads public facts and what the seat alone knows; `read_report` gives the public facts of a report back.
+Seats are called P0, P1, ..., and `you`; docs/llm.md describes the lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from risk_env.board.action_space import WILD
+from risk_env.board.maps import Board, Mission
+from risk_env.board.rules import Rules
+from risk_env.board.tables import Tables
+from risk_env.core.draft import MIN_DRAFT, TERRITORIES_A_TROOP
+from risk_env.core.types import FREE, NOBODY, NOWHERE, Held, Phase, Reward
+from risk_env.public import PublicState, most_troops
+from risk_env.text.notation import QUESTIONS, reward_name
+from risk_env.words.last_turns import Armies
+from risk_env.words.odds import win_chance
+
+VERSION = 1  # of the form that `read_report` reads
+NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
+SET_UP = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
+BEFORE_ATTACKS = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
+SHOWS_ATTACKS = (*BEFORE_ATTACKS, Phase.ATTACK, Phase.OCCUPY)
+LEAST_THREAT = 0.3  # chance from which a neighbour's attack is worth a word
+
+
+class Style(NamedTuple):
+    """How much a report says."""
+
+    attacks: int  # pairs of territories with their odds, the best first
+    threats: int  # own territories under threat
+    names: int  # in a list of what somebody took or may choose
+    has_borders: bool  # of the whole map
+    has_help: bool  # how every question is answered
+
+
+STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, True, True)}
+
+
+class Reader(NamedTuple):
+    """The seat for which a report is made, and what it alone knows."""
+
+    seat: int
+    hand: tuple[str, ...] = ()  # cards by name, `wild` for a wild one
+    mission: Mission | None = None
+    headquarters: str | None = None
+
+
+def write_report(
+    state: PublicState,
+    legal: Sequence[int],
+    tables: Tables,
+    rules: Rules,
+    reader: Reader,
+    style: str = "brief",
+    before: Armies | None = None,
+) -> str:
+    """The report of a position, deterministic: equal facts give equal texts.
+
+    `legal` are the legal actions (none unless the reader is asked), `before` the armies when the reader's last turn
+    ended, None if there was none. ValueError unless `style` is "brief" or "full".
+    """
+    if style not in STYLES:
+        raise ValueError(f"style={style!r} must be {' or '.join(map(repr, STYLES))}")
+    return "\n".join(_Report(state, legal, tables, rules, reader, STYLES[style], before).lines())
+
+
+class _Report:
+    """The lines of a report, a method for each part."""
+
+    def __init__(
+        self,
+        state: PublicState,
+        legal: Sequence[int],
+        tables: Tables,
+        rules: Rules,
+        reader: Reader,
+        style: Style,
+        before: Armies | None,
+    ) -> None:
+        self.state, self.legal, self.space, self.rules = state, legal, tables.space, rules
+        self.board, self.reader, self.style, self.before = tables.space.board, reader, style, before
+        self.owner, self.troops = state.owner.tolist(), state.troops.tolist()
+
+    def lines(self) -> list[str]:
+        """All lines."""
+        is_over = self.state.phase == Phase.OVER
+        parts = [self.head(), self.players(), self.continents(), self.stock(), self.own_facts(), self.goals()]
+        if not is_over:
+            parts += [self.news(), self.attacks(), self.threats(), self.question()]
+        parts.append(list(_border_lines(self.board)) if self.style.has_borders else [])
+        parts.append(list(HELP) if self.style.has_help and self.legal else [])
+        return [line for part in parts for line in part]
+
+    # ------------------------------------------------------------------------------------------ names
+
+    def who(self, seat: int) -> str:
+        """What a seat is called."""
+        if seat == self.reader.seat:
+            return "you"
+        special = {NOBODY: NO_ONE, self.rules.num_players: NEUTRAL}
+        return special.get(seat) or f"P{seat}"
+
+    def army(self, territory: int) -> str:
+        """A territory of another seat, with owner and troops."""
+        return f"{self.board.territories[territory]} ({self.who(self.owner[territory])}, {self.troops[territory]})"
+
+    def some(self, names: Sequence[str]) -> str:
+        """As many names as the style allows."""
+        shown, more = names[: self.style.names], len(names) - self.style.names
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+    @cached_property
+    def seats_of(self) -> dict[int, list[int]]:
+        """The territories of every seat that holds any."""
+        held: dict[int, list[int]] = {}
+        for territory, seat in enumerate(self.owner):
+            held.setdefault(seat, []).append(territory)
+        return held
+
+    # ------------------------------------------------------------------------------------------ the position
+
+    def head(self) -> list[str]:
+        """Game, reader, round, turn and question."""
+        state, you = self.state, self.reader.seat
+        turn, asked = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
+        return [
+            f"Risk report {VERSION}: map {self.board.name}, {state.num_players} players, {self.rules.victory}. "
+            f"You are P{you}.",
+            f"Round {state.round}, turn of {turn}, question to {asked}: {state.phase.name}{self._ending()}",
+        ]
+
+    def _ending(self) -> str:
+        if self.state.phase != Phase.OVER:
+            return ""
+        return f". Winner: {self.who(self.state.winner)}"
+
+    def players(self) -> list[str]:
+        """Territories, troops, cards and income of every seat."""
+        told = "; ".join(f"{self.who(seat)} {self._player(seat)}" for seat in range(self.state.num_players))
+        return [f"Players (territories/troops/cards/income): {told}"]
+
+    def _player(self, seat: int) -> str:
+        if not self.state.alive[seat]:
+            return "out"
+        held = self.seats_of.get(seat, [])
+        troops = sum(self.troops[territory] for territory in held)
+        due = income(self.state, seat, held, self.board, self.rules)
+        return f"{len(held)}/{troops}/{self.state.hand_sizes[seat]}/{due}"
+
+    def continents(self) -> list[str]:
+        """A line for every continent: its bonus, who holds most of it, and all territories by owner."""
+        return [self._continent(number, members) for number, members in enumerate(self.board.members_of)]
+
+    def _continent(self, number: int, members: Sequence[int]) -> str:
+        groups: dict[int, list[int]] = {}
+        for territory in members:
+            groups.setdefault(self.owner[territory], []).append(territory)
+        ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+        told = "; ".join(f"{self._label(seat)} {self._garrisons(held)}" for seat, held in ordered)
+        seat, most = ordered[0]
+        is_worth = seat != FREE and 2 * len(most) > len(members)
+        share = f" ({self._label(seat)} {len(most)} of {len(members)})" if is_worth else ""
+        return f"{self.board.continents[number]} +{self.board.bonuses[number]}{share}: {told}"
+
+    def _label(self, owner: int) -> str:
+        return UNCLAIMED if owner == FREE else self.who(owner)
+
+    def _garrisons(self, territories: Iterable[int]) -> str:
+        return ", ".join(f"{self.board.territories[t]} {self.troops[t]}" for t in territories)
+
+    def stock(self) -> list[str]:
+        """Troops still to be placed, and cards."""
+        state, lines = self.state, []
+        if state.phase in SET_UP:
+            left = [f"{self.who(seat)} {number}" for seat, number in enumerate(state.to_place) if number]
+            lines.append(f"Set-up troops left: {'; '.join(left) or 'none'}")
+        if state.draft_left:
+            lines.append(f"New troops to place: {state.draft_left}")
+        if self.rules.deck == "symbol":
+            lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {self._set_worth()}")
+        return lines
+
+    def _set_worth(self) -> str:
+        fixed = " (by its cards: 4, 6, 8 or 10)" if self.rules.set_values == "fixed" else ""
+        return f"{self.state.next_set} troops{fixed}"
+
+    # ------------------------------------------------------------------------------------------ the reader's own
+
+    def own_facts(self) -> list[str]:
+        """Hand, mission and headquarters."""
+        reader = self.reader
+        lines = [f"Your cards: {', '.join(map(self._card, reader.hand)) or 'none'}"]
+        if self.state.picked or self.state.picked_wilds:
+            picked = [self.board.territories[t] for t in self.state.picked] + [WILD] * self.state.picked_wilds
+            lines.append(f"Laid out for a set: {', '.join(picked)}")
+        if reader.mission is not None:
+            names = [self.who(seat) for seat in range(self.state.num_players)]
+            lines.append(f"Your mission: {mission_in_words(reader.mission, self.board, names, reader.seat)}")
+        if reader.headquarters is not None:
+            lines.append(f"Your headquarters: {reader.headquarters}")
+        return lines
+
+    def _card(self, name: str) -> str:
+        if name == WILD:
+            return name
+        territory = self.board.territory(name)
+        if self.rules.deck == "symbol":
+            return f"{name} ({self.board.symbols[territory]})" if self.board.symbols else name
+        return f"{name} ({self.board.stars[territory]} stars)" if self.board.stars else name
+
+    def goals(self) -> list[str]:
+        """What stands on territories, and Objectives."""
+        state, lines = self.state, []
+        places = self.board.territories
+        for what, seats in (("Capitals", state.capitals), ("Headquarters", state.headquarters)):
+            known = [f"{self.who(seat)} {places[t]}" for seat, t in enumerate(seats.tolist()) if t != NOWHERE]
+            lines += [f"{what}: {', '.join(known)}"] if known else []
+        for what, territories in (("Cities", state.cities), ("Airfields", state.airfields)):
+            lines += [f"{what}: {', '.join(places[t] for t in territories)}"] if territories else []
+        held = [self._objective(number, holder) for number, holder in enumerate(state.objectives.tolist())]
+        return lines + [f"Objectives: {'; '.join(filter(None, held))}"] * any(held)
+
+    def _objective(self, number: int, holder: int) -> str:
+        """An Objective in play, who holds it, and its Reward."""
+        if holder == Held.NOT_IN_PLAY:
+            return ""
+        reward = reward_name(self.state.objective_rewards[number])
+        whose = "face up" if holder == Held.FACE_UP else self.who(holder)
+        return f"{self.board.objectives[number].name} ({whose}{', ' + reward if reward else ''})"
+
+    # ------------------------------------------------------------------------------------------ what happened
+
+    def news(self) -> list[str]:
+        """What others did since the reader's last turn."""
+        if self.before is None:
+            return []
+        told = [self._deeds(seat) for seat in range(self.state.num_players) if seat != self.reader.seat]
+        return [f"Since your last turn: {'; '.join(filter(None, [*told, self._losses()])) or 'nothing changed'}"]
+
+    def _deeds(self, seat: int) -> str:
+        """What a seat has taken, and how its troops have changed."""
+        before, after = self._before, self.owner
+        taken = [t for t, owner in enumerate(after) if owner == seat != before.owner[t]]
+        if not self.state.alive[seat]:
+            return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""
+        was = sum(troops for owner, troops in zip(before.owner, before.troops, strict=True) if owner == seat)
+        change = sum(self.troops[t] for t in self.seats_of.get(seat, ())) - was
+        took = self.some([f"{self.board.territories[t]} ({self._label(before.owner[t])})" for t in taken])
+        if not taken and not change:
+            return ""
+        return f"{self.who(seat)} {change:+d} troops" + (f", took {took}" if taken else "")
+
+    def _losses(self) -> str:
+        """Where the reader's own territories have fewer troops."""
+        before, mine = self._before, self.seats_of.get(self.reader.seat, ())
+        weaker = [t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]]
+        told = [f"{self.board.territories[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
+        return f"you lost troops in {self.some(told)}" if told else ""
+
+    @property
+    def _before(self) -> Armies:
+        if self.before is None:
+            raise ValueError("before=None: no earlier armies were given")
+        return self.before
+
+    # ------------------------------------------------------------------------------------------ battles
+
+    def attacks(self) -> list[str]:
+        """Attacks with the chance that a blitz takes the territory: the legal ones, or those of the turn to come."""
+        phase = self.state.phase
+        if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
+            return []
+        new = self.state.draft_left if phase in BEFORE_ATTACKS else 0
+        found = self._odds(new)
+        if not found:
+            return ["Attacks: none"]
+        kept = sorted(found, reverse=True)[: self.style.attacks]
+        rows: dict[int, list[str]] = {}
+        for chance, source, target in sorted(kept, key=lambda row: (row[1], -row[0], row[2])):
+            rows.setdefault(source, []).append(f"{self.army(target)} {100 * chance:.0f}%")
+        told = [f"  {self._garrisons([source])} > {', '.join(targets)}" for source, targets in rows.items()]
+        note = f" with all {new} new troops on the attacker" if new else ""
+        more = f"; {len(found) - len(kept)} less likely ones are left out" if len(found) > len(kept) else ""
+        return [f"Attacks (chance of a blitz{note}{more}):", *told]
+
+    def _odds(self, new: int) -> list[tuple[float, int, int]]:
+        """(chance, source, target) of the reader's attacks; source and target below 0 so that ties sort by number."""
+        you, owner, troops = self.reader.seat, self.owner, self.troops
+        return [
+            (win_chance(troops[source] + new, troops[target]), source, target)
+            for source, target in self.board.borders
+            if owner[source] == you != owner[target] != FREE and troops[source] + new > 1
+        ]
+
+    def threats(self) -> list[str]:
+        """The own territories that a neighbour could well take."""
+        you, owner, troops = self.reader.seat, self.owner, self.troops
+        worst: dict[int, tuple[float, int]] = {}
+        for source, target in self.board.borders:
+            if owner[target] == you and 0 <= owner[source] < self.rules.num_players and owner[source] != you:
+                odds = win_chance(troops[source], troops[target]), source
+                worst[target] = max(worst.get(target, odds), odds)
+        serious = [(chance, target, source) for target, (chance, source) in worst.items() if chance >= LEAST_THREAT]
+        shown = sorted(serious, key=lambda row: (-row[0], row[1]))[: self.style.threats]
+        told = [f"{self._garrisons([t])} by {self.army(source)} {100 * chance:.0f}%" for chance, t, source in shown]
+        return [f"Under threat: {'; '.join(told)}"] if told else []
+
+    # ------------------------------------------------------------------------------------------ the question
+
+    def question(self) -> list[str]:
+        """What is asked and what may be answered."""
+        if not self.legal:
+            return [f"{self.who(self.state.seat)} decides now." if self.state.seat != NOBODY else "Nobody decides."]
+        asked = QUESTIONS[self.state.phase]
+        meaning = _ASKED[self.state.phase]
+        words = meaning if isinstance(meaning, str) else meaning(self)
+        may_stop = self.space.done in self.legal
+        return [f"Question: {words}", f"Legal: {self._legal(asked.word)}{' or `done`' * may_stop}"]
+
+    def _legal(self, word: str) -> str:
+        """The legal answers but DONE."""
+        actions = [self.space.decode(action) for action in self.legal if action != self.space.done]
+        if not actions:
+            return ""
+        block = QUESTIONS[self.state.phase].block
+        if block == "border":
+            return "`attack SOURCE > TARGET`: any of your territories with 2 troops or more to a neighbour not yours"
+        if block == "amount":
+            return f"`{word} N`, N from 1 to {most_troops(self.state, self.rules.max_troops)}, or `{word} all`"
+        if block == "territory":
+            return f"`{word} TERRITORY`: {self._places([action.arguments[0] for action in actions])}"
+        if block == "objective":
+            names = [self.board.objectives[action.arguments[0]].name for action in actions]
+        elif block == "card":
+            cards = [action.arguments[0] for action in actions]
+            names = [card if card == WILD else self.board.territories[card] for card in cards]
+        else:
+            return ", ".join(f"`{word} {action.arguments[0]}`" if action.arguments else "`blitz`" for action in actions)
+        return f"`{word} NAME`: {', '.join(names)}"
+
+    def _places(self, territories: list[int]) -> str:
+        """Territories to choose from, in few words where they are all of a kind."""
+        for owner, words in ((self.reader.seat, "any of your territories"), (FREE, "any free territory")):
+            if territories == self.seats_of.get(owner):
+                return words
+        return self.some([self.board.territories[t] for t in territories])
+
+    def place(self, territory: int) -> str:
+        """A territory's name and troops."""
+        return f"{self.board.territories[territory]} ({self.troops[territory]})"
+
+    def battle(self) -> str:
+        """The attack under way."""
+        return f"{self.army(self.state.source)} attacks {self.army(self.state.target)}"
+
+    def rolled(self) -> str:
+        """The dice on the table."""
+        attack, defence = (" ".join(map(str, side)) for side in self.state.dice)
+        return f"{self.battle()}; dice {attack} against {defence}"
+
+
+_ASKED: dict[Phase, str | Callable[[_Report], str]] = {
+    Phase.CAPITAL: "where do you put your capital?",
+    Phase.CLAIM: "which free territory do you claim?",
+    Phase.DEPLOY: lambda report: f"where do you put a troop? {report.state.to_place[report.reader.seat]} left",
+    Phase.DEPLOY_NEUTRAL: "which neutral territory gets a troop?",
+    Phase.HEADQUARTERS: "which territory is your secret headquarters?",
+    Phase.TRADE: "which cards do you trade? Name them one by one, or `trade` for any set",
+    Phase.BONUS: "which territory of your set gets 2 troops?",
+    Phase.DRAFT: lambda report: f"where do you place new troops? {report.state.draft_left} left",
+    Phase.DRAFT_AMOUNT: lambda report: f"how many troops go to {report.place(report.state.target)}?",
+    Phase.ATTACK: "which attack? `done` ends the attacks",
+    Phase.ATTACK_DICE: lambda report: f"{report.battle()}: how many dice, or blitz?",
+    Phase.DEFEND: lambda report: f"{report.battle()} with {report.state.chosen_dice} dice: how many do you roll?",
+    Phase.REROLL: lambda report: f"{report.rolled()}. Show the card and roll a die again?",
+    Phase.COMMANDER: lambda report: f"{report.rolled()}. Turn a die to 6, once a turn?",
+    Phase.OCCUPY: lambda report: (
+        f"{report.place(report.state.target)} is yours, the least number of troops has moved in. "
+        f"How many more from {report.place(report.state.source)}?"
+    ),
+    Phase.OBJECTIVE: "which Objective do you take? It costs the card of this turn",
+    Phase.AIRFIELD: "where do you build the airfield?",
+    Phase.FORTIFY_FROM: "from where do you move troops? `done` moves none",
+    Phase.FORTIFY_TO: lambda report: f"where do troops of {report.place(report.state.source)} go?",
+    Phase.FORTIFY_AMOUNT: lambda report: (
+        f"how many troops go from {report.place(report.state.source)} to {report.place(report.state.target)}?"
+    ),
+}
+
+HELP = (
+    "How to answer: actions in order, separated by `;`. They are played while they are legal, over several questions. "
+    "A whole turn can be one answer:",
+    "  trade; draft Ural 5; draft Siam all; attack Ural > Ukraine; occupy 3; attack Ural > Siberia; "
+    "fortify Japan > Mongolia all; end",
+    "  `trade` any set, `trade A, B, C` these cards; `draft T N`; `attack A > B` is a blitz unless `dice 1|2|3` "
+    "follows; `occupy N|all` moves more troops in; `fortify A > B N|all`; `done` declines a question; "
+    "`end` ends the turn; `try attack A > B` is passed over where it cannot be played.",
+    "  In set-up: `claim T`, `deploy T N`. When attacked: `defend 1|2`, or `always defend 2` for the rest of the game.",
+    "The answer stops where an action is not legal, or where an attack after the first has no more troops than its "
+    "target; you are then told what was played and asked again.",
+)
+
+
+@lru_cache(maxsize=8)
+def _border_lines(board: Board) -> tuple[str, ...]:
+    """All borders, each under the first of its two territories."""
+    told = []
+    for territory, name in enumerate(board.territories):
+        later = [board.territories[t] for t in board.neighbours(territory) if t > territory]
+        told += [f"{name}-{'/'.join(later)}"] if later else []
+    return (f"Borders: {'; '.join(told)}",)
+
+
+def income(state: PublicState, seat: int, territories: Iterable[int], board: Board, rules: Rules) -> int:
+    """Troops that a seat with these territories would get for a turn, before cards (RULES 3.1, 9.2, 9.8)."""
+    held = set(territories)
+    due = sum(board.bonuses[c] for c, members in enumerate(board.members_of) if held.issuperset(members))
+    if rules.deck == "symbol":
+        return due + max(MIN_DRAFT, len(held) // TERRITORIES_A_TROOP)
+    due += max(MIN_DRAFT, (len(held) + len(held.intersection(state.cities))) // TERRITORIES_A_TROOP)
+    due += len(held.intersection(state.capitals.tolist()))
+    return due + 2 * (bool(state.rewards) and state.rewards[Reward.TWO_TROOPS] == seat)
+
+
+def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holder: int) -> str:
+    """The mission card of a seat (RULES 8)."""
+    if mission.kind == "continents":
+        third = " and a third continent of any kind" * mission.any_third
+        return f"hold {' and '.join(board.continents[c] for c in mission.continents)}{third}"
+    if mission.kind == "territories":
+        each = f" with at least {mission.min_troops} troops on each" * (mission.min_troops > 1)
+        return f"hold {mission.territories} territories{each}"
+    if mission.target == holder:
+        return f"hold {mission.fallback_territories} territories (the card says to destroy its own holder)"
+    return f"{names[mission.target]} is thrown out of the game, by whomever"
+
+
+# ------------------------------------------------------------------------------------------------ reading a report
+
+_HEAD = re.compile(r"Risk report (\d+): .*, (\d+) players, .* You are P(\d)\.")
+_ROUND = re.compile(r"Round (\d+), turn of (\w+), question to (\w+): (\w+)")
+
+
+def read_report(text: str, board: Board) -> dict[str, Any]:
+    """The public facts that a report lists, under their names in `PublicState`; ValueError if it is no report.
+
+    These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (a seat), `owner` and
+    `troops` (a territory), `draft_left` and, with the symbol deck, `sets_traded` and `next_set`. `hand_sizes` of a seat
+    that is out is 0.
+    """
+    head, at_round, *lines = [*text.splitlines(), "", ""]
+    found, asked = _HEAD.match(head), _ROUND.match(at_round)
+    if not found or not asked or int(found[1]) != VERSION:
+        raise ValueError(f"not a report of version {VERSION}: {head[:80]!r}")
+    num_players, you = int(found[2]), int(found[3])
+    seats = {f"P{seat}": seat for seat in range(num_players)} | {"you": you, NEUTRAL: num_players}
+    seats |= {UNCLAIMED: FREE, NO_ONE: NOBODY}
+    facts: dict[str, Any] = {"num_players": num_players, "round": int(asked[1]), "phase": Phase[asked[4]]}
+    facts |= {"turn": seats[asked[2]], "seat": seats[asked[3]], "draft_left": 0}
+    facts["winner"] = seats[at_round.rpartition("Winner: ")[2]] if "Winner: " in at_round else NOBODY
+    return facts | _read_lines(lines, seats, board)
+
+
+def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> dict[str, Any]:
+    """The facts of the lines after the head."""
+    facts: dict[str, Any] = {"owner": [FREE] * board.num_territories, "troops": [0] * board.num_territories}
+    continents = {f"{name} +{bonus}" for name, bonus in zip(board.continents, board.bonuses, strict=True)}
+    for line in lines:
+        title, _, rest = line.partition(": ")
+        if title.partition(" (")[0] in continents or title.rpartition(" (")[0] in continents:
+            _read_continent(rest, seats, board, facts)
+        elif title.startswith("Players "):
+            players = [player.split(" ")[1] for player in rest.split("; ")]
+            facts["alive"] = [player != "out" for player in players]
+            facts["hand_sizes"] = [0 if player == "out" else int(player.split("/")[2]) for player in players]
+        elif title == "New troops to place":
+            facts["draft_left"] = int(rest)
+        elif title == "Cards":
+            numbers = re.findall(r"\d+", rest)
+            facts |= {"sets_traded": int(numbers[0]), "next_set": int(numbers[1])}
+    return facts
+
+
+def _read_continent(groups: str, seats: dict[str, int], board: Board, facts: dict[str, Any]) -> None:
+    for group in groups.split("; "):
+        who, _, garrisons = group.partition(" ")
+        for garrison in garrisons.split(", "):
+            name, _, troops = garrison.rpartition(" ")
+            territory = board.territory(name)
+            facts["owner"][territory], facts["troops"][territory] = seats[who], int(troops)

@@ -1,0 +1,207 @@
+"""Language models as agents, at a fake endpoint over HTTP: every game ends, every fault is counted, no key leaks."""
+
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+
+from risk_agents.llm import agent as llm
+from risk_agents.llm.agent import ModelAgent, prompt
+from risk_agents.llm.endpoint import plan_in
+from risk_agents.llm.settings import Settings, settings_for
+from risk_agents.registry import play_game
+from risk_agents.tournament.cli import main
+from risk_agents.tournament.records import read_records
+from risk_env import Game, Rules, load_map
+from risk_env.core.types import Phase
+from tests.fake_endpoint import FakeEndpoint
+
+KEY = "sk-secret-0123456789"
+RULES = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=5, setup="random", initial_troops=8)
+FAULTS = {  # habit: what is counted
+    "garbage": "illegal",
+    "illegal": "illegal",
+    "half": "illegal",
+    "half body": "connection",
+    "nothing": "illegal",
+    "no content": "illegal",
+    "thousand lines": "illegal",
+    "injected": "illegal",
+    "wrong types": "illegal",
+    "list": "any",
+    "429": "429",
+    "500": "5xx",
+    "401": "refused",
+    "400": "refused",
+    "slow": "timeout",
+}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def settings(endpoint: FakeEndpoint, folder: Path, **others: object) -> Settings:
+    usual = {"backoff": 0.0, "retries": 1, "timeout": 0.1 if endpoint.habit == "slow" else 10.0}
+    return Settings(**{"base_url": endpoint.url, "transcripts": str(folder), **usual, **others})  # type: ignore[arg-type]
+
+
+def play(habit: str, folder: Path, max_rounds: int = 5, **others: object) -> tuple[Game, ModelAgent, FakeEndpoint]:
+    with FakeEndpoint(habit).running() as endpoint:
+        model = ModelAgent("llm:fake", settings(endpoint, folder, **others))
+        game = play_game(RULES.replace(max_rounds=max_rounds), load_map("tiny"), [model, "random"], seed=3)
+    model.over({"winner": game.winner})
+    return game, model, endpoint
+
+
+def written(folder: Path) -> str:
+    return "".join(path.read_text() for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("answer", ["text", "tool", "json"])
+def test_a_good_model_plays_whole_turns(answer: str, tmp_path: Path) -> None:
+    habit = {"text": "good"}.get(answer, answer)
+    game, model, endpoint = play(habit, tmp_path, answer=answer, price_in=1.0, price_out=10.0)
+    counts = model.counts
+    assert game.is_over and counts.illegal == counts.fallbacks == 0 and not counts.failures
+    assert counts.exchanges == len(endpoint.requests) <= 3 * counts.turns
+    assert counts.tokens_in == 700 * counts.exchanges
+    assert counts.money == pytest.approx(counts.exchanges * (700 + 400) / 1e6)
+    assert ("tools" in endpoint.requests[0]) == (answer == "tool")
+    assert ("response_format" in endpoint.requests[0]) == (answer == "json")
+
+
+@pytest.mark.parametrize("habit", FAULTS)
+def test_every_fault_is_counted_and_every_game_ends(habit: str, tmp_path: Path) -> None:
+    game, model, _ = play(habit, tmp_path, max_rounds=2, attempts=2)
+    counted, expected = model.counts, FAULTS[habit]
+    assert game.is_over and counted.fallbacks
+    if expected == "illegal":
+        assert counted.illegal and not counted.failures
+    elif expected != "any":
+        assert set(counted.failures) == {expected} and not counted.exchanges
+    assert KEY not in written(tmp_path) and json.dumps(model.notes()) and KEY not in str(model.notes())
+
+
+@pytest.mark.parametrize("status", ["429", "500"])
+def test_what_passes_is_tried_again(status: str, tmp_path: Path) -> None:
+    game, model, _ = play(f"{status} then good", tmp_path, max_rounds=2)
+    assert game.is_over and not model.counts.fallbacks
+    assert sum(model.counts.failures.values()) == model.counts.exchanges
+
+
+def test_what_is_wrong_is_said_back(tmp_path: Path) -> None:
+    _, model, endpoint = play("illegal", tmp_path, max_rounds=1, attempts=2)
+    assert endpoint.requests[1]["messages"][-1]["content"].startswith("Not played: ")
+    assert model.counts.illegal == len(endpoint.requests)
+    lines = [json.loads(line) for line in written(tmp_path).splitlines()]
+    kinds = {line["kind"] for line in lines}
+    assert kinds == {"question", "answer", "refused", "fallback", "over"}
+
+
+def test_a_games_tokens_are_bounded(tmp_path: Path) -> None:
+    game, model, endpoint = play("good", tmp_path, game_tokens=1000)
+    assert game.is_over and len(endpoint.requests) == 2 and model.counts.fallbacks >= model.counts.turns - 2
+    game, model, endpoint = play("good", tmp_path, game_money=0.001, price_in=1.0)
+    assert game.is_over and len(endpoint.requests) == 2
+
+
+def test_many_games_wait_at_the_same_time(tmp_path: Path) -> None:
+    """64 games whose endpoint takes 50 ms an answer do not wait for each other."""
+    with FakeEndpoint("good").running() as endpoint:
+        answer, waiting, most = endpoint.reply, [0], [0]
+        lock = threading.Lock()
+
+        def late(*arguments: object) -> object:
+            with lock:
+                waiting[0] += 1
+                most[0] = max(most[0], waiting[0])
+            time.sleep(0.05)
+            with lock:
+                waiting[0] -= 1
+            return answer(*arguments)  # type: ignore[arg-type]
+
+        endpoint.reply = late  # type: ignore[assignment,method-assign]
+
+        def game(seed: int) -> bool:
+            model = ModelAgent("llm:fake", settings(endpoint, tmp_path, timeout=60.0))
+            return play_game(RULES.replace(max_rounds=2), load_map("tiny"), [model, "random"], seed).is_over
+
+        with ThreadPoolExecutor(64) as threads:
+            assert all(threads.map(game, range(64)))
+    assert most[0] > 8
+
+
+def test_a_tournament_shows_and_keeps_what_models_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "llm.toml").write_text('transcripts = "transcripts"\n[models.fake]\nprice_in = 2.0\n')
+    monkeypatch.setenv("RISK_ENV_LLM", "llm.toml")
+    with FakeEndpoint("good").running() as endpoint:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        rules = ["--map", "tiny", "--max-rounds", "3", "--option", "initial_troops=8", "--option", "setup=random"]
+        main(["--agents", "llm:fake,random", "--games", "4", "--jobs", "4", "--quiet", *rules]
+             + ["--out", "t.sqlite", "--record", "games.jsonl", "--report", "report.html"])  # fmt: skip
+        main(["--resume", "t.sqlite", "--quiet", "--games", "6"])
+    told = capsys.readouterr().out
+    assert (
+        "Language models" in told
+        and "exchanges a turn" in told
+        and "exchanges a turn" in Path("report.html").read_text()
+    )
+    for record in read_records("games.jsonl"):
+        seat = record.facts["agents"].index("fake")
+        notes = record.facts["models"][seat]
+        assert record.facts["models"][1 - seat] is None
+        assert notes["exchanges"] and notes["money"] == pytest.approx(notes["tokens_in"] * 2 / 1e6)
+        assert (tmp_path / "transcripts" / notes["transcript"]).is_file()
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in kept and KEY not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "plan"),
+    [
+        ('{"plan": "end"}', "end"),
+        ("thinking PLAN: no\nPLAN: draft Ural all; end", "draft Ural all; end"),
+        ("see\n```\nend\n```", "end"),
+        ("[" * 100_000, "[" * 100_000),
+        ("", ""),
+    ],
+)
+def test_a_plan_is_found_in_an_answer(text: str, plan: str) -> None:
+    assert plan_in(text) == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("answer = 'song'", "answer='song' must be one of text, tool, json"),
+        ("key = 'x'", "unknown setting 'key'"),
+        ("timeout = 'long'", "timeout='long' must be of type float"),
+        ("attempts = true", "attempts=True must be of type int"),
+        ("timeout = 0.0", "timeout=0.0 must be more than 0"),
+        ("models = 3", "models must be tables"),
+        ("= 3", "llm.toml"),
+    ],
+)
+def test_wrong_settings_are_named(text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "llm.toml").write_text(text)
+    monkeypatch.setenv("RISK_ENV_LLM", str(tmp_path / "llm.toml"))
+    with pytest.raises(ValueError, match=problem):
+        settings_for("fake")
+
+
+def test_every_phase_has_a_primer() -> None:
+    assert set(llm.PRIMERS) == {phase for phase in Phase if phase < Phase.OVER}
+    assert all(prompt("v1", name) for name in llm.PRIMERS.values())
+    with pytest.raises(ValueError, match="there are no prompts of this version"):
+        prompt("v0", "system")

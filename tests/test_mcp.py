@@ -1,0 +1,173 @@
+"""The MCP server with the official client: whole games of every preset, two clients at one table, what is refused."""
+
+import asyncio
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters
+
+from risk_agents.mcp.server import make_server
+from risk_env import presets
+from tests.examples import example
+
+COMMAND = [sys.executable, "-m", "risk_env", "mcp"]
+QUICK = {"max_rounds": 2, "defender_dice": "max", "attack": "blitz"}
+answer = example("report_reader").answer
+
+Use = Callable[[Client], Awaitable[Any]]
+
+
+def using(server: Any, use: Use) -> Any:
+    """What a function makes of a client of the server."""
+
+    async def run() -> Any:
+        async with Client(server) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> str:
+    """The text that a tool gives; ValueError with its text if it is an error."""
+    result = await client.call_tool(tool, arguments)
+    text = "\n".join(part.text for part in result.content)
+    if result.is_error:
+        raise ValueError(text)
+    return text
+
+
+async def begin(client: Client, **arguments: Any) -> tuple[dict[str, Any], str]:
+    first, _, report = (await call(client, "new_game", **arguments)).partition("\n")
+    return json.loads(first), report
+
+
+async def play_on(client: Client, token: str, report: str) -> str:
+    """Play to the end as the scripted reader does; `end` or any legal action where it has no better answer."""
+    for _ in range(2000):
+        if "OVER" in report:
+            return report
+        try:
+            report = await call(client, "act", token=token, plan=answer(report))
+        except ValueError:
+            legal = (await call(client, "legal_actions", token=token)).splitlines()
+            report = await call(client, "act", token=token, plan="done" if "done" in legal else legal[-1])
+    raise AssertionError("the game has not ended")
+
+
+@pytest.fixture(scope="module")
+def http() -> Iterator[str]:
+    """The address of a server over HTTP."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([*COMMAND, "--http", "--port", str(port)], stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_a_client_plays_a_whole_game_of_every_preset(preset: str) -> None:
+    async def use(client: Client) -> str:
+        others = ["random"] if preset == "two_player" else ["random", "random"]
+        game, report = await begin(client, preset=preset, opponents=others, options=QUICK, seed=1)
+        return await play_on(client, game["token"], report)
+
+    assert "question to nobody: OVER" in using(make_server(), use)
+
+
+def test_the_command_serves_over_standard_input_and_output() -> None:
+    async def use(client: Client) -> str:
+        game, report = await begin(client, board="tiny", opponents=["random"], options=QUICK, seed=1)
+        return await play_on(client, game["token"], report)
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert "OVER" in using(StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=environment), use)
+
+
+def test_two_clients_at_one_table_do_not_see_each_others_cards(http: str) -> None:
+    async def use(client: Client) -> None:
+        async with Client(http) as other:
+            rules = {**QUICK, "max_rounds": 4}
+            game, _ = await begin(client, board="tiny", opponents=["open"], options=rules, seed=2)
+            seats = list(zip((client, other), (game["token"], game["open_seats"]["P1"]), strict=True))
+            hands = set()
+            while "OVER" not in (reports := [await call(c, "report", token=token) for c, token in seats])[0]:
+                hands.add(tuple(re.search("Your cards: (.*)", report)[1] for report in reports))
+                asked = int(re.search(r"question to P(\d)", reports[0])[1])
+                (player, token), (idle, idle_token) = seats[asked], seats[1 - asked]
+                with pytest.raises(ValueError, match=f"P{asked} decides now"):
+                    await call(idle, "act", token=idle_token, plan="end")
+                assert not await call(idle, "legal_actions", token=idle_token)
+                legal = (await call(player, "legal_actions", token=token)).splitlines()
+                plan = answer(reports[asked]) if "draft" in legal[0] else legal[-1]
+                await call(player, "act", token=token, plan=plan)
+            assert len(hands) > 1 and any(mine != theirs for mine, theirs in hands)
+
+    using(http, use)
+
+
+def test_odds_rules_history_and_resources_are_there() -> None:
+    async def use(client: Client) -> None:
+        game, _ = await begin(client, opponents=["grower", "grower"], seed=1)
+        assert await call(client, "odds", attackers=4, defenders=2) == "65.6 %"
+        assert json.loads((await call(client, "rules", preset="capital")).splitlines()[0])["victory"] == "headquarters"
+        first = await call(client, "history", token=game["token"])
+        following = int(first.rpartition("next: ")[2])
+        assert following and await call(client, "history", token=game["token"], since=following) == f"next: {following}"
+        board = json.loads((await client.read_resource("risk://map/classic")).contents[0].text)
+        assert len(board["territories"]) == 42 and len(board["borders"]) == 166
+        choices = json.loads((await client.read_resource("risk://choices")).contents[0].text)
+        assert "open" in choices["opponents"] and "classic" in choices["presets"]
+        assert "How to answer" in (await client.read_resource("risk://rules/classic")).contents[0].text
+
+    using(make_server(), use)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("new_game", {"preset": "chess"}, "preset='chess' is unknown"),
+        ("new_game", {"opponents": ["cmd:rm -rf /"]}, "must be 'open' or one of"),
+        ("new_game", {"opponents": ["evil.py:Bot"]}, "must be 'open' or one of"),
+        ("new_game", {"opponents": ["random"], "board": "/etc/passwd"}, "board='/etc/passwd' must be one of"),
+        ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2 must be a whole number from 0 to 1"),
+        ("report", {"token": "guessed"}, "this token is of no game"),
+        ("act", {"token": "guessed", "plan": "end"}, "this token is of no game"),
+        ("odds", {"attackers": 10**9, "defenders": 1}, "must be from 1 to 100000"),
+    ],
+)
+def test_what_is_wrong_is_said(tool: str, arguments: dict[str, Any], problem: str) -> None:
+    async def use(client: Client) -> None:
+        with pytest.raises(ValueError, match=problem):
+            await call(client, tool, **arguments)
+
+    using(make_server(), use)
+
+
+def test_an_illegal_plan_changes_nothing_and_says_what_is_legal() -> None:
+    async def use(client: Client) -> None:
+        game, report = await begin(client, opponents=["random"], seed=3)
+        with pytest.raises(ValueError, match="legal: deploy"):
+            await call(client, "act", token=game["token"], plan="deploy Atlantis")
+        assert await call(client, "report", token=game["token"]) == report
+
+    using(make_server(), use)

@@ -1,0 +1,224 @@
+"""Plans: several actions in one answer are played as far as they are legal and make sense, and no further."""
+
+import pytest
+
+from risk_env import Game, Rules, load_map
+from risk_env.board.maps import SYMBOLS
+from risk_env.core.types import Phase
+from risk_env.words.plan import MOST_STEPS, Plan, fallback_action, read_plan
+from tests.positions import CLASSIC, position
+from tests.test_public import GAMES, new_game
+
+BLITZ = "classic, attack=blitz, defender_dice=max"
+CHOICE = "classic, defender_dice=max"
+
+
+def answer(game: Game, text: str) -> Plan:
+    """Give the seat that is asked an answer and play it as far as it goes."""
+    plan = Plan(game.seat)
+    plan.give(text, game)
+    go_on(game, plan)
+    return plan
+
+
+def go_on(game: Game, plan: Plan) -> None:
+    while not game.is_over and game.seat == plan.seat and (action := plan.next_action(game)) is not None:
+        game.step(action)
+
+
+def troops(game: Game, name: str) -> int:
+    return int(game.troops[game.board.territory(name)])
+
+
+def owner(game: Game, name: str) -> int:
+    return int(game.owner[game.board.territory(name)])
+
+
+def in_draft(rules: str = BLITZ, **lines: object) -> Game:
+    return position(
+        rules,
+        "Ural 4, Siam 2, Japan 3",
+        "rest",
+        "Brazil",
+        phase="draft",
+        draft_left=7,
+        **lines,  # type: ignore[arg-type]
+    )
+
+
+def test_a_whole_turn_is_one_answer() -> None:
+    game = in_draft()
+    answer(game, "draft Siam 2; draft Ural all; attack Ural > Ukraine; occupy 3; fortify Ural > Ukraine 1; end")
+    assert game.seat == 1 and game.round == 1
+    assert (owner(game, "Ukraine"), troops(game, "Siam")) == (0, 4)
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_any_number_of_troops_is_placed_exactly(number: int) -> None:
+    game = in_draft()
+    answer(game, f"draft Siam {number}")
+    assert troops(game, "Siam") == 2 + number
+
+
+def test_an_amount_beyond_what_there_is_means_all() -> None:
+    game = in_draft()
+    answer(game, "draft Siam 99")
+    assert (troops(game, "Siam"), game.phase) == (9, Phase.ATTACK)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_any_number_of_troops_moves_into_a_captured_territory(number: int) -> None:
+    game = position(BLITZ, "Ural 200", "rest", "Brazil")
+    answer(game, f"attack Ural > Ukraine; occupy {number}")
+    assert game.phase == Phase.ATTACK and troops(game, "Ukraine") == 3 + number
+
+
+def test_troops_go_on_with_an_attack_from_what_was_captured_and_else_stay() -> None:
+    game = position(BLITZ, "Ural 200", "rest", "Brazil")
+    answer(game, "attack Ural > Ukraine; attack Ukraine > Scandinavia; end")
+    assert owner(game, "Scandinavia") == 0 and troops(game, "Ural") == 1
+    game = position(BLITZ, "Ural 200", "rest", "Brazil")
+    answer(game, "attack Ural > Ukraine; attack Ural > Siberia; end")
+    assert troops(game, "Ukraine") == troops(game, "Siberia") == 3
+
+
+def test_an_attack_without_dice_is_a_blitz_and_with_dice_one_roll() -> None:
+    game = position(CHOICE, "Ural 200", "Ukraine 9, rest", "Brazil")
+    answer(game, "attack Ural > Ukraine; occupy all")
+    assert owner(game, "Ukraine") == 0
+    game = position(CHOICE, "Ural 200", "Ukraine 9, rest", "Brazil")
+    answer(game, "attack Ural > Ukraine; dice 2")
+    assert troops(game, "Ural") + troops(game, "Ukraine") == 207
+
+
+def test_where_dice_decide_otherwise_the_next_question_says_what_was_done() -> None:
+    game = position(BLITZ, "Ural 3, Japan 5", "Ukraine 90, rest", "Brazil")
+    plan = answer(game, "attack Ural > Ukraine; occupy all; attack Ukraine > Scandinavia; end")
+    assert (game.seat, game.phase) == (0, Phase.ATTACK)
+    told = plan.account(game)
+    assert "Played: attack Ural > Ukraine\n  Ural > Ukraine: not taken" in told
+    assert "'attack Ukraine > Scandinavia' is not legal" in told
+    assert told.endswith("Not played: attack Ukraine > Scandinavia; end")
+
+
+def test_a_later_attack_with_too_few_troops_must_be_said_again() -> None:
+    game = position(BLITZ, "Ural 40, Japan 5", "Ukraine 1, Kamchatka 20, rest", "Brazil")
+    plan = answer(game, "attack Ural > Ukraine; attack Japan > Kamchatka; end")
+    assert "has 5 troops against 20 now" in plan.account(game)
+    plan.give("attack Japan > Kamchatka", game)
+    go_on(game, plan)
+    assert troops(game, "Japan") < 5
+
+
+SET = [CLASSIC.territories[CLASSIC.symbols.index(symbol)] for symbol in SYMBOLS]
+
+
+@pytest.mark.parametrize(
+    ("text", "sets"),
+    [
+        ("trade; draft Ural all", 1),
+        (f"trade {SET[2]}, {SET[0]}, {SET[1]}; draft Ural all", 1),
+        ("draft Ural all", 0),
+    ],
+)
+def test_cards_are_traded_by_name_or_as_any_set_or_kept(text: str, sets: int) -> None:
+    hand = ", ".join(SET)
+    game = position(BLITZ, "Ural 4", "rest", "Brazil", phase="trade", trade="free", draft_left=3, hand_0=hand)
+    answer(game, text)
+    assert game.public().sets_traded == sets and game.phase == Phase.ATTACK
+    assert troops(game, "Ural") == 4 + 3 + 4 * sets
+
+
+def test_in_set_up_a_plan_outlasts_the_turns_of_others() -> None:
+    game = Game(Rules.preset("classic", 2), seed=1)
+    plan = Plan(game.seat)
+    name = game.board.territories[int(game.legal_actions()[0])]
+    before = troops(game, name)
+    plan.give(f"deploy {name} 5", game)
+    while plan.seat != game.seat or (action := plan.next_action(game)) is not None:
+        game.step(action if plan.seat == game.seat else int(game.legal_actions()[0]))
+    assert troops(game, name) == before + 5
+
+
+def test_a_claim_that_was_taken_gives_way_to_the_next_wish() -> None:
+    game = Game("classic", seed=1)
+    plan = Plan((game.seat + 1) % 3)
+    game.step("claim Alaska")
+    plan.give("claim Peru; claim Brazil; claim Siam; claim Ural", game)
+    for rival in ("claim Brazil", "claim Egypt"):
+        game.step(plan.next_action(game))
+        game.step(rival)
+        game.step(int(game.legal_actions()[-1]))
+    assert game.action_text(plan.next_action(game)) == "claim Ural"
+
+
+def test_a_standing_order_answers_every_attack() -> None:
+    game = position("classic", "Ural 30", "Ukraine 9, rest", "Brazil")
+    defender = Plan(1)
+    game.step("attack Ural > Ukraine")
+    game.step("dice 3")
+    defender.give("always defend 2", game)
+    for _ in range(3):
+        assert game.action_text(defender.next_action(game)) == "defend 2"
+        game.step("defend 2")
+        game.step("attack Ural > Ukraine")
+        game.step("dice 3")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the answer has no action"),
+        ("I think I should attack", "is no action: an action begins with one of"),
+        ("attack Ural > Brazil", "Ural does not border Brazil"),
+        ("attack Ural > Atlantis", "has no territory 'Atlantis'"),
+        ("draft Ural 3", "no action for this question"),
+        ("troops 3; occupy 2", "no action for this question"),
+        ("fortify Ural", "it is written as fortify SOURCE > TARGET N"),
+        ("always attack", "standing orders are"),
+        ("done; " * (MOST_STEPS + 1), f"at most {MOST_STEPS} are read"),
+        ("x" * 100_000, "characters"),
+        ("fallback", "is no action"),
+    ],
+)
+def test_an_answer_whose_first_action_cannot_be_played_is_refused(text: str, problem: str) -> None:
+    game = position(BLITZ, "Ural 9", "rest", "Brazil")
+    state = game.to_record()
+    with pytest.raises(ValueError, match=problem):
+        Plan(0).give(text, game)
+    assert game.to_record() == state
+
+
+def test_bullets_numbers_and_arrows_are_read() -> None:
+    steps = read_plan("1. Attack Ural -> Ukraine\n- occupy all.\n* `end`", load_map("classic"))
+    assert [str(step) for step in steps] == ["attack Ural > Ukraine", "occupy all", "end"]
+
+
+def test_a_plan_is_over_with_its_turn() -> None:
+    game = position(BLITZ, "Ural 9", "rest", "Brazil")
+    plan = answer(game, "done; draft Ural all")
+    while game.seat != 0:
+        game.step(fallback_action(game))
+    assert plan.next_action(game) is None
+    assert "the turn was over. Not played: draft Ural; troops all" in plan.account(game)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_fallback_ends_every_game(name: str) -> None:
+    game = new_game(name, seed=1)
+    plans = [Plan(seat) for seat in range(game.num_players)]
+    for _ in range(20_000):
+        if game.is_over:
+            break
+        plan = plans[game.seat]
+        if (action := plan.next_action(game)) is None:
+            plan.fall_back(game)
+            action = plan.next_action(game)
+        game.step(action)
+    assert game.is_over
+
+
+def test_an_attack_that_is_only_tried_is_passed_over_where_it_makes_no_sense() -> None:
+    game = position(BLITZ, "Ural 40, Japan 5", "Ukraine 1, Kamchatka 20, rest", "Brazil")
+    answer(game, "attack Ural > Ukraine; try attack Japan > Kamchatka; try attack Peru > Brazil; end")
+    assert troops(game, "Japan") == 5 and game.seat == 1

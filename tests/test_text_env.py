@@ -1,0 +1,149 @@
+"""The text environment: episodes end, rewards are as they are said to be, the report says enough to play well."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from risk_agents.llm.settings import Settings
+from risk_env import Game, Rules, text_env
+from risk_env.text_env import CURRICULA, TextEnv
+from risk_env.words.plan import ALWAYS, END, FORTIFY, TRADE, TRY
+from tests.examples import example
+
+PAGE = (Path(__file__).parents[1] / "docs" / "llm.md").read_text(encoding="utf-8")
+GARBAGE = ("", "no", "{", "a" * 50_000, "done; " * 1000, "try", "always attack", '{"plan": "end"}')
+
+
+def small(**arguments: object) -> TextEnv:
+    return text_env.make("tiny", **arguments)
+
+
+def episode(env: TextEnv, answers: list[str], seed: int = 0) -> tuple[float, dict[str, object]]:
+    """The sum of the rewards and the last info of an episode in which these answers are given in turn."""
+    env.reset(seed)
+    total, number = 0.0, 0
+    while True:
+        _, reward, terminated, truncated, info = env.step(answers[number % len(answers)])
+        total, number = total + reward, number + 1
+        if terminated or truncated:
+            return total, info
+
+
+def test_the_reader_of_reports_beats_random_with_one_exchange_a_turn() -> None:
+    reader = example("report_reader")
+    env = TextEnv("classic", 2, opponents="random", setup="random")
+    results = [reader.play(env, seed) for seed in range(20)]
+    assert sum(won for won, _ in results) >= 19
+    assert median(count for _, turns in results for count in turns) == 1
+
+
+@pytest.mark.parametrize("curriculum", CURRICULA)
+def test_every_curriculum_is_played_to_its_end(curriculum: str) -> None:
+    _, info = episode(text_env.make(curriculum, max_rounds=2), ["end"])
+    assert info["fallbacks"] and "winner" in info
+
+
+def test_equal_seeds_and_answers_give_equal_episodes() -> None:
+    env, other = small(), small()
+    assert env.reset(7) == other.reset(7)
+    for _ in range(20):
+        found = env.step("end")
+        assert found == other.step("end")
+        if found[2] or found[3]:
+            break
+
+
+def test_garbage_is_counted_costs_what_it_is_said_to_and_ends_every_episode() -> None:
+    total, info = episode(small(illegal_reward=-0.5), list(GARBAGE))
+    assert info["illegal"] == info["exchanges"] and info["fallbacks"] == info["illegal"] // 3
+    assert total == pytest.approx(-0.5 * info["illegal"] + {1: -1, 2: -1}.get(info["placement"], 0), abs=2)
+
+
+def test_what_was_wrong_is_said_before_the_question() -> None:
+    env = small()
+    env.reset(1)
+    text, reward, terminated, truncated, info = env.step("conquer the world")
+    assert text.startswith("Not played: 'conquer the world' is no action") and "\nRisk report 1" in text
+    assert (reward, terminated, truncated, info["illegal"]) == (0.0, False, False, 1)
+
+
+@pytest.mark.parametrize("reward", text_env.REWARDS)
+def test_rewards_at_the_end_are_those_of_the_game(reward: str) -> None:
+    for seed in range(6):
+        env = small(reward=reward)
+        total, info = episode(env, ["end"], seed)
+        share = float((env.game.owner == env.seat).mean())
+        if reward == "placement":
+            assert total == (1.0 if info["placement"] == 1 else -1.0)
+        elif reward == "win":
+            assert total == float(env.game.returns()[env.seat])
+        else:
+            assert total - float(env.game.returns()[env.seat]) == pytest.approx(share - 0.5, abs=0.2)
+
+
+def test_the_learner_takes_all_seats_in_turn_or_one() -> None:
+    env = small(num_players=3)
+    seats = [env.reset(5)[1]["seat"], *(env.reset()[1]["seat"] for _ in range(3))]
+    assert seats[:3] == [0, 1, 2] or len(set(seats)) == 3
+    assert {small(seat=1).reset(seed)[1]["seat"] for seed in range(3)} == {1}
+
+
+def test_episodes_begin_in_given_positions() -> None:
+    game = Game(small().rules, "tiny", seed=3)
+    for _ in range(4):
+        game.step(int(game.legal_actions()[0]))
+    env = small(positions=[game.to_text()], seat=game.seat)
+    env.reset(9)
+    assert env.game.owner.tolist() == game.owner.tolist() and env.game.round == game.round
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"reward": "money"}, "reward='money' must be one of 'win', 'placement', 'territories'"),
+        ({"style": "long"}, "style='long' must be one of 'brief', 'full'"),
+        ({"seat": 2}, "seat=2 must be None or a whole number from 0 to 1"),
+        ({"max_illegal": 0}, "max_illegal=0 must be at least 1"),
+        ({"opponents": ["random", "random"]}, "2 for 1 other seats"),
+        ({"opponents": "search"}, "is not compiled"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        small(**arguments)
+
+
+def test_steps_outside_an_episode_are_refused() -> None:
+    env = small()
+    with pytest.raises(RuntimeError, match="reset"):
+        env.step("end")
+    episode(env, ["end"])
+    with pytest.raises(RuntimeError, match="the episode is over"):
+        env.step("end")
+
+
+def test_an_unknown_curriculum_is_named() -> None:
+    with pytest.raises(ValueError, match="curriculum='huge' must be one of 'tiny'"):
+        text_env.make("huge")
+
+
+def test_rules_are_those_of_training_environments() -> None:
+    assert small().rules == Rules.preset(
+        "classic", 2, setup="random", initial_troops=8, max_rounds=20, attack="blitz", defender_dice="max"
+    )
+
+
+def test_the_code_of_the_page_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(code, {})
+
+
+def test_the_page_has_every_setting_and_every_form_of_an_answer() -> None:
+    settings = {field.name for field in fields(Settings)}
+    assert {name for name in settings if f"`{name}`" not in PAGE} == set()
+    assert {word for word in (TRADE, END, ALWAYS, FORTIFY, TRY) if f"| `{word}" not in PAGE} == set()
