@@ -27,7 +27,7 @@ from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store
 from risk_env import bots
 from risk_env.board.rules import Rules
-from risk_env.cli import command_parser
+from risk_env.cli import command_parser, require
 
 GAMES, DUEL_GAMES = 1000, 30_000
 SILENCE = 30.0  # seconds after which a file or a pipe hears how far it is
@@ -69,6 +69,8 @@ def main(argv: Sequence[str]) -> None:
     if arguments.report and Path(arguments.report).suffix not in KINDS:
         parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
     _check_outputs(arguments)
+    if arguments.report:
+        require("matplotlib")
     console = Console(stderr=True, quiet=arguments.quiet)
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
