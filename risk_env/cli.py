@@ -83,6 +83,11 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=_sentence(COMMANDS[name].help))
 
 
+def require(module: str) -> None:
+    """Import an optional module before work begins: where it is missing, the error names its extra (`EXTRAS`)."""
+    import_module(module)
+
+
 def show_presets(argv: Sequence[str]) -> None:
     """The command `presets`: a table of all presets, or every option of one (RULES 12, 13)."""
     from risk_env.board.rules import presets

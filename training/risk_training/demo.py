@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.console import Console
 from risk_agents.tournament import cli as tournament
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
-from risk_env.cli import command_parser
+from risk_env.cli import command_parser, require
 from risk_env.doors.seat_lanes import training_rules
 from risk_training.cli import training_bar, win_rates
 
@@ -46,10 +47,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         console.rule("2. Training an agent for two players, by playing itself and the ladder")
         agents.append(f"{TRAINED}={train(folder, arguments.decisions, console)}")
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
-    report = folder / "report.html"
+    report = folder / "report.html" if find_spec("matplotlib") else None
     tournament.main(tournament_arguments(agents, arguments, folder, report))
     console.rule("Done")
-    console.print(f"Report with plots: {report}\nAll files: {folder}{os.sep}", soft_wrap=True)
+    found = f"Report with plots: {report}" if report else "No report: pip install 'risk-env[tournament]'"
+    console.print(f"{found}\nAll files: {folder}{os.sep}", soft_wrap=True, markup=False)
 
 
 def _check(arguments: argparse.Namespace, folder: Path) -> None:
@@ -57,6 +59,8 @@ def _check(arguments: argparse.Namespace, folder: Path) -> None:
     for name, value in (("--games", arguments.games), ("--decisions", arguments.decisions)):
         if value is not None and value < 1:
             raise ValueError(f"{name} {value}: must be at least 1")
+    if not arguments.no_training:
+        require("torch")
     if (folder / TOURNAMENT).exists():
         raise FileExistsError(f"{folder / TOURNAMENT} exists: --out must be a new folder")
 
@@ -75,12 +79,8 @@ def watch(seed: int) -> str:
 
 def train(folder: Path, decisions: int | None, console: Console) -> Path:
     """Train by the demo's configuration, with a progress bar; the policy file."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ValueError(
-            "the demo trains with torch: in a clone, pip install -e '.[train]'; or add --no-training"
-        ) from error
+    import torch
+
     from risk_training.config import read_config
     from risk_training.ppo import POLICY, Config, Trainer
 
@@ -93,8 +93,9 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     return folder / POLICY
 
 
-def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:
+def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path | None) -> list[str]:
     """The arguments of `risk-env tournament`."""
     named = {"agents": ",".join(agents), "players": 2, "games": arguments.games, "seed": arguments.seed}
-    named |= {"jobs": os.cpu_count() or 1, "out": folder / TOURNAMENT, "report": report}
+    named |= {"jobs": os.cpu_count() or 1, "out": folder / TOURNAMENT}
+    named |= {"report": report} if report else {}
     return [word for name, value in named.items() for word in (f"--{name}", str(value))]

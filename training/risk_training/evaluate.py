@@ -24,7 +24,7 @@ from risk_agents.tournament.loading import split_agents
 from risk_env.arena import MAX_LANES
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.cli import command_parser
+from risk_env.cli import command_parser, require
 from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import win_rate
 
@@ -89,6 +89,8 @@ def main(argv: Sequence[str]) -> None:
         parser.error("an agent (or --run) is needed")
     if arguments.plot and arguments.run is None:
         parser.error("--plot draws the learning curves of a run: name it by --run")
+    if arguments.plot:
+        require("matplotlib")
     agent = arguments.agent or _best_of(Path(arguments.run))
     rules, board = _setting(agent, arguments)
     scores = _scores(agent, split_agents(arguments.against), rules, board, arguments)

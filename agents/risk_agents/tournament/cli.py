@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
 from risk_env import bots
 from risk_env.board.rules import Rules, check_rules
-from risk_env.cli import command_parser
+from risk_env.cli import command_parser, require
 from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
@@ -108,7 +107,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         if path and not os.access(path if Path(path).exists() else Path(path).absolute().parent, os.W_OK):
             raise PermissionError(f"--{name} {path}: cannot be written")
     if arguments.report:
-        import_module("matplotlib")  # of an extra: missed now rather than after the last game
+        require("matplotlib")
 
 
 def _parser() -> argparse.ArgumentParser:

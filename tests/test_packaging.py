@@ -1,0 +1,66 @@
+"""What a stranger meets who installs the package: types, extras named in time, and a README that an index can show."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SEARCH = os.pathsep.join(str(ROOT / folder) for folder in (".", "agents", "training"))
+
+
+def errors_of(*programs: Path) -> list[str]:
+    """The errors of `mypy --strict` in programs that use the package, without this project's own settings."""
+    folder = programs[0].parent
+    strict = ["--strict", "--no-error-summary", "--config-file", os.devnull, "--cache-dir", str(folder)]
+    command = [sys.executable, "-m", "mypy", *strict, *map(str, programs)]
+    done = subprocess.run(command, cwd=folder, env={**os.environ, "MYPYPATH": SEARCH}, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_a_client_is_typed_and_a_wrong_one_is_found(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    text = (ROOT / "tests" / "typed_client.py").read_text(encoding="utf-8")
+    client, wrong = tmp_path / "client.py", tmp_path / "wrong.py"
+    client.write_text(text, encoding="utf-8")
+    wrong.write_text(text.replace("seed=7", "seed='seven'"), encoding="utf-8")
+    (error,) = errors_of(client, wrong)
+    assert error.startswith("wrong.py") and '"Game" has incompatible type "str"' in error
+
+
+WITHOUT = """
+import sys
+sys.modules[sys.argv[1]] = None
+from risk_env.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+TOURNAMENT = "tournament --agents random,grower --players 2 --games 4 --report report.html"
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "extra"),
+    [
+        ("torch", "train --config tiny --out run", "train"),
+        ("torch", "demo --out run", "train"),
+        ("yaml", "train --config tiny --out run", "train"),
+        ("sb3_contrib", "train --config duel --out run", "train"),
+        ("matplotlib", TOURNAMENT, "tournament"),
+        ("matplotlib", "evaluate --run nowhere --plot curves.png", "tournament"),
+    ],
+)
+def test_a_missing_extra_is_named_before_work_begins(module: str, command: str, extra: str, tmp_path: Path) -> None:
+    call = [sys.executable, "-c", WITHOUT, module, *command.split()]
+    done = subprocess.run(call, cwd=tmp_path, env={**os.environ, "PYTHONPATH": SEARCH}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"pip install 'risk-env[{extra}]'\n"), done.stderr
+    assert done.stdout == "" and not [*tmp_path.iterdir()]
+
+
+def test_the_readme_shows_no_picture_by_a_path_of_the_repository() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)|<img[^>]*src=[\"']([^\"']*)", text)
+    assert all("".join(picture).startswith("https://") for picture in pictures)
