@@ -42,7 +42,7 @@ $(CORE): pyproject.toml constraints.txt | $(MADE)
 
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@echo "== Installing risk_env and the extras 'dev', 'tournament', 'train', 'render' into $(VENV) (a few minutes: torch is large)"
-	@$(INSTALL) -e '.[dev,tournament,train,render]'
+	@$(INSTALL) -e '.[dev,tournament,train,render,llm]'
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
