@@ -3,8 +3,8 @@
     python examples/grpo_tiny.py --steps 20         # needs `pip install trl`
 
 A prompt is a report in the middle of a game, an answer a plan. Its reward is the change of the learner's share of the
-map up to its next question. An answer that cannot be played gets from -1 to 0, by its likeness to a legal action: a random
-model would else never meet a reward. With a real model take `text_env.make("duel")` and a GPU.
+map up to its next question. An answer that cannot be played gets from -1 to 0, by its likeness to a legal action: a
+random model would else never meet a reward. With a real model take `text_env.make("duel")` and a GPU.
 """
 
 from __future__ import annotations

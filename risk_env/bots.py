@@ -55,7 +55,7 @@ class SeatedBot:
         self.bot = bot
         self._actions, self._lanes = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.memory = np.zeros((1, MAX_SEATS, bot.memory), np.int32)
-        self._randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
+        self.randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
 
     def choose(self, game: Any) -> int:
         """Its answer to the question that a `Game` asks."""
@@ -67,7 +67,7 @@ class SeatedBot:
         self._ask(tables.new_games(1), tables, self._lanes[:0])
 
     def _ask(self, games: Any, T: Tables, lanes: Any) -> None:
-        self.bot.choose(games, T.board, T.rules, lanes, self._randoms, self.memory, self._actions)
+        self.bot.choose(games, T.board, T.rules, lanes, self.randoms, self.memory, self._actions)
 
 
 @cache

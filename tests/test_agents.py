@@ -110,7 +110,7 @@ def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> I
 
 def answer(agent: Any, game: Game) -> int:
     """The agent's action on the very record, without a view that hides anything; the agent's state stays as it is."""
-    randoms, memory, actions = agent._randoms.copy(), agent._memory.copy(), np.zeros(1, np.int64)
+    randoms, memory, actions = agent.seated.randoms.copy(), agent.seated.memory.copy(), np.zeros(1, np.int64)
     T = game.tables
     agent.bot.choose(game._games, T.board, T.rules, np.zeros(1, np.int64), randoms, memory, actions)
     return int(actions[0])

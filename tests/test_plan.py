@@ -222,3 +222,10 @@ def test_an_attack_that_is_only_tried_is_passed_over_where_it_makes_no_sense() -
     game = position(BLITZ, "Ural 40, Japan 5", "Ukraine 1, Kamchatka 20, rest", "Brazil")
     answer(game, "attack Ural > Ukraine; try attack Japan > Kamchatka; try attack Peru > Brazil; end")
     assert troops(game, "Japan") == 5 and game.seat == 1
+
+
+def test_a_standing_order_before_other_steps_changes_none_of_them() -> None:
+    game = position(BLITZ, "Ural 200", "rest", "Brazil")
+    game.step("attack Ural > Ukraine")
+    answer(game, "always defend 1; occupy 5")
+    assert troops(game, "Ukraine") == 3 + 5

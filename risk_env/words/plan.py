@@ -168,8 +168,8 @@ class Plan:
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
         """Take an answer to the question at hand; ValueError if it is none, the seat is then to be asked again.
 
-        It is a text, or a list of texts and action numbers.
-        The first step must be legal; what becomes of the others shows when their questions are asked.
+        It is a text, or a list of texts and action numbers. The first step must be legal; what becomes of the others
+        shows when their questions are asked.
         """
         steps = read_plan(answer, game.board)
         self.clear()
@@ -280,7 +280,7 @@ class Plan:
 
     def _implied(self, step: Step, phase: Phase, game: Any) -> str:
         """The answer to a question that the plan passes over, "" if the step itself is the answer."""
-        if step.word == NUMBER:
+        if step.word in (NUMBER, ALWAYS):
             return ""
         if phase == Phase.ATTACK_DICE and step.word not in ("dice", BLITZ):
             return BLITZ

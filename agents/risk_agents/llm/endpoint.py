@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -53,17 +54,16 @@ class Endpoint:
         self.model, self.settings = model, settings
         self._client = _client(settings.base_url, settings.key or "none")
 
-    def ask(self, messages: list[dict[str, str]], count: Any) -> Answer:
+    def ask(self, messages: list[dict[str, str]], count: Callable[[str], None], attempt: int = 0) -> Answer:
         """The model's answer; EndpointError when there is none. `count(kind)` is called for every failed attempt."""
-        for attempt in range(self.settings.retries + 1):
-            try:
-                return self._once(messages)
-            except EndpointError as error:
-                count(error.kind)
-                if error.kind == "refused" or attempt == self.settings.retries:
-                    raise
-                time.sleep(min(MOST_WAIT, self.settings.backoff * 2**attempt))
-        raise AssertionError("unreachable")
+        try:
+            return self._once(messages)
+        except EndpointError as error:
+            count(error.kind)
+            if error.kind == "refused" or attempt == self.settings.retries:
+                raise
+        time.sleep(min(MOST_WAIT, self.settings.backoff * 2**attempt))
+        return self.ask(messages, count, attempt + 1)
 
     def _once(self, messages: list[dict[str, str]]) -> Answer:
         import openai
