@@ -33,6 +33,9 @@ def answer(question):
         return {"id": question["id"], "actions": ["draft Nowhere 3"]}
     if HABIT == "plans":
         return {"id": question["id"], "actions": plan(question)}
+    if HABIT == "talks":
+        print("thinking\x1b[31m", file=sys.stderr, flush=True)
+        time.sleep(0.2)
     if HABIT == "dies":
         sys.exit("I have had enough")
     return good
