@@ -15,6 +15,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from risk_env.text.escape import for_terminal
+
 PROGRAM = "risk-env"
 
 SUCCESS = 0
@@ -161,7 +163,7 @@ def _report(error: BaseException) -> int:
 
 
 def _say(problem: str, status: int) -> int:
-    print(f"{PROGRAM}: error: {' '.join(problem.split())}", file=sys.stderr)
+    print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
     return status
 
 

@@ -1,7 +1,4 @@
-"""Players for the tests of the tournament: compiled ones, good and bad, and agents written in Python, mostly bad."""
-
-import os
-import time
+"""Players for the tests of the tournament: compiled ones, good and bad, and one in Python."""
 
 from risk_agents.base import Agent
 from risk_env.bots import CompiledBot
@@ -70,59 +67,3 @@ class Good(Agent):
 
     def act(self, view):
         return int(view.legal_actions[0])
-
-
-class Crashing(Good):
-    name = "crashing"
-
-    def act(self, view):
-        raise RuntimeError("what is a border?")
-
-
-class Illegal(Good):
-    name = "illegal"
-
-    def act(self, view):
-        return -7
-
-
-class Wordy(Good):
-    name = "wordy"
-
-    def act(self, view):
-        return "attack everywhere"
-
-
-class Hanging(Good):
-    name = "hanging"
-
-    def act(self, view):
-        while True:
-            time.sleep(0.01)
-
-
-class Dying(Good):
-    name = "dying"
-
-    def act(self, view):
-        os._exit(3)
-
-
-class Peeking(Good):
-    """Writes into its file all that it is shown of the others' hands."""
-
-    name = "peeking"
-
-    def act(self, view):
-        hands = [view._game.hand(seat) for seat in range(view._game.num_players) if seat != view.seat]
-        with open(os.environ["PEEKED"], "a") as file:
-            print(hands, file=file)
-        return int(view.legal_actions[0])
-
-
-class Huge(Agent):
-    """Answers with a number that no kernel could read, and no text could hold."""
-
-    def act(self, view):
-        """Five thousand digits."""
-        return 10**5000

@@ -21,17 +21,13 @@ from risk_agents.tournament.runner import play_single
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.game import Game
+from tests.bad_bots.contest import program
 from tests.positions import position
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "bot_stdlib.py"
 RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=20)
 FIRST = f"{ROOT / 'tests' / 'players.py'}:FIRST"
-
-
-def program(habit: str) -> str:
-    """The spec of a test program."""
-    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests' / 'program.py'))} {habit}"
 
 
 def example() -> str:

@@ -432,7 +432,7 @@ def test_an_interrupt_keeps_the_game(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("bot", "said"), [("Crashing", "what is a border"), ("Illegal", "-7"), ("Wordy", "TypeError")])
 def test_a_bot_that_fails_is_named_and_the_game_kept(bot: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
-    spec = f"{ROOT}/tests/players.py:{bot}"
+    spec = f"{ROOT}/tests/bad_bots/agents.py:{bot}"
     table, screen, _ = table_of(Rules.preset("classic", 2), ["human", spec], as_attacker(), path=str(path))
     with pytest.raises(BotFault, match=said) as fault:
         cli.play(table)

@@ -34,11 +34,13 @@ from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, Game
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import duel_pairings, pairings
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.store import Store, StoreError
 from risk_env.board.rules import Rules
+from risk_env.cli import main as command
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
+from tests.kill_tournaments import kill_runs
 
 ROOT = Path(__file__).parent.parent
 PLAYERS = ROOT / "tests" / "players.py"
@@ -257,34 +259,16 @@ def test_what_an_agent_calls_itself_is_made_a_label() -> None:
     assert label("\x1b") == "?"
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "told"),
-    [
-        ("Crashing", "crash", "what is a border?"),
-        ("Illegal", "illegal", "-7"),
-        ("Wordy", "crash", "attack everywhere"),
-        ("Huge", "crash", "16610 bits"),
-        ("Hanging", "time", "0.4 s"),
-        ("Dying", "died", "status 3"),
-    ],
-)
-def test_a_bad_agent_forfeits_and_the_tournament_goes_on(name: str, kind: str, told: str, tmp_path: Path) -> None:
-    limit = 0.4 if kind == "time" else 20.0
-    config = untried(config_of(FIRST, f"bad={FIRST}", players=2, rounds=2, time_limit=limit), name)
-    store = Store.create(tmp_path / "games.sqlite", config)
-    conduct(store, 2)
-    results = list(store.results())
-    store.close()
-    assert len(results) == 2
-    for result in results:
-        bad = result.seats.index(1)
-        assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)
-        assert told in result.forfeit_reason
-        assert (result.winner, result.places[bad]) == (1 - bad, 2)
+def test_a_bad_agent_is_counted_in_the_summary(tmp_path: Path) -> None:
+    bad = Entrant("bad", f"{ROOT}/tests/bad_bots/agents.py:Crashing", "1", compiled=False)
+    config = config_of(FIRST, f"bad={FIRST}", players=2, rounds=2)
+    config = replace(config, entrants=(config.entrants[0], bad))
+    results = played(config, 2)
+    assert [result.seats[result.forfeit_seat] for result in results] == [1, 1]
     summary = summarise(config, results)
     assert summary.forfeited == 2
     assert summary.agents[-1].forfeits == 2
-    assert any(kind in line and told in line for line in summary.forfeits)
+    assert any("crash" in line and "what is a border?" in line for line in summary.forfeits)
 
 
 def test_who_thinks_too_long_in_a_whole_game_forfeits_it(tmp_path: Path) -> None:
@@ -386,6 +370,110 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path / "text.sqlite")
     with pytest.raises(FileNotFoundError):
         Store.open(tmp_path / "nothing.sqlite")
+
+
+ALTERED = (  # statements that alter a file, and what is said of it
+    ("UPDATE games SET winner = 'me'", "winner is 'me', not a seat, or -1"),
+    ("UPDATE games SET winner = 2", "winner is 2"),
+    ("UPDATE games SET places = '[1, 1]'", "places is .*, not each place once"),
+    ("UPDATE games SET places = '[1]'", "not a list of 2 values"),
+    ("UPDATE games SET places = '[1e999, 2]'", "places is"),
+    ("UPDATE games SET agents = '[[], {}]'", "not agents of this tournament"),
+    ("UPDATE games SET seconds = '[NaN, 1]'", "seconds is"),
+    ("UPDATE games SET turns = '[1, 99999999999999999999]'", "turns is"),
+    ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "cannot be read|can be read"),
+    ("UPDATE games SET ending = x'ff'", "ending is b'.*', not one of"),
+    ("UPDATE games SET forfeit_reason = cast(x'ff' as text)", "UTF-8"),
+    ("UPDATE games SET deal = -1", "deal is -1"),
+    ("DROP TABLE games", "its tables are not those of a tournament"),
+    ("ALTER TABLE games DROP COLUMN turns", "its tables"),
+    ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "its tables"),
+    ("DELETE FROM setting", "not one row of two texts"),
+    ("UPDATE setting SET arguments = '[]'", "its arguments are no JSON object"),
+    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "1e\\+99 games; must be from 1"),
+    ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
+    ("UPDATE setting SET setting = '{}'", "schema None; this version reads schema 1"),
+    ("UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')", "time_limit=inf"),
+    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no right 'seed'"),
+    ("UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')", "agents must have"),
+    ('UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')', "of its own"),
+    ('UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')', "cannot be the label"),
+    ("UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')", "agents must have"),
+    ("UPDATE setting SET setting = replace(setting, 'num_players\": 2', 'num_players\": -2')", "num_players"),
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a file of two games."""
+    path = tmp_path_factory.mktemp("finished") / "games.sqlite"
+    config = config_of(FIRST, BOLD, players=2)
+    store = Store.create(path, config, {"games": 2})
+    conduct(store, 2)
+    store.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("statement", "told"), ALTERED)
+def test_an_altered_file_is_refused_by_name(statement: str, told: str, finished: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "altered.sqlite"
+    path.write_bytes(finished)
+    with sqlite3.connect(path) as database:
+        database.execute(statement)
+    database.close()
+    with pytest.raises(StoreError, match=f"altered.sqlite.*({told})"):
+        tournament(["--resume", str(path), "--quiet", "--allow-programs"])
+
+
+def test_a_damaged_file_is_refused_by_name(finished: bytes, tmp_path: Path) -> None:
+    rng, path = random.Random(1), tmp_path / "damaged.sqlite"
+    outcomes = Counter()
+    for _ in range(60):
+        data = bytearray(finished)
+        for _ in range(rng.choice((1, 10, 1000))):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        path.write_bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data))))])
+        for beside in tmp_path.glob("damaged.sqlite-*"):
+            beside.unlink()
+        try:
+            store = Store.open(path)
+            list(store.results())
+            store.close()
+            outcomes["read"] += 1
+        except StoreError as error:
+            assert "damaged.sqlite" in str(error)
+            outcomes["refused"] += 1
+    assert outcomes["refused"] > 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files")
+def test_a_full_disk_names_the_file_and_the_way_on(tmp_path: Path) -> None:
+    out = tmp_path / "games.sqlite"
+    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+    code = limit + "from risk_env.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["tournament", "--agents", "random,grower", "--players", "2", "--games", "2000", "--max-rounds", "3"]
+    command = [sys.executable, "-c", code, *arguments, "--out", str(out), "--quiet"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert re.search(rf"{out} cannot be written: .*--resume {out}", done.stderr)
+    before = Store.open(out).count()[0]
+    assert 0 < before < 2000
+    tournament(["--resume", str(out), "--quiet", "--games", "10"])
+
+
+def test_a_report_that_could_not_be_written_is_refused_before_the_first_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    arguments = ["tournament", "--agents", "random,grower", "--out", str(tmp_path / "games.sqlite")]
+    assert command([*arguments, "--report", str(tmp_path / "report.html")]) == 1
+    assert "pip install 'risk-env[tournament]'" in capsys.readouterr().err
+    locked = tmp_path / "games.csv"
+    locked.touch()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != locked)
+    assert command([*arguments, "--csv", str(locked)]) == 2
+    assert "games.csv: cannot be written" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [locked]
 
 
 def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
@@ -611,12 +699,12 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         (line,) = database.execute("SELECT setting FROM setting").fetchone()
         database.execute("UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),))
     with pytest.raises(ValueError, match="'first' is version '1' now, '0' in"):
-        tournament(["--resume", str(out), "--quiet"])
+        tournament(["--resume", str(out), "--quiet", "--allow-programs"])
 
 
 def test_resuming_may_ask_for_more_games(tmp_path: Path) -> None:
     out = run(tmp_path, "--agents", f"{FIRST},{BOLD}", "--games", "4")
-    tournament(["--resume", str(out), "--games", "9", "--quiet"])
+    tournament(["--resume", str(out), "--games", "9", "--quiet", "--agents", f"{FIRST},{BOLD}"])
     store = Store.open(out)
     assert timeless(list(store.results())) == timeless(played(config_of(FIRST, BOLD, players=2), 10))
     store.close()
@@ -646,6 +734,7 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
     ("arguments", "told"),
     [
         (["--games", "0"], "--games 0: must be at least 1"),
+        (["--games", "10000000"], "must be at least 1 and at most 1,000,000"),
         (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
         (["--json", "."], "--json .: must be a file"),
         (["--option", "num_players=3"], "--option num_players: is said by --players"),
@@ -758,6 +847,11 @@ def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
     assert [k for k in tried if not interrupted(config, tmp_path / str(k), k)[0]] == []
 
 
+@pytest.mark.slow
+def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
+    assert kill_runs(2, games=2000, jobs=1, seed=2, say=str) >= 2000
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize(
     ("jobs", "how", "other"),
@@ -782,7 +876,7 @@ def test_a_killed_tournament_goes_on_where_it_was(tmp_path: Path, jobs: int, how
     before = games_in(out)
     store = Store.open(out)
     kept = timeless(list(store.results()))
-    tournament(["--resume", str(out), "--games", str(before + 2), "--quiet"])
+    tournament(["--resume", str(out), "--games", str(before + 2), "--quiet", "--allow-programs"])
     after = timeless(list(store.results()))
     store.close()
     assert [result for result in after if result in kept] == kept

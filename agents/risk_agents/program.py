@@ -21,7 +21,7 @@ from typing import Any
 
 from risk_agents import supervisor
 from risk_agents.sandbox import OPEN, Sandbox
-from risk_env.text.escape import plain
+from risk_env.text.escape import for_terminal
 
 LONGEST_LINE = 1 << 20  # bytes of an answer
 LONGEST_LIMIT = 1e6  # seconds, eleven days: the most that any limit of time may be
@@ -40,13 +40,13 @@ class ProgramFault(RuntimeError):
     """What went wrong with the process of an agent; `kind` is "died", "garbage", "illegal" or "time"."""
 
     def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(plain(reason))
+        super().__init__(for_terminal(reason))
         self.kind = kind
 
 
 def brief(value: Any) -> str:
     """A value from outside in at most about 80 letters, however large or deep it is."""
-    return plain(_brief.repr(value))
+    return for_terminal(_brief.repr(value))
 
 
 def check_limit(name: str, seconds: float) -> None:
@@ -157,7 +157,7 @@ class Program:
             return False
         self._errors = (self._errors + more)[-KEPT_ERRORS:]
         if more and os.environ.get(SHOW_ERRORS):
-            sys.stderr.write(plain(more.decode(errors="replace"), keep="\n"))
+            sys.stderr.write(for_terminal(more.decode(errors="replace"), keep="\n"))
         return bool(more)
 
     def _ended(self) -> ProgramFault:

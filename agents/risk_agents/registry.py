@@ -57,7 +57,25 @@ def load(spec: str) -> Any:
     if spec.endswith(POLICY_FILES):
         return _load_trained(spec)
     path, _, name = spec.rpartition(":")
-    return _load_class(spec, path, name) if path.endswith(".py") else bots.find(spec)
+    return _load_class(spec, path, name) if is_in_file(spec) else bots.find(spec)
+
+
+def is_in_file(spec: str) -> bool:
+    """Whether a spec is `path/to/file.py:NAME`."""
+    return spec.rpartition(":")[0].endswith(".py")
+
+
+def runs_code(spec: str) -> bool:
+    """Whether `make` runs code that the spec names: a program, or a file of Python. All else is installed, or data."""
+    return spec.startswith(PROGRAM) or is_in_file(spec)
+
+
+def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
+    """ValueError if a file would have code run that the caller has not `named`: it may come from a stranger."""
+    found = list(dict.fromkeys(spec for spec in specs if runs_code(spec) and spec not in named))
+    if found:
+        programs = ", ".join(map(ascii, found))
+        raise ValueError(f"{path} starts programs: {programs}. If you know them, add --allow-programs")
 
 
 def _load_trained(spec: str) -> Any:

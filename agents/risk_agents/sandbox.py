@@ -3,8 +3,8 @@
     sandbox("yes")     limits of memory, processes and files everywhere; no network and no files of yours where possible
     sandbox("strict")  all of it, or SandboxError
 
-Limits are `resource` limits. Bubblewrap (`bwrap`), where it is installed and works, hides the network, the processes and
-the files of the user, and makes all others read-only; without it Linux may still allow a network of its own.
+Limits are `resource` limits. Bubblewrap (`bwrap`), where it is installed and works, hides the network, the processes
+and the files of the user, and makes all others read-only; without it Linux may still allow an empty network.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MEMORY = 4 << 30  # bytes of data a process
 FILE_SIZE = 64 << 20  # bytes of a file that a process writes
 OPEN_FILES = 512
 MORE_PROCESSES = 256  # and threads, more than the user has when the sandbox is made
-_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH")  # all that a process in a sandbox gets of it, and
-_ENVIRONMENT_OF = ("RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_", "PYTHONHASHSEED")  # what begins so
+# The environment variables that a process in a sandbox gets begin so: no keys, no tokens.
+_ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHONPATH", "PYTHONHASHSEED", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
 _HIDDEN = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media", "/srv")
 _CACHE = "/tmp/risk_env_cache"  # of compiled code, within the sandbox
 _ANY = ("true",)  # the command that tries whether a process can be started
@@ -58,11 +58,8 @@ class Sandbox(NamedTuple):
         """The environment variables that it gets: in a sandbox, only what it needs."""
         if not self.is_closed:
             return environment
-        kept = {
-            name: environment[name] for name in environment if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_OF)
-        }
         home = {"HOME": "/tmp", "RISK_ENV_CACHE_DIR": _CACHE} if self.bubblewrap else {"HOME": os.path.expanduser("~")}
-        return {**kept, **home}
+        return {name: value for name, value in environment.items() if name.startswith(_ENVIRONMENT)} | home
 
 
 OPEN = Sandbox({}, is_closed=False)
@@ -75,7 +72,7 @@ def sandbox(level: str | None) -> Sandbox:
         return OPEN
     if level not in LEVELS:
         raise SandboxError(f"--sandbox={level}: must be {' or '.join(LEVELS)}")
-    limits: dict[str, float] = _limits()
+    limits = _limits()
     bubblewrap = shutil.which("bwrap") or ""
     closed = Sandbox(limits, bubblewrap)
     if bubblewrap and _works(closed):
@@ -84,14 +81,11 @@ def sandbox(level: str | None) -> Sandbox:
     if level == STRICT:
         reason = "does not work here" if bubblewrap else "is not installed"
         raise SandboxError(f"--sandbox={STRICT} needs bubblewrap, and bwrap {reason}; --sandbox enforces what it can")
+    words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if _works(alone):
-        return alone._replace(
-            says=f"no network; {_limits_in_words(limits)}; NOT enforced: your files can be read and written"
-        )
-    return Sandbox(
-        limits, says=f"{_limits_in_words(limits)}; NOT enforced: network, your files can be read and written"
-    )
+        return alone._replace(says=f"no network; {words}")
+    return Sandbox(limits, says=f"{words}, and the network")
 
 
 def _works(closed: Sandbox) -> bool:
@@ -162,8 +156,7 @@ def _compiled_code() -> list[Path]:
 def folders_of(command: Sequence[str]) -> list[str]:
     """The folders that a command line names: those of its files, and the installation of its program."""
     program = shutil.which(command[0]) or command[0]
-    files = [
-        Path(word).absolute() for word in (program, os.path.realpath(program), *command[1:]) if os.path.exists(word)
-    ]
+    words = (program, os.path.realpath(program), *command[1:])
+    files = [Path(word).absolute() for word in words if os.path.exists(word)]
     folders = [path if path.is_dir() else path.parent for path in files]
     return [str(folder.parent if folder.name == "bin" and folder.parent.name else folder) for folder in folders]

@@ -44,10 +44,11 @@ def main(lifeline: int, limits: Mapping[str, float], command: Sequence[str]) -> 
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return _refuse(SETUP_FAILED, error)
     _let_go_of_the_streams()
-    threading.Thread(target=_end_with, args=(lifeline, child.pid), daemon=True).start()
+    watcher = _Watcher(lifeline, child.pid)
+    watcher.start()
     status = _wait_for(child.pid)
     _end_all(child.pid)
-    return status
+    return ENDED if watcher.has_ended_it else status
 
 
 def _refuse(status: int, error: Exception) -> int:
@@ -67,7 +68,7 @@ def _prepare(limits: Mapping[str, float]) -> None:
 
 
 def _leave_the_network() -> None:
-    """Enter a network namespace without any interface but the loopback one, which is down; OSError if that is refused."""
+    """Enter a network namespace of its own, in which nothing can be reached; OSError if that is refused."""
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "unshare") or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
@@ -94,11 +95,18 @@ def _let_go_of_the_streams() -> None:
         os.dup2(nothing, stream)
 
 
-def _end_with(lifeline: int, child: int) -> None:
-    """Wait until the caller closes the pipe or dies; then end everything."""
-    os.read(lifeline, 1)
-    _end_all(child)
-    os._exit(ENDED)
+class _Watcher(threading.Thread):
+    """Waits until the caller closes the pipe or dies; then ends everything."""
+
+    def __init__(self, lifeline: int, child: int) -> None:
+        super().__init__(daemon=True)
+        self._lifeline, self._child, self.has_ended_it = lifeline, child, False
+
+    def run(self) -> None:
+        """Wait, and end."""
+        os.read(self._lifeline, 1)
+        self.has_ended_it = True
+        _end_all(self._child)
 
 
 def _wait_for(child: int) -> int:

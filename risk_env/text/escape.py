@@ -1,7 +1,7 @@
 """Words from outside (names of agents, players, maps, files; reasons; errors) as they may be shown.
 
-Whoever writes a bot, a map or a file chooses them. `plain` makes them safe for a terminal; for a rich table use
-`rich.text.Text(plain(words))`, which reads no markup; the others are for pictures, pages and spreadsheets.
+Whoever writes a bot, a map or a file chooses them. `for_terminal` makes them safe for a terminal; for a rich table use
+`rich.text.Text(for_terminal(words))`, which reads no markup; the others are for pictures, pages and spreadsheets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ LABEL_LETTERS = 40
 _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
 
 
-def plain(words: Any, keep: str = "") -> str:
+def for_terminal(words: Any, keep: str = "") -> str:
     """Text without control characters, escape sequences, directional controls or surrogates: they become `\\x1b` etc.
 
     The letters of `keep`, such as a line break, stay.
@@ -25,7 +25,7 @@ def plain(words: Any, keep: str = "") -> str:
 
 
 def label(words: Any) -> str:
-    """What an agent calls itself, as a short label: printable, at most LABEL_LETTERS letters, `?` if nothing is left."""
+    """What an agent calls itself as a label: printable, at most LABEL_LETTERS letters, `?` if nothing is left."""
     letters = (letter for letter in str(words) if letter.isprintable())
     return "".join(letters).strip()[:LABEL_LETTERS].strip() or "?"
 
@@ -37,18 +37,18 @@ def is_label(words: Any) -> bool:
 
 def for_figure(words: Any) -> str:
     """Text for matplotlib, which reads formulas between dollars and hides labels that begin with an underscore."""
-    text = plain(words).replace("$", r"\$")
+    text = for_terminal(words).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def for_html(words: Any) -> str:
     """Text for HTML and SVG, between tags or in an attribute."""
-    return html.escape(plain(words))
+    return html.escape(for_terminal(words))
 
 
 def for_csv(value: Any) -> Any:
     """A cell of a table: text that a spreadsheet would take for a formula gets an apostrophe before it."""
     if not isinstance(value, str):
         return value
-    text = plain(value)
+    text = for_terminal(value)
     return f"'{text}" if text.startswith(_FORMULA) else text

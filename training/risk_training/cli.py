@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
+from rich.console import Console
 
+from risk_agents.progress import progress_bar
 from risk_env.cli import command_parser
 from risk_training.config import TRAINERS, read_config, shipped_configs
 
@@ -101,12 +102,11 @@ def config_path(name: str) -> Path:
 @contextmanager
 def _progress_bar(total: int, done: int, unit: str) -> Iterator[Any]:
     """Shows the steps, and the latest evaluation's win rates."""
-    with tqdm(total=total, initial=done, unit=f" {unit}", unit_scale=True, dynamic_ncols=True) as bar:
+    with progress_bar(unit, total, Console(stderr=True)) as bar:
+        bar(done, "")
 
         def show(row: Mapping[str, Any]) -> None:
-            rates = {name.removeprefix(EVALUATED): f"{row[name]:.0%}" for name in row if name.startswith(EVALUATED)}
-            if rates:
-                bar.set_postfix(rates, refresh=False)
-            bar.update(row["time/steps"] - bar.n)
+            rates = [f"{name.removeprefix(EVALUATED)} {row[name]:.0%}" for name in row if name.startswith(EVALUATED)]
+            bar(row["time/steps"], ", ".join(rates))
 
         yield show

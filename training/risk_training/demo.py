@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from tqdm import tqdm
 
+from risk_agents.progress import progress_bar
 from risk_agents.tournament import cli as tournament
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
@@ -87,8 +87,8 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 
     torch.set_num_threads(1)
     trainer = Trainer(Config.from_dict(read_config(CONFIG, n_timesteps=decisions)), folder)
-    with tqdm(total=trainer.config.length, unit=" decisions", unit_scale=True, desc="Training") as bar:
-        trainer.train(lambda row: _show(bar, row))
+    with progress_bar("decisions", trainer.config.length, Console(stderr=True)) as show:
+        trainer.train(lambda row: show(row["time/steps"], _note(row)))
     rates = {
         name.removeprefix(EVALUATED): rate for name, rate in trainer.rows[-1].items() if name.startswith(EVALUATED)
     }
@@ -98,10 +98,9 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     return folder / POLICY
 
 
-def _show(bar: Any, row: Mapping[str, Any]) -> None:
-    """The progress bar after an update."""
-    bar.update(min(row["time/steps"], bar.total) - bar.n)
-    bar.set_postfix_str(f"entropy {row['train/entropy']:.2f}, {row['games/number']} games ended")
+def _note(row: Mapping[str, Any]) -> str:
+    """What the progress bar says after an update."""
+    return f"entropy {row['train/entropy']:.2f}, {row['games/number']} games ended"
 
 
 def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path) -> list[str]:

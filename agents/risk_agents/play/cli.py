@@ -15,7 +15,7 @@ from pathlib import Path
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.saved import load_game, save_game
 from risk_agents.play.table import Leave, Table
-from risk_agents.registry import HUMAN, SPECS
+from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
@@ -36,12 +36,13 @@ def main(argv: Sequence[str]) -> int:
     """The command `play`: begin a game or go on with one, play it, keep it if it is left."""
     parser = _parser()
     arguments = parser.parse_args(argv)
-    given = [name for name, value in vars(arguments).items() if value not in (None, []) and name != "resume"]
+    own = ("resume", "allow_programs")
+    given = [name for name, value in vars(arguments).items() if value not in (None, []) and name not in own]
     if arguments.resume is not None and given:
         parser.error(f"--resume goes on with the game as it was begun; {', '.join(sorted(given))} cannot be given too")
     terminal = Terminal()
     terminal.say("The bots get ready: the first time they are compiled, up to a minute each.")
-    table = _begun(arguments, terminal) if arguments.resume is None else _resumed(arguments.resume, terminal)
+    table = _begun(arguments, terminal) if arguments.resume is None else _resumed(arguments, terminal)
     try:
         return play(table)
     finally:
@@ -104,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
     add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
     add("--resume", metavar="FILE", help="go on with a game that was kept")
+    add("--allow-programs", action="store_true", help="with --resume: start the programs that the file names")
     return parser
 
 
@@ -127,10 +129,12 @@ def _title(table: Table, preset: str) -> str:
     return f"{preset} on the map {table.game.board.name}: {seats}"
 
 
-def _resumed(path: str, terminal: Terminal) -> Table:
+def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     """The table of a kept game, played up to where it was left."""
-    saved = load_game(path)
-    table = Table(saved.start, saved.players, terminal, path)
+    saved = load_game(arguments.resume)
+    if not arguments.allow_programs:
+        check_programs(arguments.resume, saved.players)
+    table = Table(saved.start, saved.players, terminal, arguments.resume)
     try:
         table.resume(saved)
     except BaseException:

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from risk_agents.llm.agent import is_model
-from risk_agents.registry import SPECS
+from risk_agents.program import brief
+from risk_agents.progress import progress_bar
+from risk_agents.registry import SPECS, check_programs
+from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import Summary, summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
 from risk_agents.tournament.jobs import close_pools
-from risk_agents.tournament.loading import compiled_bot, entrants, make_config, split_agents
+from risk_agents.tournament.loading import Trial, compiled_bot, entrants, labelled, make_config, split_agents
 from risk_agents.tournament.records import read_records, write_records
 from risk_agents.tournament.report import KINDS, write_report
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.store import Store, StoreError
 from risk_env import bots
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import command_parser
+from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
-SILENCE = 30.0  # seconds after which a file or a pipe hears how far it is
+MOST_GAMES = 1_000_000
 TRIALS = (("classic", 3), ("classic", 2), ("two_player", 2))  # games in which `agents` tries those that are named
 DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
     "against": None,
@@ -73,24 +80,31 @@ def main(argv: Sequence[str]) -> None:
     if arguments.report and Path(arguments.report).suffix not in KINDS:
         parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
     _check_outputs(arguments)
+    sandbox(arguments.sandbox)  # an error if it cannot be had
     console = Console(stderr=True, quiet=arguments.quiet)
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
-        console.print(f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config), sep="\n")
+        _say(console, f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config))
+        if store.config.sandbox:
+            _say(console, f"sandbox of agents' processes: {sandbox(store.config.sandbox).says}")
         _play(store, _games(arguments, store), arguments.jobs, console)
         _tell(store, arguments)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    """ValueError before anything is played for a number of games or a file that could not be."""
-    if arguments.games is not None and arguments.games < 1:
-        raise ValueError(f"--games {arguments.games}: must be at least 1")
+    """An error before anything is played for a number of games, a file or an extra that cannot be."""
+    if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
+        raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
         raise ValueError(f"--out {arguments.out}: --resume goes on in its own file, {arguments.resume}")
     for name in ("out", "record", "csv", "json", "report"):
         path = getattr(arguments, name)
         if path and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
             raise ValueError(f"--{name} {path}: must be a file in a folder that exists")
+        if path and not os.access(path if Path(path).exists() else Path(path).absolute().parent, os.W_OK):
+            raise PermissionError(f"--{name} {path}: cannot be written")
+    if arguments.report:
+        import_module("matplotlib")  # of an extra: missed now rather than after the last game
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -126,8 +140,20 @@ def _parser() -> argparse.ArgumentParser:
     add("--csv", metavar="FILE", help="write a row a game")
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
+    _add_sandbox(parser)
+    add("--allow-programs", action="store_true", help="with --resume: start the programs that the file names")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
+
+
+def _add_sandbox(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--sandbox",
+        nargs="?",
+        const=LEVELS[0],
+        choices=LEVELS,
+        help="limits for programs and Python files: no network, memory, files; strict: an error if not all can be had",
+    )
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -139,7 +165,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
 def _begun(arguments: argparse.Namespace) -> Store:
     """A new tournament."""
     wanted = {**DEFAULTS, **_given(arguments), "record": arguments.record is not None}
-    config = _config(wanted)
+    config = _config(wanted, arguments.sandbox)
     path = arguments.out or time.strftime("tournament-%Y%m%d-%H%M%S.sqlite")
     return Store.create(path, config, {**wanted, "games": _default_games(arguments, wanted)})
 
@@ -150,7 +176,7 @@ def _default_games(arguments: argparse.Namespace, wanted: dict[str, Any]) -> int
     return DUEL_GAMES if wanted["against"] else GAMES
 
 
-def _config(wanted: dict[str, Any]) -> TournamentConfig:
+def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
@@ -167,6 +193,7 @@ def _config(wanted: dict[str, Any]) -> TournamentConfig:
         fixed_seats=wanted["fixed_seats"],
         record=wanted["record"],
         duel=wanted["against"] is not None,
+        sandbox=level,
     )
 
 
@@ -188,8 +215,16 @@ def _resumed(arguments: argparse.Namespace) -> Store:
             raise ValueError(
                 f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new one by --out"
             )
-    _check_versions(store)
+    if not arguments.allow_programs:
+        check_programs(store.path, [entrant.spec for entrant in store.config.entrants], _named(arguments))
+    store.config = _tried_again(store, arguments.sandbox)
     return store
+
+
+def _named(arguments: argparse.Namespace) -> list[str]:
+    """The specs of the agents on the command line."""
+    texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
+    return [labelled(text)[1] for text in texts]
 
 
 def _newest() -> str:
@@ -199,31 +234,40 @@ def _newest() -> str:
     return str(found[-1])
 
 
-def _check_versions(store: Store) -> None:
+def _tried_again(store: Store, level: str | None) -> TournamentConfig:
+    """The configuration with its agents as they are now; ValueError for one of another version than then."""
     config = store.config
-    texts = [f"{entrant.label}={entrant.spec}" for entrant in config.entrants]
-    for now, then in zip(
-        entrants(texts, config.rules, config.map_source, config.time_limit), config.entrants, strict=True
-    ):
+    check_rules(config.rules, config.board)
+    trial = Trial(config.rules, config.map_source, config.time_limit, level)
+    found = entrants([(entrant.label, entrant.spec) for entrant in config.entrants], trial)
+    for now, then in zip(found, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(
                 f"agent={then.label!r} is version {now.version!r} now, {then.version!r} in {store.path}; "
                 "begin a new tournament by --out"
             )
+    return replace(config, entrants=found, sandbox=level)
 
 
 def _games(arguments: argparse.Namespace, store: Store) -> int:
-    return store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
+    games = store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
+    if type(games) is not int or not 1 <= games <= MOST_GAMES:
+        raise StoreError(f"{store.path}: {brief(games)} games; must be from 1 to {MOST_GAMES:,}")
+    return games
 
 
 def _play(store: Store, games: int, jobs: int, console: Console) -> None:
     verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.config.duel else (lambda: False)
-    with _progress_bar(len(store.config.schedule(games)), console) as show:
+    with progress_bar("games", len(store.config.schedule(games)), console) as show:
+
+        def tell(games: int, forfeits: int) -> None:
+            show(games, f"{forfeits} forfeited" if forfeits else "")
+
         try:
             with _threads(store.config, jobs) as executor:
-                conduct(store, games, jobs, executor, progress=show, enough=verdict)
+                conduct(store, games, jobs, executor, progress=tell, enough=verdict)
         except KeyboardInterrupt:
-            console.print(f"stopped; to go on: risk-env tournament --resume {store.path}")
+            _say(console, f"stopped; to go on: risk-env tournament --resume {store.path}")
             raise
 
 
@@ -239,32 +283,6 @@ def _threads(config: TournamentConfig, jobs: int) -> Iterator[Executor | None]:
     finally:
         executor.shutdown(cancel_futures=True)
         close_pools()
-
-
-@contextmanager
-def _progress_bar(total: int, console: Console) -> Iterator[Callable[[int, int], None]]:
-    columns = (
-        TextColumn("games"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=console, disable=console.quiet) as bar:
-        task = bar.add_task("games", total=total, note="")
-
-        told = time.monotonic()
-
-        def show(games: int, forfeits: int) -> None:
-            nonlocal told
-            bar.update(task, completed=games, note=f"{forfeits} forfeited" if forfeits else "")
-            if not console.is_terminal and time.monotonic() - told > SILENCE:  # a bar shows its end only there
-                told = time.monotonic()
-                console.print(f"{games:,} of {total:,} games")
-
-        yield show
 
 
 def _verdict(store: Store) -> sprt.Verdict:
@@ -283,7 +301,7 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
     if config.duel:
         verdict = _verdict(store)
         first, second = config.labels
-        print(f"Is {first} better than {second}? {verdict}\n")
+        print(f"Is {for_terminal(first)} better than {for_terminal(second)}? {verdict}\n")
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
     summary = summarise(config, results)
@@ -302,7 +320,12 @@ def _print(config: TournamentConfig, summary: Summary, results: Sequence[GameRes
     console = Console(width=None if sys.stdout.isatty() else 160)
     for table in rich_tables(summary, model_grids(config, results)):
         console.print(table, "")
-    console.print(*remarks(config, summary), sep="\n", highlight=False, markup=False)
+    _say(console, *remarks(config, summary))
+
+
+def _say(console: Console, *lines: str) -> None:
+    """Lines with words from outside."""
+    console.print(*map(for_terminal, lines), sep="\n", highlight=False, markup=False)
 
 
 # ------------------------------------------------------------------------------------------------ agents
@@ -312,10 +335,12 @@ def show_agents(argv: Sequence[str]) -> None:
     """The command `agents`: the registered ones, or what others say when tried."""
     parser = command_parser("agents")
     parser.add_argument("agents", nargs="*", help=f"try these instead: {SPECS}")
+    _add_sandbox(parser)
     arguments = parser.parse_args(argv)
     table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
-    for row in map(_tried, arguments.agents) if arguments.agents else map(_described, bots.names()):
-        table.add_row(*row)
+    tried = (_tried(spec, arguments.sandbox) for spec in arguments.agents)
+    for row in tried if arguments.agents else map(_described, bots.names()):
+        table.add_row(*(Text(for_terminal(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
@@ -325,18 +350,18 @@ def _described(name: str) -> tuple[str, str, str, str]:
     return name, str(found.version), kind, bots.about(name)
 
 
-def _tried(spec: str) -> tuple[str, str, str, str]:
-    entrant = _entrant_of_any(spec)
+def _tried(spec: str, level: str | None) -> tuple[str, str, str, str]:
+    entrant = _entrant_of_any(spec, level)
     return entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
 
 
-def _entrant_of_any(spec: str) -> Entrant:
+def _entrant_of_any(spec: str, level: str | None) -> Entrant:
     """The agent in the first of TRIALS that it plays; what it says of the first if it plays none."""
     refusals = []
     for preset, players in TRIALS:
         rules = Rules.preset(preset, players, attack="blitz", defender_dice="max", max_rounds=100)
         try:
-            (entrant,) = entrants([spec], rules, "classic")
+            (entrant,) = entrants([labelled(spec)], Trial(rules, "classic", sandbox=level))
         except ValueError as error:
             refusals.append(error)
         else:
@@ -374,6 +399,5 @@ def _retell(record: Any, arguments: argparse.Namespace) -> None:
         print(game)
     if arguments.log or arguments.board or arguments.game is not None:
         seats = ", ".join(f"{seat}: {label}" for seat, label in enumerate(facts.get("agents", ())))
-        print(
-            f"game {facts.get('game')} ({seats}): {facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
-        )
+        ended = f"{facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
+        print(for_terminal(f"game {facts.get('game')} ({seats}): {ended}"))

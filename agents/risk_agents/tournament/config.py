@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from risk_agents.program import check_limit
 from risk_agents.tournament.schedule import Pairing, duel_pairings, fixed_pairings, pairings
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
+from risk_env.text.escape import for_terminal, is_label
 
 SCHEMA = 1
 TIME_LIMIT = 10.0  # seconds a decision
@@ -41,6 +43,7 @@ class TournamentConfig:
     fresh: bool = False  # a new process for every game of an agent that has one
     game_time: float = GAME_TIME  # of a seat, where not all agents are compiled
     fixed_seats: bool = False  # agent s sits at seat s in every game
+    sandbox: str | None = None  # of agents' processes (`risk_agents.sandbox`); of this run, not of the tournament
 
     @cached_property
     def board(self) -> Board:
@@ -94,20 +97,48 @@ class TournamentConfig:
 
     @classmethod
     def from_json(cls, line: str) -> TournamentConfig:
-        """The configuration that `to_json` wrote; ValueError for another schema."""
+        """The configuration that `to_json` wrote; ValueError for another schema, or what no configuration can be."""
         facts = json.loads(line)
-        if facts["schema"] != SCHEMA:
-            raise ValueError(f"a tournament of schema {facts['schema']}; this version reads schema {SCHEMA}")
+        if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+            schema = facts.get("schema") if isinstance(facts, dict) else None
+            raise ValueError(f"a tournament of schema {schema!r:.40}; this version reads schema {SCHEMA}")
+        facts = {**_ADDED, **facts}
+        for name, kind in _KINDS.items():
+            if name not in facts or type(facts[name]) not in kind:
+                raise ValueError(f"the configuration has no right {name!r}")
+        check_limit("time_limit", facts["time_limit"])
+        check_limit("game_time", facts["game_time"])
+        agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])
+        if (facts["duel"] and len(agents) != 2) or (facts["fixed_seats"] and len(agents) != rules.num_players):
+            raise ValueError(f"the configuration has {len(agents)} agents, which its schedule cannot seat")
         return cls(
-            tuple(Entrant(**entrant) for entrant in facts["agents"]),
-            Rules.from_dict(facts["rules"]),
+            agents,
+            rules,
             facts["map"],
             facts["map_digest"],
-            facts["seed"],
-            facts["time_limit"],
-            facts["record"],
-            facts["duel"],
-            facts.get("fresh", False),  # older files do not say
-            facts.get("game_time", GAME_TIME),
-            facts.get("fixed_seats", False),
+            *(facts[name] for name in ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats")),
         )
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "agents": (list,),
+    "rules": (dict,),
+    **dict.fromkeys(("map", "map_digest"), (str,)),
+    "seed": (int,),
+    **dict.fromkeys(("time_limit", "game_time"), (int, float)),
+    **dict.fromkeys(("record", "duel", "fresh", "fixed_seats"), (bool,)),
+}
+_ADDED = {"fresh": False, "game_time": GAME_TIME, "fixed_seats": False}  # older files do not say
+_ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
+
+
+def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
+    """The agents of a configuration; ValueError for what cannot be one, or two of one label."""
+    for agent in facts:
+        if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
+            raise ValueError("the configuration's agents must have a label, a spec, a version, and whether compiled")
+        if not is_label(agent["label"]):
+            raise ValueError(f"{for_terminal(agent['label'])[:80]!r} cannot be the label of an agent")
+    if not facts or len({agent["label"] for agent in facts}) < len(facts):
+        raise ValueError("the configuration must have agents, each with a label of its own")
+    return tuple(Entrant(**agent) for agent in facts)

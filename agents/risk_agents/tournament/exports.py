@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from risk_agents.tournament.analysis import AgentSummary, Estimate, Summary
+from risk_agents.tournament.columns import COLUMNS, LISTS
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import HEADING, model_rows
 from risk_agents.tournament.ratings import FEW_DEALS
 from risk_agents.tournament.results import GameResult
-from risk_agents.tournament.store import COLUMNS, LISTS, Store
+from risk_agents.tournament.store import Store
+from risk_env.text.escape import for_csv, for_terminal
 
 
 def write_csv(store: Store, path: str | Path) -> None:
@@ -27,7 +30,8 @@ def write_csv(store: Store, path: str | Path) -> None:
         writer = csv.writer(file)
         writer.writerow(heading)
         for row in store.rows(names):
-            writer.writerow(value for name in names for value in (row[name] if name in LISTS else [row[name]]))
+            values = (value for name in names for value in (row[name] if name in LISTS else [row[name]]))
+            writer.writerow(map(for_csv, values))
 
 
 def _columns(name: str, seats: range) -> list[str]:
@@ -127,9 +131,9 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
     for title, heading, rows in [*grids(summary), *more]:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for k, column in enumerate(heading):
-            table.add_column(column, justify="left" if k == 0 else "right", no_wrap=k == 0)
+            table.add_column(Text(for_terminal(column)), justify="left" if k == 0 else "right", no_wrap=k == 0)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*(Text(for_terminal(cell)) for cell in row))
         yield table
 
 

@@ -1,7 +1,7 @@
 """A process in which agents written in Python live: it may crash, hang or end, and the tournament goes on.
 
 At each decision the process is sent a record in which everything that the seat cannot see has been drawn again: there
-is nothing in it to peek at. Messages are lines of JSON (`program`): a number, what is asked, and its answer or an error.
+is nothing in it to peek at. Messages are lines of JSON (`program`): a question with its number, an answer or an error.
 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
 """
@@ -40,11 +40,9 @@ class Host:
 
     def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
         self.time_limit, self._asked = time_limit, 0
-        path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
+        path = {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
         try:
-            self._program = Program(
-                _COMMAND, "the agent's process", sandbox, _folders(spec, map_source), {"PYTHONPATH": path}
-            )
+            self._program = Program(_COMMAND, "the agent's process", sandbox, _folders(spec, map_source), path)
         except ProgramFault as fault:
             raise Forfeit(fault.kind, str(fault)) from fault
         facts = {"spec": spec, "rules": rules.to_dict(), "map": map_source}

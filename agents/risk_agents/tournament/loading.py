@@ -6,13 +6,15 @@ import csv
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
-from risk_agents.registry import HUMAN, POLICY_FILES, load
+from risk_agents.registry import HUMAN, POLICY_FILES, is_in_file, load
+from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.results import Forfeit
@@ -22,7 +24,8 @@ from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
-from risk_env.text import escape
+from risk_env.text.escape import LABEL_LETTERS, is_label
+from risk_env.text.escape import label as as_label
 
 _COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
 _LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
@@ -47,11 +50,6 @@ def compiled_bot(spec: str) -> CompiledBot | None:
     return found if isinstance(found, CompiledBot) else None
 
 
-def is_in_file(spec: str) -> bool:
-    """Whether a spec is `path/to/file.py:NAME`."""
-    return bool(re.search(r"\.py:\w+$", spec))
-
-
 def make_config(
     agents: Sequence[str],
     rules: Rules,
@@ -64,8 +62,12 @@ def make_config(
     fresh: bool = False,
     game_time: float = GAME_TIME,
     fixed_seats: bool = False,
+    sandbox: str | None = None,
 ) -> TournamentConfig:
-    """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once."""
+    """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once.
+
+    `sandbox` is a level of `risk_agents.sandbox`, None for no sandbox; `duel` a sequential test of two agents.
+    """
     if not agents or (duel and len(agents) != 2):
         raise ValueError(f"agents={list(agents)!r}: {'two are' if duel else 'at least one is'} needed")
     if fixed_seats and (duel or len(agents) != rules.num_players):
@@ -77,27 +79,45 @@ def make_config(
     check_limit("game_time", game_time)
     board = load_map(map_source)
     check_rules(rules, board)
-    found = entrants(agents, rules, map_source, time_limit)
+    trial = Trial(rules, map_source, float(time_limit), sandbox)
     return TournamentConfig(
-        found,
+        entrants([labelled(text) for text in agents], trial),
         rules,
         map_source,
         board.digest,
         seed,
-        float(time_limit),
+        trial.time_limit,
         record,
         duel,
         fresh,
         float(game_time),
         fixed_seats,
+        sandbox,
     )
 
 
-def entrants(
-    texts: Sequence[str], rules: Rules, map_source: str, time_limit: float = TIME_LIMIT
-) -> tuple[Entrant, ...]:
-    """Try every agent once, in the game that it will play; ValueError for one that cannot be had or played."""
-    found = tuple(_entrant(text, rules, map_source, time_limit) for text in texts)
+class Trial(NamedTuple):
+    """The game in which agents are tried."""
+
+    rules: Rules
+    map_source: str
+    time_limit: float = TIME_LIMIT
+    sandbox: str | None = None
+
+
+def labelled(text: str) -> tuple[str | None, str]:
+    """Label and spec of `label=spec`; no label where a spec stands alone. ValueError for a label that cannot be one."""
+    match = _LABELLED.fullmatch(text) if not is_program(text) else None
+    if match is None:
+        return None, text
+    if not is_label(match[1]):
+        raise ValueError(f"--agents: {match[1]!r} cannot be a label: up to {LABEL_LETTERS} letters, trimmed")
+    return match[1], match[2]
+
+
+def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:
+    """Try every agent, given by label and spec, in the game that it will play; ValueError for one that cannot."""
+    found = tuple(_entrant(label, spec, trial) for label, spec in named)
     labels = [entrant.label for entrant in found]
     for label in labels:
         if labels.count(label) > 1:
@@ -106,22 +126,21 @@ def entrants(
     return found
 
 
-def _entrant(text: str, rules: Rules, map_source: str, time_limit: float) -> Entrant:
-    labelled = _LABELLED.fullmatch(text) if not is_program(text) else None
-    label, spec = labelled.groups() if labelled else (None, text)
+def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
     if spec == HUMAN:
         load(spec)  # says that people play elsewhere
-    bot = None if is_in_file(spec) and spec not in _COMPILED_IN_FILES else compiled_bot(spec)
+    is_unknown = is_in_file(spec) and (trial.sandbox or spec not in _COMPILED_IN_FILES)
+    bot = None if is_unknown else compiled_bot(spec)  # which loads a file
     if bot is None:
         try:
-            name, version = _asked(spec, rules, map_source, time_limit)
+            name, version = _asked(spec, trial)
         except (Forfeit, ProgramFault) as fault:
             raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
-        if spec in _COMPILED_IN_FILES:  # as is known now
-            return _entrant(text, rules, map_source, time_limit)
+        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # as is known now
+            return _entrant(label, spec, trial)
         return Entrant(label or name, spec, version, compiled=False)
-    _compile(bot, spec, rules, map_source)
-    return Entrant(label or bot.name, spec, bot.version, compiled=True)
+    _compile(bot, spec, trial.rules, trial.map_source)
+    return Entrant(label or as_label(bot.name), spec, as_label(bot.version), compiled=True)
 
 
 def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
@@ -137,17 +156,23 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
 
 
-def _asked(spec: str, rules: Rules, map_source: str, time_limit: float) -> tuple[str, str]:
+def _asked(spec: str, trial: Trial) -> tuple[str, str]:
     """Name and version of an agent as it says itself, in a process of its own; compiled ones are noted."""
     if is_model(spec):
         model = ModelAgent(spec)  # its first request is that of its first decision
-        return escape.label(model.name), escape.label(model.version)
+        return as_label(model.name), as_label(model.version)
+    walls = sandbox(trial.sandbox)
     if is_program(spec):
-        program = ExternalAgent(spec, time_limit=time_limit)
+        program = ExternalAgent(spec, trial.time_limit, sandbox=walls)
         program.close()
         return program.name, program.version
-    host = Host(spec, rules, map_source, time_limit)
+    host = Host(spec, trial.rules, trial.map_source, trial.time_limit, walls)
     if host.is_compiled:
+        if trial.sandbox and is_in_file(spec):
+            host.close()
+            raise Forfeit(
+                "crash", "it is a compiled bot, which plays in the tournament's own process, not in a sandbox"
+            )
         _COMPILED_IN_FILES.add(spec)
     else:
         host.rehearse()

@@ -10,6 +10,7 @@ from risk_agents.base import View
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault
+from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
@@ -36,7 +37,7 @@ class SinglePlayer(Protocol):
 
 
 class HostedPlayer:
-    """An agent in a host process, which is started anew after it died."""
+    """An agent in a host process, which is started again after it died."""
 
     def __init__(self, pool: PlayerPool, agent: int) -> None:
         self._host = partial(pool.host, agent)
@@ -54,7 +55,7 @@ class HostedPlayer:
 
 
 class ProgramPlayer:
-    """An external program, started anew after a fault."""
+    """An external program, started again after a fault."""
 
     def __init__(self, spec: str, config: TournamentConfig) -> None:
         self._spec, self._config = spec, config
@@ -64,7 +65,8 @@ class ProgramPlayer:
         """A game begins."""
         try:
             if self._agent is None:
-                self._agent = ExternalAgent(self._spec, time_limit=self._config.time_limit)
+                walls = sandbox(self._config.sandbox)
+                self._agent = ExternalAgent(self._spec, self._config.time_limit, sandbox=walls)
             self._agent.reset(seat, self._config.rules, self._config.board, veiled(seed))
         except ProgramFault as fault:
             raise self._lost(fault) from fault
@@ -145,7 +147,7 @@ class PlayerPool:
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             config = self.config
             spec = config.entrants[agent].spec
-            self._hosts[agent] = Host(spec, config.rules, config.map_source, config.time_limit)
+            self._hosts[agent] = Host(spec, config.rules, config.map_source, config.time_limit, sandbox(config.sandbox))
         return self._hosts[agent]
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from risk_agents.tournament.analysis import Summary
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, remarks
+from risk_env.text.escape import for_figure, for_html
 
 KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol's, told apart by all
@@ -47,23 +47,23 @@ def write_report(config: TournamentConfig, summary: Summary, path: str | Path, m
 
 def _page(config: TournamentConfig, summary: Summary, more: Sequence[Grid]) -> str:
     lines = [*remarks(config, summary), *config_lines(config)]
-    content = [f"<p>{html.escape(line)}</p>" for line in lines]
+    content = [f"<p>{for_html(line)}</p>" for line in lines]
     for title, heading, rows in [*grids(summary), *more]:
-        content.append(f'<h2>{html.escape(title)}</h2><div class="wide">{_table(heading, rows)}</div>')
+        content.append(f'<h2>{for_html(title)}</h2><div class="wide">{_table(heading, rows)}</div>')
     content.append(f'<h2>Plots</h2><div class="plots">{"".join(_image(summary, name) for name in PLOTS)}</div>')
     names = ", ".join(config.labels)
-    return _PAGE.format(title=html.escape(f"Risk tournament: {names}"), content="\n".join(content))
+    return _PAGE.format(title=for_html(f"Risk tournament: {names}"), content="\n".join(content))
 
 
 def _table(heading: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heading)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{for_html(cell)}</th>" for cell in heading)
+    body = "".join("<tr>" + "".join(f"<td>{for_html(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def _image(summary: Summary, name: str) -> str:
     data = base64.b64encode(picture(summary, [name], columns=1)).decode()
-    return f'<img alt="{html.escape(name)}" src="data:image/png;base64,{data}">'
+    return f'<img alt="{for_html(name)}" src="data:image/png;base64,{data}">'
 
 
 def picture(summary: Summary, names: list[str], columns: int) -> bytes:
@@ -91,14 +91,14 @@ def _ratings(axes: Any, summary: Summary) -> None:
     ends = np.array([(agent.rating.low, agent.rating.high) for agent in agents]).T
     errors = np.maximum(np.stack([values - ends[0], ends[1] - values]), 0.0)
     axes.errorbar(values, range(len(agents)), xerr=errors, fmt="o", color=COLOURS[0], capsize=4)
-    axes.set_yticks(range(len(agents)), [agent.label for agent in agents])
+    axes.set_yticks(range(len(agents)), [for_figure(agent.label) for agent in agents])
     axes.set_ylim(-0.6, len(agents) - 0.4)
     axes.set_xlabel("rating (400 points: 10 to 1 to finish ahead)")
     axes.grid(axis="x", alpha=0.3)
 
 
 def _payoff(axes: Any, summary: Summary) -> None:
-    labels = [agent.label for agent in summary.agents]
+    labels = [for_figure(agent.label) for agent in summary.agents]
     values = np.array([[np.nan if cell is None else 100 * cell.value for cell in row] for row in summary.ahead])
     axes.imshow(values, cmap="RdBu", vmin=0, vmax=100, aspect="auto")
     size = 9 if len(labels) <= 8 else 6
@@ -117,7 +117,8 @@ def _orders(axes: Any, summary: Summary) -> None:
     width = 0.8 / len(agents)
     for k, agent in enumerate(agents):
         places = np.arange(players) + (k - (len(agents) - 1) / 2) * width
-        axes.bar(places, [100 * rate for rate in agent.win_rate_by_order], width, color=COLOURS[k], label=agent.label)
+        rates = [100 * rate for rate in agent.win_rate_by_order]
+        axes.bar(places, rates, width, color=COLOURS[k], label=for_figure(agent.label))
     every = summary.order_win_rate
     middle = np.array([100 * rate.value for rate in every])
     errors = np.array([(100 * (rate.value - rate.low), 100 * (rate.high - rate.value)) for rate in every]).T

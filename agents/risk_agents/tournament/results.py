@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.seeds import game_seed
+from risk_env.text.escape import for_terminal
 
 WON = "won"
 TRUNCATED = "truncated"  # by max_rounds (RULES 11.2): no win for anybody
@@ -25,7 +26,7 @@ class Forfeit(Exception):
     def __init__(self, kind: str, reason: str, seat: int = NOBODY) -> None:
         super().__init__(reason)
         self.kind = kind
-        self.reason = " ".join(reason.split())[:500]
+        self.reason = for_terminal(" ".join(reason.split()))[:500]
         self.seat = seat
 
 

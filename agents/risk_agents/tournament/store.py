@@ -9,40 +9,37 @@ Agents, versions, places, decisions, turns and seconds are JSON lists, one value
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from risk_agents.program import brief
+from risk_agents.tournament.columns import COLUMNS, LISTS, checked
 from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
 
-COLUMNS = {
-    "game": "INTEGER PRIMARY KEY",
-    "deal": "INTEGER NOT NULL",
-    "agents": "TEXT NOT NULL",
-    "versions": "TEXT NOT NULL",
-    "starter": "INTEGER NOT NULL",
-    "ending": "TEXT NOT NULL",
-    "winner": "INTEGER NOT NULL",
-    "places": "TEXT NOT NULL",
-    "rounds": "INTEGER NOT NULL",
-    "decisions": "TEXT NOT NULL",
-    "turns": "TEXT NOT NULL",
-    "seconds": "TEXT NOT NULL",
-    "forfeit_seat": "INTEGER NOT NULL",
-    "forfeit_kind": "TEXT NOT NULL",
-    "forfeit_reason": "TEXT NOT NULL",
-    "actions": "BLOB",
-}
-LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")
+LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
+SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
-_CREATE_NOTES = "CREATE TABLE IF NOT EXISTS notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"
-_CREATE = f"CREATE TABLE games ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
+_TABLES = {
+    "setting": "CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)",
+    "games": f"CREATE TABLE games ({', '.join(f'{name} {column.kind}' for name, column in COLUMNS.items())})",
+}
+
+
+_NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"}  # where models play
+
+
+class StoreError(ValueError):
+    """A file that holds no tournament, or one that was altered or damaged; the message names file and problem."""
 
 
 class Store:
@@ -51,41 +48,55 @@ class Store:
     def __init__(self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> None:
         self.path, self.config = Path(path), config
         self.arguments = dict(arguments or {})  # of the command line that began it
-        self._database = _connect(self.path)
+        self._synchronised = 0.0  # when the file was last written through to the disk
+        with _reading(self.path):
+            self._database = _connect(self.path)
 
     @classmethod
     def create(cls, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> Store:
-        """A new file; FileExistsError if there is one."""
+        """A new file, whole or not at all; FileExistsError if there is one."""
         path = Path(path)
         if path.exists():
             raise FileExistsError(f"{path} exists: go on with it by --resume, or name another file by --out")
-        with _connect(path) as database:
+        lines = (config.to_json(), json.dumps(dict(arguments or {})))
+        begun = path.with_name(f".{path.name}.{os.getpid()}")
+        with _writing(path), closing(_connect(begun)) as database, database:
             database.execute("PRAGMA journal_mode=WAL")
-            database.execute("CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)")
-            database.execute(_CREATE)
-            lines = (config.to_json(), json.dumps(dict(arguments or {})))
+            for statement in _TABLES.values():
+                database.execute(statement)
             database.execute("INSERT INTO setting VALUES (?, ?)", lines)
-        database.close()
+        os.replace(begun, path)
         return cls(path, config, arguments)
 
     @classmethod
     def open(cls, path: str | Path) -> Store:
-        """A file that is there, with its configuration; ValueError if it holds no tournament."""
+        """A file that is there, with its configuration; StoreError if it holds no tournament."""
         if not Path(path).is_file():
             raise FileNotFoundError(f"no tournament at {path}")
-        try:
-            with closing(_connect(Path(path))) as database:
-                ((config, arguments),) = database.execute("SELECT setting, arguments FROM setting")
-        except (sqlite3.DatabaseError, ValueError) as error:
-            raise ValueError(f"{path} holds no tournament: {error}") from error
-        return cls(path, TournamentConfig.from_json(config), json.loads(arguments))
+        with _reading(path), closing(_connect(Path(path))) as database:
+            _check_tables(database)
+            rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
+            if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
+                raise ValueError("its configuration is not one row of two texts")
+            arguments = json.loads(rows[0][1])
+            if not isinstance(arguments, dict):
+                raise ValueError("its arguments are no JSON object")
+            config = TournamentConfig.from_json(rows[0][0])
+        return cls(path, config, arguments)
 
     def add(self, result: GameResult) -> None:
-        """Write a game; it is on disk when this returns. A game that is there already stays as it is."""
-        with self._database:
-            self._database.execute(_INSERT, self._row(result))
-            if result.notes is not None:
-                self._add_notes(result)
+        """Write a game, which stays whatever happens to this process; one that is there already stays as it is.
+
+        A loss of power can cost the games of one second, SYNCHRONISED.
+        """
+        with _writing(self.path):
+            with self._database:
+                self._database.execute(_INSERT, self._row(result))
+                if result.notes is not None:
+                    self._add_notes(result)
+            if time.monotonic() - self._synchronised > SYNCHRONISED:
+                self._database.execute("PRAGMA wal_checkpoint")
+                self._synchronised = time.monotonic()
 
     def _row(self, result: GameResult) -> tuple[Any, ...]:
         entrants = [self.config.entrants[agent] for agent in result.seats]
@@ -101,35 +112,40 @@ class Store:
 
     def _add_notes(self, result: GameResult) -> None:
         """Write what language models did, in a table that only tournaments with models have."""
-        self._database.execute(_CREATE_NOTES)
+        self._database.execute(_NOTES["notes"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
         self._database.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes)))
 
     def _notes(self) -> dict[int, Any]:
         """The notes of every game that has any."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             return {}
-        return {game: json.loads(notes) for game, notes in self._database.execute("SELECT game, notes FROM notes")}
+        with _reading(self.path):
+            rows = self._database.execute("SELECT game, notes FROM notes").fetchall()
+            return {game: _checked_notes(json.loads(notes), self.config) for game, notes in rows}
 
     def finished(self) -> set[int]:
         """Numbers of the games that are there."""
-        return {game for (game,) in self._database.execute("SELECT game FROM games")}
+        with _reading(self.path):
+            return {game for (game,) in self._database.execute("SELECT game FROM games")}
 
     def count(self) -> tuple[int, int]:
         """How many games are there, and how many of them were forfeited."""
-        ((games, forfeits),) = self._database.execute("SELECT count(*), count(nullif(forfeit_kind, '')) FROM games")
+        with _reading(self.path):
+            ((games, forfeits),) = self._database.execute("SELECT count(*), count(nullif(forfeit_kind, '')) FROM games")
         return games, forfeits
 
     def results(self, actions: bool = False) -> Iterator[GameResult]:
-        """All games in the order of the schedule, with their actions if wished."""
+        """All games in the order of the schedule, with their actions if wished; StoreError for one that cannot be."""
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
         notes = self._notes()
         return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
 
     def rows(self, names: Iterable[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-        """The games in the order of the schedule, as dictionaries of these columns."""
+        """The games in the order of the schedule, as dictionaries of these columns; StoreError for a wrong value."""
         names = tuple(names)
-        for row in self._database.execute(f"SELECT {', '.join(names)} FROM games ORDER BY game"):
-            yield {name: json.loads(value) if name in LISTS else value for name, value in zip(names, row, strict=True)}
+        with _reading(self.path):
+            for row in self._database.execute(f"SELECT {', '.join(names)} FROM games ORDER BY game"):
+                yield {name: checked(name, value, self.config) for name, value in zip(names, row, strict=True)}
 
     def _result(self, row: dict[str, Any], notes: list[Any] | None) -> GameResult:
         numbers = {label: agent for agent, label in enumerate(self.config.labels)}
@@ -148,7 +164,45 @@ class Store:
         self._database.close()
 
 
+def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
+    """Notes from a file; ValueError unless there are facts, or none, for each seat."""
+    is_list = isinstance(notes, list) and len(notes) == config.num_players
+    if not is_list or not all(one is None or are_notes(one) for one in notes):
+        raise ValueError(f"notes={brief(notes)} of a game are not what models did at its seats")
+    return notes
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """Whatever is wrong with what is read is a StoreError with the file's name."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Whatever keeps a game from being written is an OSError that says how to go on."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        go_on = f"when it can be written again, go on by --resume {path}"
+        raise OSError(f"{path} cannot be written: {error}; the games before are in it: {go_on}") from error
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=PATIENCE)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    database.execute("PRAGMA trusted_schema=OFF")
     database.execute("PRAGMA synchronous=NORMAL")
     return database
+
+
+def _check_tables(database: sqlite3.Connection) -> None:
+    """ValueError where there are other tables, views or triggers than those that `create` makes: they could do more."""
+    found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
+    if found not in (_TABLES, _TABLES | _NOTES):
+        raise ValueError(f"its tables are not those of a tournament, {' and '.join(_TABLES)}")

@@ -1,0 +1,210 @@
+"""Bad bots (`tests.bad_bots`): none stops a tournament, outlives it, or gets further than it should."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from risk_agents import sandbox as sandboxes
+from risk_agents.external import ExternalAgent
+from risk_agents.play.cli import main as play
+from risk_agents.play.saved import save_game
+from risk_agents.program import KEPT_ERRORS, Program, ProgramFault
+from risk_agents.sandbox import OPEN, SandboxError, folders_of, sandbox
+from risk_agents.tournament.cli import main as tournament
+from risk_agents.tournament.host import Host
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.results import Forfeit
+from risk_agents.tournament.store import Store
+from risk_env.game import Game
+from tests.bad_bots.contest import BAD_BOTS, RULES, Contest, agent, program
+
+ROOT = Path(__file__).parent.parent
+LONG = ("mute",)  # a minute: what a program has to say hello
+QUICK = [name for name, bot in BAD_BOTS.items() if bot.spec.startswith("cmd:") and name not in LONG]
+HOSTED = ("HalfMessage", "GarbageMessage", "EndlessMessage", "CrashingOddly", "Dying", "Loud")
+
+
+@pytest.mark.parametrize("names", [QUICK, HOSTED], ids=["programs", "agents"])
+def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:
+    contest = Contest(names, time_limit=0.5 if names == QUICK else 5.0)
+    store = Store.create(tmp_path / "games.sqlite", contest.config)
+    expected = contest.expected()
+    problems = {contest.config.labels[r.seats[1]]: contest.problem(r, expected) for r in contest.play(store)}
+    assert len(list(store.results(actions=True))) == 2 * len(names)
+    store.close()
+    assert {name: problem for name, problem in problems.items() if problem} == {}
+
+
+def python(code: str, **options: object) -> Program:
+    """A program that runs some code."""
+    command = [sys.executable, "-c", code]
+    return Program(command, "it", folders=folders_of(command[:1]), **options)
+
+
+def test_the_end_of_standard_error_is_kept_and_no_more() -> None:
+    program = python("import sys\nfor k in range(200000): print('line', k, file=sys.stderr)\nsys.exit('the end')")
+    with pytest.raises(ProgramFault, match=r"status 1: .*line 199999 the end"):
+        program.ask({}, 20)
+    assert len(program._errors) <= KEPT_ERRORS
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), 1e9])
+def test_a_limit_of_time_that_is_none_is_refused(limit: float) -> None:
+    with pytest.raises(ValueError, match=r"time_limit=.*: must be more than 0 and at most 1,000,000 seconds"):
+        make_config(["random", "grower"], RULES, time_limit=limit)
+    with pytest.raises(ValueError, match="time_limit="):
+        ExternalAgent(program("good"), time_limit=limit)
+
+
+def test_what_a_host_answers_is_checked() -> None:
+    with pytest.raises(Forfeit) as forfeit:
+        Host(agent("Nobody"), RULES, "classic", 5.0)
+    assert forfeit.value.kind == "crash"
+    assert "no class 'Nobody'" in forfeit.value.reason
+
+
+# ------------------------------------------------------------------------------------------------ ends
+
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+
+
+def running(mark: str) -> list[int]:
+    """The processes whose command line has a mark in it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether something becomes true in time."""
+    until = time.monotonic() + seconds
+    while not true() and time.monotonic() < until:
+        time.sleep(0.02)
+    return true()
+
+
+TREE = (  # a process that ignores signals, its child, and a grandchild that leaves the session
+    "import signal, subprocess, sys, time\n"
+    "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]\n"
+    "subprocess.Popen(['sleep', '{mark}'])\n"
+    'subprocess.Popen([sys.executable, \'-c\', \'import subprocess; subprocess.Popen(["sleep", "{mark}"], '
+    "start_new_session=True)']).wait()\n"
+    "print('{{}}', flush=True)\n"
+    "time.sleep({mark})\n"
+)
+
+
+@needs_linux
+def test_what_a_program_has_started_ends_with_it() -> None:
+    mark = str(100_000 + os.getpid())
+    program = python(TREE.format(mark=mark))
+    program.ask({}, 20)
+    assert len(running(mark)) >= 3
+    program.kill()
+    assert wait_until(lambda: not running(mark))
+
+
+@needs_linux
+def test_programs_die_with_their_tournament_even_if_it_is_killed() -> None:
+    mark = str(200_000 + os.getpid())
+    code = "from tests.test_bad_bots import *\np = python(sys.argv[1]); p.ask({}, 20); time.sleep(600)"
+    command = [sys.executable, "-c", code, TREE.format(mark=mark)]
+    caller = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert wait_until(lambda: len([pid for pid in running(mark) if pid != caller.pid]) >= 3, 60)
+    caller.send_signal(signal.SIGKILL)
+    caller.wait()
+    assert wait_until(lambda: not running(mark))
+
+
+# ------------------------------------------------------------------------------------------------ sandbox
+
+
+def told_in(level: str | None, code: str) -> object:
+    """What some code prints as JSON in a sandbox."""
+    code = f"import json, os, resource, socket\nprint(json.dumps({code}), flush=True)"
+    program = python(code, sandbox=sandbox(level))
+    try:
+        return program.ask({}, 20)
+    finally:
+        program.kill()
+
+
+def test_limits_hold_in_a_sandbox_and_keys_stay_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "1234")
+    limit = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
+    code = f"{{'memory': resource.getrlimit(resource.{limit}), 'key': os.environ.get('SECRET_KEY')}}"
+    assert told_in("yes", code) == {"memory": [sandboxes.MEMORY] * 2, "key": None}
+    assert told_in(None, code) == {"memory": list(resource.getrlimit(getattr(resource, limit))), "key": "1234"}
+    with pytest.raises(ProgramFault, match="MemoryError"):
+        told_in("yes", f"len(bytes({sandboxes.MEMORY + 1}))")
+
+
+def test_a_sandbox_says_what_it_enforces_and_there_is_no_network() -> None:
+    says = sandbox("yes").says
+    assert "4 GiB a process" in says
+    if says.startswith("no network"):
+        interfaces = told_in("yes", "{'names': [name for _, name in socket.if_nameindex()]}")
+        assert interfaces == {"names": ["lo"]}
+    else:
+        assert says.endswith("the network")
+    assert sandbox(None) == OPEN
+
+
+def test_strict_is_refused_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxes.shutil, "which", lambda name: None)
+    sandbox.cache_clear()
+    with pytest.raises(SandboxError, match="--sandbox=strict needs bubblewrap, and bwrap is not installed"):
+        tournament(["--agents", "random,grower", "--sandbox", "strict"])
+    sandbox.cache_clear()
+
+
+# ------------------------------------------------------------------------------------------------ programs in files
+
+
+def test_a_strangers_tournament_starts_no_program_unasked(tmp_path: Path) -> None:
+    out, mark = tmp_path / "games.sqlite", tmp_path / "ran"
+    config = make_config([program("good"), "random"], RULES)
+    facts = json.loads(config.to_json())
+    facts["agents"][0]["spec"] = f"cmd:touch {mark}"
+    Store.create(out, type(config).from_json(json.dumps(facts)), {"games": 2}).close()
+    for more in ([], ["--sandbox"]):
+        with pytest.raises(ValueError, match=r"games.sqlite starts programs: 'cmd:touch .*allow-programs"):
+            tournament(["--resume", str(out), *more])
+    assert not mark.exists()
+    with pytest.raises(ValueError, match="cannot play"):  # it is named, started, and plays no Risk
+        tournament(["--resume", str(out), "--allow-programs"])
+    assert mark.exists()
+
+
+def test_a_label_is_not_taken_for_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = make_config(["random", "grower"], RULES)
+    sly = replace(config.entrants[0], label="cmd:touch ran #")
+    Store.create("games.sqlite", replace(config, entrants=(sly, config.entrants[1])), {"games": 2}).close()
+    tournament(["--resume", "games.sqlite", "--quiet"])
+    assert not Path("ran").exists()
+
+
+def test_a_kept_game_of_a_stranger_starts_no_program_unasked(tmp_path: Path) -> None:
+    path, mark = tmp_path / "kept.json", tmp_path / "ran"
+    save_game(path, Game(RULES, seed=1), ["human", f"cmd:touch {mark}"])
+    with pytest.raises(ValueError, match=r"kept.json starts programs: 'cmd:touch .*--allow-programs"):
+        play(["--resume", str(path)])
+    assert not mark.exists()
+    with pytest.raises(ValueError, match="cannot play"):
+        play(["--resume", str(path), "--allow-programs"])
+    assert mark.exists()
