@@ -189,8 +189,17 @@ def test_a_program_of_version_2_plays_whole_turns_in_one_answer(start) -> None:
     assert len(turns) <= asked <= 3 * len(turns) + 60  # set-up and occupations are asked one by one
 
 
+def test_its_standard_error_is_shown_on_request(
+    start, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wish, shown in (("", ""), ("1", "thinking\\x1b[31m\n")):
+        monkeypatch.setenv("RISK_ENV_SHOW_STDERR", wish)
+        first_question(start(program("talks")))
+        assert capsys.readouterr().err == shown
+
+
 def test_a_plan_that_cannot_begin_is_an_illegal_answer(start) -> None:
-    agent = start(program("plans_badly"))
+    agent = start(program("plans-badly"))
     with pytest.raises(ProgramFault, match="Nowhere") as fault:
         first_question(agent)
     assert fault.value.kind == "illegal"

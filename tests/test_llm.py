@@ -1,9 +1,11 @@
 """Language models as agents, at a fake endpoint over HTTP: every game ends, every fault is counted, no key leaks."""
 
 import json
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,9 @@ from risk_agents.llm.endpoint import plan_in
 from risk_agents.llm.settings import Settings, settings_for
 from risk_agents.registry import play_game
 from risk_agents.tournament.cli import main
+from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.records import read_records
+from risk_agents.tournament.store import Store
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import Phase
 from tests.fake_endpoint import FakeEndpoint
@@ -205,3 +209,15 @@ def test_every_phase_has_a_primer() -> None:
     assert all(prompt("v1", name) for name in llm.PRIMERS.values())
     with pytest.raises(ValueError, match="there are no prompts of this version"):
         prompt("v0", "system")
+
+
+def test_notes_that_were_altered_are_refused_with_the_file_named(tmp_path: Path) -> None:
+    rules = Rules.preset("classic", 2, setup="random")
+    config = make_config(["random", "random2=random"], rules, "tiny")
+    with closing(Store.create(tmp_path / "t.sqlite", config)):
+        pass
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as database, database:
+        database.execute("CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)")
+        database.execute("INSERT INTO notes VALUES (0, '[{\"failures\": 3}, null]')")
+    with closing(Store.open(tmp_path / "t.sqlite")) as store, pytest.raises(ValueError, match=r"t\.sqlite.*notes="):
+        list(store.results())

@@ -25,6 +25,7 @@ from risk_env.text.escape import for_terminal
 
 LONGEST_LINE = 1 << 20  # bytes of an answer
 LONGEST_LIMIT = 1e6  # seconds, eleven days: the most that any limit of time may be
+SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # the environment variable that asks for its standard error to be shown
 KEPT_ERRORS = 1 << 13  # bytes of the end of its standard error
 FAREWELL = 2.0  # seconds for the process to end when it is asked to
 _QUOTED = 300  # letters of its standard error that a fault quotes
@@ -155,6 +156,8 @@ class Program:
         except (OSError, ValueError):
             return False
         self._errors = (self._errors + more)[-KEPT_ERRORS:]
+        if more and os.environ.get(SHOW_ERRORS):
+            sys.stderr.write(for_terminal(more.decode(errors="replace"), keep="\n"))
         return bool(more)
 
     def _ended(self) -> ProgramFault:

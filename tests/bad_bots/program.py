@@ -9,7 +9,6 @@ import time
 
 HABIT = sys.argv[1]
 FOREVER = 600
-NAMES = []  # of the territories
 
 
 def say(message):
@@ -73,22 +72,30 @@ def fill_stderr():
 
 
 def plan(question):
-    """A whole turn where a turn begins: numbers and texts, short forms (version 2 of the protocol)."""
-    assert "texts" not in question and "state" not in question and isinstance(question["events"], list)
+    """A whole turn where a turn begins: numbers and texts, short forms."""
+    assert "texts" not in question and isinstance(question["events"], list)
     assert all(event["only"] in (-1, question["seat"]) for event in question["events"])
-    if question["phase"] not in ("DRAFT", "TRADE"):
-        return [question["legal"][-1], "end"]
-    mine = NAMES[question["owner"].index(question["seat"])]
-    return [*["trade"] * (question["phase"] == "TRADE"), f"draft {mine} 3", f"draft {mine} all", "end"]
+    actions = [question["legal"][-1], "end"]
+    if question["phase"] in ("DRAFT", "TRADE"):
+        name = GAME["map"]["territories"][question["owner"].index(question["seat"])]
+        actions = ["trade"] * (question["phase"] == "TRADE") + [f"draft {name} 3", f"draft {name} all", "end"]
+    say({"id": question["id"], "actions": actions})
 
 
+def talk():
+    print("thinking\x1b[31m", file=sys.stderr, flush=True)
+    time.sleep(0.2)
+
+
+GAME = {}  # the message with which the game began
 good = answer_with()
 HABITS = {  # what is done when a question comes
     "good": good,
-    "plans": lambda question: say({"id": question["id"], "actions": plan(question)}),
-    "plans_badly": lambda question: say({"id": question["id"], "actions": ["draft Nowhere 3"]}),
     "texts": lambda question: say({"id": question["id"], "action": question["texts"][0]}),
     "noisy": then(fill_stderr, good),
+    "talks": then(talk, good),
+    "plans": plan,
+    "plans-badly": answer_with(actions=["draft Nowhere 3"]),
     "garbage": only(lambda: say("I attack!")),
     "illegal": answer_with(action="attack Nowhere > Elsewhere"),
     "stale": lambda question: say({"id": question["id"] - 1, "action": question["legal"][0]}),
@@ -122,7 +129,8 @@ HABITS = {  # what is done when a question comes
     "kills_supervisor": only(send_supervisor(signal.SIGKILL)),
 }
 HELLO = {  # what is said instead of the right words
-    **{name: {"protocol": 2, "name": name, "version": "7", "events": True} for name in ("plans", "plans_badly")},
+    "plans": {"protocol": 2, "name": "plans", "version": "7", "events": True},
+    "plans-badly": {"protocol": 2, "name": "plans-badly", "version": "7"},
     "newer": {"protocol": 3, "name": "newer", "version": "7"},
     "unnamed": {"protocol": [[[]]], "name": {}, "version": "\ud800"},
 }
@@ -140,7 +148,7 @@ def main():
             if HABIT == "deaf":
                 hang()
         elif message["type"] == "game":
-            NAMES[:] = message["map"]["territories"]
+            GAME.update(message)
         elif message["type"] == "act":
             HABITS.get(HABIT, good)(message)
         elif message["type"] == "bye" and HABIT != "clings":

@@ -93,23 +93,3 @@ def checked(name: str, value: Any, config: TournamentConfig) -> Any:
     if not is_right or (name == "places" and len(set(values)) < len(values)):
         raise ValueError(f"{name} is {brief(value)}, not {column.words}")
     return value
-
-
-def checked_notes(text: Any, num_players: int) -> list[dict[str, Any] | None]:
-    """What language models did in a game, an entry a seat, as it was written; ValueError for anything else."""
-    entries = json.loads(text) if isinstance(text, str) else None
-    if not isinstance(entries, list) or len(entries) != num_players:
-        raise ValueError(f"notes is {brief(entries)}, not a list of {num_players} entries")
-    for entry in entries:
-        if entry is not None and not (isinstance(entry, dict) and all(map(_is_note, entry, entry.values()))):
-            raise ValueError(f"notes holds {brief(entry)}, which no language model has left")
-    return entries
-
-
-def _is_note(name: str, value: Any) -> bool:
-    """Whether counts are finite numbers, failures counts by name, and the rest is text."""
-    if name == "failures":
-        return isinstance(value, dict) and all(type(count) is int and 0 <= count <= MOST for count in value.values())
-    if name == "transcript":
-        return isinstance(value, str)
-    return type(value) in (int, float) and 0 <= value <= MOST

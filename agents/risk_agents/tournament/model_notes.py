@@ -9,10 +9,20 @@ from typing import Any
 from risk_agents.tournament.results import GameResult
 
 Notes = Sequence[Mapping[str, Any] | None]  # of a game, one a seat; None for an agent that is no model
+ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
 HEADING = [
     *("model", "exchanges a turn", "tokens in a game", "tokens out", "money a game", "s an exchange"),
     *("illegal %", "fallbacks a turn", "failed requests"),
 ]
+
+
+def are_notes(facts: Any) -> bool:
+    """Whether facts from a file are those of one model in one game: all that is added up is a number."""
+    if not isinstance(facts, dict) or not isinstance(facts.get("failures"), dict):
+        return False
+    return all(type(facts.get(name, 0)) in (int, float) for name in ADDED) and all(
+        type(count) is int for count in facts["failures"].values()
+    )
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
@@ -22,7 +32,7 @@ def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[lis
     for result in results:
         for agent, notes in zip(result.seats, result.notes or (), strict=False):
             if notes is not None:
-                numbers = {name: value for name, value in notes.items() if isinstance(value, int | float)}
+                numbers = {name: notes.get(name, 0) for name in ADDED}
                 totals.setdefault(agent, Counter()).update({"games": 1, **numbers})
                 failures.setdefault(agent, Counter()).update(notes["failures"])
     return [_row(labels[agent], totals[agent], failures[agent]) for agent in sorted(totals)]

@@ -19,20 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents.tournament.columns import COLUMNS, LISTS, checked, checked_notes
+from risk_agents.program import brief
+from risk_agents.tournament.columns import COLUMNS, LISTS, checked
 from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
 
 LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
 SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
-_NOTES = "notes"  # the table of what language models did, only in tournaments in which they play
-_CREATE_NOTES = f"CREATE TABLE {_NOTES} (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"
 _TABLES = {
     "setting": "CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)",
     "games": f"CREATE TABLE games ({', '.join(f'{name} {column.kind}' for name, column in COLUMNS.items())})",
 }
+
+
+_NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"}  # where models play
 
 
 class StoreError(ValueError):
@@ -108,16 +111,17 @@ class Store:
         return tuple(json.dumps(values[name]) if name in LISTS else values[name] for name in COLUMNS)
 
     def _add_notes(self, result: GameResult) -> None:
-        self._database.execute(_CREATE_NOTES.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        """Write what language models did, in a table that only tournaments with models have."""
+        self._database.execute(_NOTES["notes"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
         self._database.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes)))
 
     def _notes(self) -> dict[int, Any]:
-        """The notes of every game that has any; StoreError for wrong ones."""
+        """The notes of every game that has any."""
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
+            return {}
         with _reading(self.path):
-            if _NOTES not in _tables(self._database):
-                return {}
-            rows = self._database.execute("SELECT game, notes FROM notes")
-            return {game: checked_notes(notes, self.config.num_players) for game, notes in rows}
+            rows = self._database.execute("SELECT game, notes FROM notes").fetchall()
+            return {game: _checked_notes(json.loads(notes), self.config) for game, notes in rows}
 
     def finished(self) -> set[int]:
         """Numbers of the games that are there."""
@@ -160,6 +164,14 @@ class Store:
         self._database.close()
 
 
+def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
+    """Notes from a file; ValueError unless there are facts, or none, for each seat."""
+    is_list = isinstance(notes, list) and len(notes) == config.num_players
+    if not is_list or not all(one is None or are_notes(one) for one in notes):
+        raise ValueError(f"notes={brief(notes)} of a game are not what models did at its seats")
+    return notes
+
+
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
     """Whatever is wrong with what is read is a StoreError with the file's name."""
@@ -189,12 +201,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _tables(database: sqlite3.Connection) -> dict[str, str]:
-    """Names and definitions of the tables, views, indices and triggers, ten at most."""
-    return dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
-
-
 def _check_tables(database: sqlite3.Connection) -> None:
     """ValueError where there are other tables, views or triggers than those that `create` makes: they could do more."""
-    if _tables(database) not in (_TABLES, {**_TABLES, _NOTES: _CREATE_NOTES}):
+    found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
+    if found not in (_TABLES, _TABLES | _NOTES):
         raise ValueError(f"its tables are not those of a tournament, {' and '.join(_TABLES)}")
