@@ -159,6 +159,8 @@ def test_chances_by_play_are_shares_that_know_who_is_ahead() -> None:
     before = [state.copy() for state in moments(late, "round")][-2:]
     assert evaluate(before[-1]).tolist() == [float(seat == late.winner) for seat in range(3)]
     assert evaluate(before[0])[late.winner] > 0.5
+    truncated = play_game(rules.replace(max_rounds=1), game.board, ["random"] * 3, seed=3)
+    assert truncated.truncated and evaluate(truncated).tolist() == pytest.approx([1 / 3] * 3)
     assert shares(np.array([0, 0, -1, 1]), np.array([True, True, False])).tolist() == [0.625, 0.375, 0.0]
 
 
