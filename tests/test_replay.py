@@ -130,8 +130,10 @@ def test_names_are_data_and_the_page_needs_nothing_else() -> None:
 def test_a_game_of_300_turns_fits_in_600_kilobytes() -> None:
     rules = Rules.preset("classic", 3, attack="blitz", defender_dice="max", max_rounds=150)
     game = play_game(rules, load_map("classic"), ["random"] * 3, seed=2)
-    assert sum(event.kind == "turn" for event in game.events()) >= 300
-    assert len(game.to_html()) <= 600_000
+    replay_of_game = game.replay()
+    kinds = [event["kind"] for _changes, events in replay_of_game.facts["frames"] for event in events]
+    assert kinds.count("turn") >= 300
+    assert len(replay_of_game.to_html()) <= 600_000
 
 
 def test_chances_are_asked_for_once_a_turn_without_hidden_facts() -> None:
@@ -157,6 +159,8 @@ def test_chances_by_play_are_shares_that_know_who_is_ahead() -> None:
     before = [state.copy() for state in moments(late, "round")][-2:]
     assert evaluate(before[-1]).tolist() == [float(seat == late.winner) for seat in range(3)]
     assert evaluate(before[0])[late.winner] > 0.5
+    truncated = play_game(rules.replace(max_rounds=1), game.board, ["random"] * 3, seed=3)
+    assert truncated.truncated and evaluate(truncated).tolist() == pytest.approx([1 / 3] * 3)
     assert shares(np.array([0, 0, -1, 1]), np.array([True, True, False])).tolist() == [0.625, 0.375, 0.0]
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
@@ -32,8 +31,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
     arena, everywhere = Arena(lanes, [bot]), np.arange(games)
 
     def evaluate(game: Game) -> Floats:
-        if game.winner != NOBODY:
-            return np.eye(game.num_players)[game.winner]
+        if game.is_over:
+            return shares(np.array([game.winner]), game.alive)
         lanes.records[:] = game.records
         lanes.seeds[:] = [game_seed(game.round, lane) for lane in range(games)]
         lanes.records["random"] = lanes.seeds
