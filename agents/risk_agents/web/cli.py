@@ -28,5 +28,5 @@ def main(argv: Sequence[str]) -> None:
     hosts = list(LOOPBACK) if arguments.host in LOOPBACK else ["*"]
     app = make_app(Lobby(GameStore(arguments.games), arguments.allow_programs), hosts)
     print(f"{PROGRAM}: http://{arguments.host}:{arguments.port}/ (Ctrl-C ends it; games are kept in {arguments.games})")
-    settings = {"log_level": "warning", "ws_max_size": LONGEST_MESSAGE, "ws_ping_timeout": 60}
-    uvicorn.run(app, host=arguments.host, port=arguments.port, **settings)
+    host, port = arguments.host, arguments.port
+    uvicorn.run(app, host=host, port=port, log_level="warning", ws_max_size=LONGEST_MESSAGE, ws_ping_timeout=60)

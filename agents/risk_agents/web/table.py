@@ -121,7 +121,8 @@ class Table:
 
     def _ask(self, seat: int) -> int:
         action = int(self._agents[seat].act(View(self.game, chance=self._chances[seat])))
-        self.game._check_legal(action, action)
+        if action not in self.game.legal_actions():
+            raise self.game._illegal(action)
         return action
 
     def _ask_again(self) -> None:
