@@ -20,7 +20,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("risk_agents", "risk_env", "risk_training")
 DATA = (".npz", ".toml", ".yml", "py.typed")
-EXTRA_COMMANDS = {"train --config tiny": "train", "evaluate --run nowhere": "train"}
+EXTRA_COMMANDS = {
+    "train --config tiny": "train",
+    "tournament --agents random --against random --report report.html": "tournament",
+}
 BOT = '''
 from risk_agents import Agent, View
 
