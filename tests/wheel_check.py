@@ -121,7 +121,7 @@ def names_extra(python: str, words: str, extra: str, here: Path, settings: dict[
 
 
 def without_home(python: str, here: Path) -> None:
-    """A game where neither the home nor the current folder can be written: root may write anywhere, so not as root."""
+    """A game where neither the home nor, unless this is root, the current folder can be written."""
     settings = {"HOME": "/nonexistent", "XDG_CACHE_HOME": "/proc/nonexistent"}
     here.chmod(0o555)
     print("== A game without a home", flush=True)
