@@ -102,7 +102,7 @@ golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)
 
 docs: $(CORE) ## write the generated pages of docs/ again, from the code and the recorded results
-	@$(PY) docs/generate.py
+	@PYTHONPATH=. $(PY) docs/generate.py
 
 site: $(DEV) ## build the documentation site into build/site
 	@$(PY) docs/site.py

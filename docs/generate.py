@@ -1,4 +1,4 @@
-"""Writes the pages of PAGES from the code and the recorded results: `python docs/generate.py` (make docs).
+"""Writes the pages of PAGES from the code and the recorded results: `make docs`.
 
 A test compares the pages in the repository with what this writes.
 """

@@ -150,10 +150,13 @@ class Lanes:
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
 
     def check_records(self) -> None:
-        """ValueError if a lane's record, read from a file, cannot be played on: kernels read records unchecked."""
+        """ValueError if a lane's record, read from a file, cannot be played on: kernels read records unchecked.
+
+        A lane whose first game has not begun has no legal action.
+        """
+        not_begun = self.tables.new_games(1).tobytes()
         for lane, record in enumerate(self.games):
-            problems = check(record, self.tables, self.rules, self.board)
-            if problems:
+            if record.tobytes() != not_begun and (problems := check(record, self.tables, self.rules, self.board)):
                 raise ValueError(f"lane {lane}: an impossible position: {'; '.join(problems[:3])}")
 
     def _shaped(self, codes: Array) -> Observation:

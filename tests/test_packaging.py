@@ -1,9 +1,10 @@
-"""What a stranger meets who installs the package: types, extras named in time, and a README that an index can show."""
+"""What a stranger meets who installs the package: types, extras named in time, and a page that an index can show."""
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def test_a_client_is_typed_and_a_wrong_one_is_found(tmp_path: Path) -> None:
 
 WITHOUT = """
 import sys
+import tomllib
 sys.modules[sys.argv[1]] = None
 from risk_env.cli import main
 sys.exit(main(sys.argv[2:]))
@@ -61,7 +63,8 @@ def test_a_missing_extra_is_named_before_work_begins(module: str, command: str, 
     assert done.stdout == "" and not [*tmp_path.iterdir()]
 
 
-def test_the_readme_shows_no_picture_by_a_path_of_the_repository() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)|<img[^>]*src=[\"']([^\"']*)", text)
-    assert all("".join(picture).startswith("https://") for picture in pictures)
+def test_the_page_of_a_package_index_needs_nothing_of_the_repository() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / project["readme"]).read_text(encoding="utf-8")
+    assert not [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")]
+    assert "<img" not in text

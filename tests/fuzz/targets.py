@@ -241,7 +241,8 @@ def read_an_answer(data: bytes) -> None:
     from risk_agents.external import ExternalAgent
 
     agent = ExternalAgent.__new__(ExternalAgent)
-    agent.name, agent.time_limit, agent._asked, agent._program = "fuzz", 1.0, 0, spoken(data)
+    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, None
+    agent._program = spoken(data)
     action = agent.act(view())
     assert action in view().legal_actions
 

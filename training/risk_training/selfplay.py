@@ -19,7 +19,7 @@ from risk_agents.learned.features import encode
 from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
 from risk_env.board.maps import Board
-from risk_env.core.observe import TERRITORIES, TERRITORY_WIDTH
+from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import Lanes
 from risk_training.config import RunSettings
@@ -285,6 +285,6 @@ def potential(observations: Array, board: Board, weight: float) -> Array:
     """
     if not weight:
         return np.zeros(len(observations), np.float32)
-    first = TERRITORY_WIDTH * board.num_territories + TERRITORIES
+    first = TERRITORY_WIDTH * board.num_territories + BLOCK.territories
     held = observations[:, first : first + MAX_SEATS].astype(np.float32)
     return weight * held[:, 0] / np.maximum(held.sum(1), 1)

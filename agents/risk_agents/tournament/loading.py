@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
 from risk_agents.registry import HUMAN, POLICY_FILES, is_in_file, load
 from risk_agents.sandbox import sandbox
-from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
+from risk_agents.tournament.config import TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.results import Forfeit
 from risk_env import bots
@@ -54,50 +55,26 @@ def compiled_bot(spec: str) -> CompiledBot | None:
     return found if isinstance(found, CompiledBot) else None
 
 
-def make_config(
-    agents: Sequence[str],
-    rules: Rules,
-    map_source: str = "classic",
-    *,
-    seed: int = 0,
-    time_limit: float = TIME_LIMIT,
-    record: bool = False,
-    duel: bool = False,
-    fresh: bool = False,
-    game_time: float = GAME_TIME,
-    fixed_seats: bool = False,
-    sandbox: str | None = None,
-) -> TournamentConfig:
+def make_config(agents: Sequence[str], rules: Rules, map_source: str = "classic", **options: Any) -> TournamentConfig:
     """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once.
 
-    `sandbox` is a level of `risk_agents.sandbox`, None for no sandbox; `duel` a sequential test of two agents.
+    `options` are the other fields of `TournamentConfig`.
     """
-    if not agents or (duel and len(agents) != 2):
-        raise ValueError(f"agents={list(agents)!r}: {'two are' if duel else 'at least one is'} needed")
-    if fixed_seats and (duel or len(agents) != rules.num_players):
+    board = load_map(map_source)
+    check_rules(rules, board)
+    config = TournamentConfig((), rules, map_source, board.digest, **options)
+    check_limit("time_limit", config.time_limit)
+    check_limit("game_time", config.game_time)
+    if not agents or (config.duel and len(agents) != 2):
+        raise ValueError(f"agents={list(agents)!r}: {'two are' if config.duel else 'at least one is'} needed")
+    if config.fixed_seats and (config.duel or len(agents) != rules.num_players):
         raise ValueError(
             f"fixed_seats needs one agent for each of {rules.num_players} seats and no test against another, not "
             f"agents={list(agents)!r}"
         )
-    check_limit("time_limit", time_limit)
-    check_limit("game_time", game_time)
-    board = load_map(map_source)
-    check_rules(rules, board)
-    trial = Trial(rules, map_source, float(time_limit), sandbox)
-    return TournamentConfig(
-        entrants([labelled(text) for text in agents], trial),
-        rules,
-        map_source,
-        board.digest,
-        seed,
-        trial.time_limit,
-        record,
-        duel,
-        fresh,
-        float(game_time),
-        fixed_seats,
-        sandbox,
-    )
+    limits = {"time_limit": float(config.time_limit), "game_time": float(config.game_time)}
+    trial = Trial(rules, map_source, limits["time_limit"], config.sandbox)
+    return replace(config, entrants=entrants([labelled(text) for text in agents], trial), **limits)
 
 
 class Trial(NamedTuple):
