@@ -36,6 +36,7 @@ from risk_training.league import League, LeagueSettings
 from risk_training.run import CHECKPOINT
 from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
 from risk_training.sb3_trainer import Config, Trainer, schedule
+from risk_training.selfplay import potential
 
 torch.set_num_threads(1)
 TINY: dict[str, Any] = {
@@ -245,7 +246,9 @@ def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -
         _, others, _, _ = shaped.step(actions)
         gained += others - rewards
         for lane in np.flatnonzero(dones):
-            last = shaped._potentials(shaped.lanes._final_codes[[lane]])[0] * shaped.lanes.truncated[lane]
+            last = (
+                potential(shaped.lanes._final_codes[[lane]], shaped.lanes.board, 0.5)[0] * shaped.lanes.truncated[lane]
+            )
             assert gained[lane] == pytest.approx(expected[lane] + last, abs=1e-4)
             gained[lane], expected[lane] = 0.0, -shaped._potential[lane]
             ends += 1
