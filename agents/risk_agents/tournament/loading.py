@@ -72,9 +72,9 @@ def make_config(agents: Sequence[str], rules: Rules, map_source: str = "classic"
             f"fixed_seats needs one agent for each of {rules.num_players} seats and no test against another, not "
             f"agents={list(agents)!r}"
         )
-    limits = {"time_limit": float(config.time_limit), "game_time": float(config.game_time)}
-    trial = Trial(rules, map_source, limits["time_limit"], config.sandbox)
-    return replace(config, entrants=entrants([labelled(text) for text in agents], trial), **limits)
+    config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))
+    trial = Trial(rules, map_source, config.time_limit, config.sandbox)
+    return replace(config, entrants=entrants([labelled(text) for text in agents], trial))
 
 
 class Trial(NamedTuple):
