@@ -19,6 +19,7 @@ from starlette.websockets import WebSocketDisconnect  # noqa: E402
 from risk_agents.web import app as web  # noqa: E402
 from risk_agents.web.lobby import Lobby  # noqa: E402
 from risk_agents.web.store import GameStore  # noqa: E402
+from risk_agents.web.table import Setting  # noqa: E402
 from risk_env import Game, Rules, presets  # noqa: E402
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations  # noqa: E402
 
@@ -178,6 +179,42 @@ def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path
         answer = found.post("/api/games", json=wish, headers=HERE)
         assert answer.status_code == 400 and message in answer.json()["error"]
         assert found.get("/api/games").json() == []  # nothing was begun
+
+
+def final_message(found: TestClient, game: str) -> str:
+    """Why a socket for this game is closed at once."""
+    with seated(found, game, "") as socket:
+        return socket.receive_json()["refused"]
+
+
+def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
+    rules, program = Rules.preset("classic", 2, setup="random"), f"cmd:touch {tmp_path / 'started'}"
+    facts = Setting.new(rules, "tiny", ["human", program], ["a", "b"]).to_dict()
+    with client(tmp_path) as found:
+        found.lobby.store.add_game("theirs", facts)
+        found.lobby.store.add_game("map", facts | {"players": ["human", "random"], "map": "/dev/zero"})
+        found.lobby.store.add_game("odd", {"names": 7})
+        assert "--allow-programs" in final_message(found, "theirs")
+        assert "/dev/zero" in final_message(found, "map")
+        assert "this version" in final_message(found, "odd")
+        assert found.get("/api/games").status_code == 200
+    assert not (tmp_path / "started").exists()
+
+
+def test_another_file_is_no_file_of_games(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("something else, long enough to be taken for a header" * 9)
+    with pytest.raises(ValueError, match="other"):
+        GameStore(tmp_path / "other")
+
+
+def test_a_pace_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found)
+        with seated(found, begin["game"], begin["owner"]) as socket:
+            socket.send_text('{"pace": NaN}')
+            while "refused" not in (message := socket.receive_json()):
+                pass
+        assert "number" in message["refused"]
 
 
 def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:

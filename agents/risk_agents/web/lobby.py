@@ -72,8 +72,17 @@ class Lobby:
             found = self.store.load(name)
             if found is None:
                 raise Refused("there is no such game")
-            self._open(name, Setting.from_dict(found[0]), found[1])
+            self._open(name, self._kept(found[0]), found[1])
         return self.tables[name]
+
+    def _kept(self, facts: dict[str, Any]) -> Setting:
+        """The setting of a kept game; Refused where the file names what a browser could not ask for."""
+        setting = Setting.from_dict(facts)
+        for player in setting.players:
+            self._player(player)
+        if setting.map not in map_names():
+            raise Refused(f"map={setting.map!r}: not known")
+        return setting
 
     def _open(self, name: str, setting: Setting, actions: list[int]) -> None:
         table = Table(setting, actions, lambda number, action: self.store.add_action(name, number, action))
@@ -96,7 +105,7 @@ class Lobby:
         table = self.tables.get(name)
         if table is None:
             facts, actions = self.store.load(name) or ({}, [])
-            return {"game": name, "names": facts["names"], "state": f"kept after {len(actions)} decisions"}
+            return {"game": name, "names": facts.get("names", []), "state": f"kept after {len(actions)} decisions"}
         game = table.game
         state = "over" if game.is_over else f"round {game.round}" if game.round else "set-up"
         return {"game": name, "names": list(table.setting.names), "state": state}

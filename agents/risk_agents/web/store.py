@@ -18,11 +18,15 @@ class GameStore:
     """An open file of games. What `add_game` and `add_action` return from is kept even if the server is killed."""
 
     def __init__(self, path: str | Path) -> None:
-        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)  # one at a time
-        self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute("PRAGMA synchronous=NORMAL")
-        for statement in _CREATE:
-            self._database.execute(statement)
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)  # one at a time
+            self._database.execute("PRAGMA trusted_schema=OFF")
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            for statement in _CREATE:
+                self._database.execute(statement)
+        except sqlite3.Error as error:
+            raise ValueError(f"games={str(path)!r} cannot be opened as a file of games: {error}") from error
 
     def add_game(self, game: str, facts: dict[str, Any]) -> None:
         """Keep a new game."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from risk_agents.base import Agent, View, chance_seeds
@@ -26,6 +27,9 @@ SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agent
 
 class Refused(ValueError):
     """What a browser asked for is not allowed; the message says why."""
+
+
+_EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "")  # values of a setting as JSON has them
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,11 @@ class Setting:
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> Setting:
-        """The setting of a dict of `to_dict`."""
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
-        }
+        """The setting of a dict of `to_dict`; Refused for any other."""
+        types = {field.name: type(example) for field, example in zip(fields(cls), _EXAMPLE, strict=True)}
+        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != types:
+            raise Refused("the game was not kept by this version")
+        values = {name: tuple(map(str, value)) if isinstance(value, list) else value for name, value in facts.items()}
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,7 +149,9 @@ class Table:
         self._answer.set_result(action)
 
     def set_pace(self, seconds: float) -> None:
-        """How long agents wait between two decisions."""
+        """How long agents wait between two decisions; Refused for what is no number."""
+        if math.isnan(seconds):
+            raise Refused("the pace must be a number of seconds")
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
