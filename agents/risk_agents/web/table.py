@@ -60,7 +60,9 @@ class Setting:
         types = {field.name: type(example) for field, example in zip(fields(cls), _EXAMPLE, strict=True)}
         if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != types:
             raise Refused("the game was not kept by this version")
-        values = {name: tuple(map(str, value)) if isinstance(value, list) else value for name, value in facts.items()}
+        values: dict[str, Any] = {
+            name: tuple(map(str, value)) if isinstance(value, list) else value for name, value in facts.items()
+        }
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
