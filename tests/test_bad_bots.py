@@ -190,6 +190,17 @@ def test_a_strangers_tournament_starts_no_program_unasked(tmp_path: Path) -> Non
     assert mark.exists()
 
 
+@pytest.mark.parametrize("spec", ["llm:expensive", "theirs.py:Bot"])
+def test_a_strangers_tournament_asks_no_model_and_loads_no_file_unasked(tmp_path: Path, spec: str) -> None:
+    out = tmp_path / "games.sqlite"
+    config = make_config(["random", "grower"], RULES)
+    facts = json.loads(config.to_json())
+    facts["agents"][0] |= {"spec": spec, "compiled": False}
+    Store.create(out, type(config).from_json(json.dumps(facts)), {"games": 2}).close()
+    with pytest.raises(ValueError, match=f"'{spec}'.*--allow-programs"):
+        tournament(["--resume", str(out)])
+
+
 def test_a_label_is_not_taken_for_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     config = make_config(["random", "grower"], RULES)

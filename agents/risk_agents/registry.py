@@ -65,14 +65,14 @@ def is_in_file(spec: str) -> bool:
     return spec.rpartition(":")[0].endswith(".py")
 
 
-def runs_code(spec: str) -> bool:
-    """Whether `make` runs code that the spec names: a program, or a file of Python. All else is installed, or data."""
-    return spec.startswith(PROGRAM) or is_in_file(spec)
+def needs_leave(spec: str) -> bool:
+    """Whether `make` runs code that the spec names (a program, a file of Python) or spends money (a model)."""
+    return spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """ValueError if a file would have code run that the caller has not `named`: it may come from a stranger."""
-    found = list(dict.fromkeys(spec for spec in specs if runs_code(spec) and spec not in named))
+    """ValueError if a file asks for code or models that the caller has not `named`: it may come from a stranger."""
+    found = list(dict.fromkeys(spec for spec in specs if needs_leave(spec) and spec not in named))
     if found:
         programs = ", ".join(map(ascii, found))
         raise ValueError(f"{path} starts programs: {programs}. If you know them, add --allow-programs")
