@@ -146,7 +146,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
     _add_sandbox(parser)
-    add("--allow-programs", action="store_true", help="with --resume: start the programs that the file names")
+    add(
+        "--allow-programs", action="store_true", help="with --resume: start programs and ask models that the file names"
+    )
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 
