@@ -153,7 +153,7 @@ def kill_once(target: Target, folder: Path, whole: Path, duration: float, rng: r
 
 
 def kill(name: str, runs: int, seed: int, progress: Callable[[], None]) -> tuple[int, list[str]]:
-    """Kill so many runs of a target: how many kills, and what was wrong with which run."""
+    """Kill this number of runs of a target: how many kills, and what was wrong with which run."""
     target, rng, kills, problems = TARGETS[name], random.Random(f"{name} {seed}"), 0, list[str]()
     with tempfile.TemporaryDirectory(prefix="risk-kill-") as at:
         whole = Path(at) / "whole"

@@ -83,7 +83,7 @@ def moment(rng: random.Random) -> tuple[float, bool]:
 
 
 def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], object] = print) -> int:
-    """Kill so many runs of tournaments; returns how many games they played."""
+    """Kill this number of runs of tournaments; returns how many games they played."""
     rng, kills, played = random.Random(seed), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder, "whole.sqlite")

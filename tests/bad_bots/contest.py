@@ -1,4 +1,4 @@
-"""Lets bad bots play, each against a good one, between games of good ones; says what is not as it must be."""
+"""Lets bad bots play, each against a good one, between games of good ones; reports whatever went wrong."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ class Child:
 
 
 def fuzz(name: str, inputs: int, seconds: float, seed: int, progress: Callable[[Tally], None]) -> Tally:
-    """Read up to so many inputs of a target, for up to so many seconds."""
+    """Read at most this number of inputs of a target, for at most this number of seconds."""
     child, tally, skipped, number = Child(name, seed), Tally(), set[int](), 0
     try:
         until = None

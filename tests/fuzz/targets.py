@@ -346,7 +346,8 @@ def change_arrays(path: Path, rng: random.Random) -> bytes:
         case 3:
             arrays[name] = arrays[name].astype(rng.choice(("f8", "i4", "U3", "?", "c8", "f2", ">f2")))
         case 4:
-            arrays[name] = arrays[name] * np.float16(rng.choice((np.nan, np.inf, 0, 60000, -1)))
+            with np.errstate(all="ignore"):
+                arrays[name] = arrays[name] * np.float16(rng.choice((np.nan, np.inf, 0, 60000, -1)))
         case _:
             arrays[rng.choice((name, "extra", "facts"))] = arrays.pop(name)
     buffer = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What an `llm:MODEL` agent is told besides the model: endpoint, limits, prices, from a TOML file and the environment.
+"""Settings of `llm:MODEL` agents: endpoint, limits, prices, from a TOML file and the environment.
 
 `RISK_ENV_LLM` names the file. The key comes from the environment only (`key_variable` names it), so that no file and no
 log has it.
@@ -64,7 +64,7 @@ class Settings:
         return words.replace(self.key, "[key]") if self.key else words
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
+        """The price of these tokens."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
 
 

@@ -37,7 +37,7 @@ def make_server(games: OpenGames | None = None) -> MCPServer:
 
 
 def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """A decorator that makes a tool of a function; what a ValueError says is told to the client."""
+    """A decorator that makes a tool of a function; the client gets the message of a ValueError."""
 
     def add(function: Callable[..., str]) -> Callable[..., str]:
         @wraps(function)

@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
     add("--against", metavar="B", help="test the one agent of --agents against B until the question is answered (SPRT)")
     add_rules_arguments(parser, HELP)
-    add("--games", type=int, metavar="N", help=f"at least so many games, in whole deals (default: {GAMES})")
+    add("--games", type=int, metavar="N", help=f"at least this number of games, in whole deals (default: {GAMES})")
     add("--seed", type=int, help="decides every deal (default: 0)")
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
     add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
