@@ -199,7 +199,7 @@ class Program:
             stream.close()
 
     def close(self, farewell: dict[str, Any]) -> None:
-        """Say goodbye and let the process end by itself; kill it if it does not."""
+        """Say goodbye and let the process end; kill it if it does not."""
         with suppress(ProgramFault):
             if self.is_alive:
                 self.tell(farewell, FAREWELL)
