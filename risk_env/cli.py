@@ -33,6 +33,8 @@ EXTRAS = {  # what optional modules come with
     **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),
     **dict.fromkeys(("starlette", "uvicorn", "websockets"), "web"),
     **dict.fromkeys(("openai", "mcp"), "llm"),
+    **dict.fromkeys(("pyarrow", "minari"), "data"),
+    "ray": "ray",
 }
 
 
@@ -54,6 +56,7 @@ COMMANDS: dict[str, Command] = {
     "replay": Command("risk_agents.replay", "main", "play recorded games again: check, read or watch them"),
     "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
     "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
+    "dataset": Command("risk_agents.dataset.cli", "main", "record decisions of agents' games as data to learn from"),
     "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "mcp": Command("risk_agents.mcp.server", "main", "let language models play: a Model Context Protocol server"),

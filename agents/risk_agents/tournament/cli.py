@@ -35,6 +35,7 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
+from risk_agents.workers import local_processes, ray_executor
 from risk_env import bots
 from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import command_parser, require
@@ -75,8 +76,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if arguments.agents is None and arguments.resume is None:
         parser.error("--agents (or --resume) is needed")
-    if arguments.jobs < 1:
-        parser.error(f"--jobs {arguments.jobs}: must be at least 1")
+    local_processes(arguments.workers)
     if arguments.report and Path(arguments.report).suffix not in KINDS:
         parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
     _check_outputs(arguments)
@@ -87,7 +87,7 @@ def main(argv: Sequence[str]) -> None:
         _say(console, f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config))
         if store.config.sandbox:
             _say(console, f"sandbox of agents' processes: {sandbox(store.config.sandbox).says}")
-        _play(store, _games(arguments, store), arguments.jobs, console)
+        _play(store, _games(arguments, store), arguments.workers, console)
         _tell(store, arguments)
 
 
@@ -125,11 +125,11 @@ def _parser() -> argparse.ArgumentParser:
         "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
     )
     add(
+        "--workers",
         "--jobs",
-        type=int,
-        default=1,
+        default="1",
         metavar="N",
-        help="processes, or threads where models play (default: 1); the games do not depend on it",
+        help="processes, or threads where models play (default: 1), or ray, ray://HOST:PORT; the games are the same",
     )
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add(
@@ -268,7 +268,7 @@ def _games(arguments: argparse.Namespace, store: Store) -> int:
     return games
 
 
-def _play(store: Store, games: int, jobs: int, console: Console) -> None:
+def _play(store: Store, games: int, workers: str, console: Console) -> None:
     verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.config.duel else (lambda: False)
     with progress_bar("games", len(store.config.schedule(games)), console) as show:
 
@@ -276,25 +276,29 @@ def _play(store: Store, games: int, jobs: int, console: Console) -> None:
             show(games, f"{forfeits} forfeited" if forfeits else "")
 
         try:
-            with _threads(store.config, jobs) as executor:
-                conduct(store, games, jobs, executor, progress=tell, enough=verdict)
+            with _executor(store.config, workers) as executor:
+                conduct(store, games, local_processes(workers) or 1, executor, progress=tell, enough=verdict)
         except KeyboardInterrupt:
             _say(console, f"stopped; to go on: risk-env tournament --resume {store.path}")
             raise
 
 
 @contextmanager
-def _threads(config: TournamentConfig, jobs: int) -> Iterator[Executor | None]:
-    """Threads in place of processes where language models play: their games wait for answers most of the time."""
-    if jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
+def _executor(config: TournamentConfig, workers: str) -> Iterator[Executor | None]:
+    """A Ray cluster; threads where language models play, whose games mostly wait for answers; None: processes."""
+    jobs = local_processes(workers)
+    if jobs is None:
+        with ray_executor(workers) as cluster:
+            yield cluster
+    elif jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
         yield None
-        return
-    executor = ThreadPoolExecutor(jobs)
-    try:
-        yield executor
-    finally:
-        executor.shutdown(cancel_futures=True)
-        close_pools()
+    else:
+        executor = ThreadPoolExecutor(jobs)
+        try:
+            yield executor
+        finally:
+            executor.shutdown(cancel_futures=True)
+            close_pools()
 
 
 def _verdict(store: Store) -> sprt.Verdict:

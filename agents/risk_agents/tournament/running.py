@@ -38,22 +38,24 @@ def conduct(
 
     The games are the same whatever `jobs`. With one job they are played in this process, else in processes of their own
     that write into the file themselves; an `executor` of the caller's (any `concurrent.futures.Executor`) returns
-    its games to this process instead. Whatever stops this, a game that has ended is in the file.
+    its games to this process instead (with a method `size`, as many chunks at once as it says). Whatever stops this, a
+    game that has ended is in the file.
     """
     done = store.finished()
+    size = getattr(executor, "size", lambda: jobs)
     left = [pairing for pairing in store.config.schedule(games) if pairing.game not in done]
-    pieces = chunks(store.config, left, jobs)
+    pieces = chunks(store.config, left, size())
     progress(*store.count())
     if not left or enough():
         return
     if executor is not None:
-        _hand_out(store, pieces, executor, jobs, progress, enough, stores=False)
+        _hand_out(store, pieces, executor, size, progress, enough, stores=False)
     elif jobs == 1:
         _play_here(store, pieces, progress, enough)
     else:
         risk_env.warmup()  # so that the jobs find everything compiled
         with _processes(min(jobs, len(pieces)), store) as pool:
-            _hand_out(store, pieces, pool, jobs, progress, enough, stores=True)
+            _hand_out(store, pieces, pool, size, progress, enough, stores=True)
 
 
 def _play_here(store: Store, pieces: Sequence[Chunk], progress: Progress, enough: Verdict) -> None:
@@ -74,17 +76,18 @@ def _hand_out(
     store: Store,
     pieces: Sequence[Chunk],
     executor: Executor,
-    jobs: int,
+    size: Callable[[], int],
     progress: Progress,
     enough: Verdict,
     stores: bool,
 ) -> None:
-    """Keep twice as many chunks with the executor as there are jobs, until all are played or it is enough."""
+    """Keep twice as many chunks with the executor as can run at once, until all are played or it is enough."""
     waiting = iter(pieces)
     running: set[Future] = set()
     stop = False
     while True:
-        while not stop and len(running) < 2 * jobs and (piece := next(waiting, None)):
+        most = 2 * size()
+        while not stop and len(running) < most and (piece := next(waiting, None)):
             running.add(_submit(executor, store, piece, stores))
         if not running:
             return

@@ -1,0 +1,92 @@
+"""The command `dataset`: agents play, and every decision becomes a row to learn from."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from risk_agents.dataset.files import check_new, first_games, write_minari, write_parquet
+from risk_agents.dataset.recorder import GameDecisions, Plan, record
+from risk_agents.progress import progress_bar
+from risk_agents.registry import SPECS
+from risk_agents.tournament.loading import split_agents
+from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
+from risk_env.board.maps import load_map
+from risk_env.cli import command_parser, require
+
+MINARI = "minari:"
+DEFAULTS = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
+HELP = {"players": "as many as agents, where the preset has that number", **{k: str(v) for k, v in DEFAULTS.items()}}
+
+
+def main(argv: Sequence[str]) -> None:
+    """The command: play, record, write."""
+    arguments = _parser().parse_args(argv)
+    write = _writer(arguments.out)
+    if arguments.decisions < 1:
+        raise ValueError(f"--decisions {arguments.decisions}: must be at least 1")
+    plan = _plan(arguments)
+    with progress_bar("decisions", arguments.decisions, Console(stderr=True)) as show:
+        rows = write(plan, first_games(record(plan), arguments.decisions, lambda written: show(written, "")))
+    print(f"{rows:,} decisions of whole games: {arguments.out}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser("dataset")
+    add = parser.add_argument
+    add("agents", metavar="A,B,...", help=f"who plays: every seat of a game draws one of these; names, {SPECS}")
+    add("--out", required=True, metavar="FILE", help="FILE.parquet, or minari:NAME for a Minari dataset")
+    add(
+        "--decisions",
+        type=int,
+        default=100_000,
+        metavar="N",
+        help="at least this many (default: 100,000)",
+    )
+    add("--only", default="", metavar="A,B,...", help="record the decisions of these agents (default: of all)")
+    add("--reward", choices=("win", "placement"), default="win", help="what a game pays its seats (default: win)")
+    add("--seed", type=int, default=0, help="decides every game (default: 0)")
+    add_rules_arguments(parser, HELP)
+    return parser
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    agents = tuple(split_agents(arguments.agents))
+    wanted = {**vars(arguments), **{name: _given(arguments, name) for name in DEFAULTS}}
+    rules, board = rules_of(wanted, len(agents)), load_map(arguments.map or "classic")
+    only = tuple(split_agents(arguments.only)) if arguments.only else ()
+    return Plan(rules, board, agents, arguments.seed, only, arguments.reward)
+
+
+def _given(arguments: argparse.Namespace, name: str) -> object:
+    value = getattr(arguments, name)
+    return DEFAULTS[name] if value is None else value
+
+
+def _writer(out: str) -> Callable[[Plan, Iterable[GameDecisions]], int]:
+    """The function that writes what --out names; what it needs is imported before any game."""
+    if out.startswith(MINARI):
+        require("minari")
+        require("pyarrow")
+        check_new(out.removeprefix(MINARI))
+        return partial(write_minari, out.removeprefix(MINARI))
+    if not out.endswith(".parquet"):
+        raise ValueError(f"--out {out}: must be a name that ends in .parquet, or {MINARI}NAME")
+    require("pyarrow")
+    return partial(_write_whole, Path(out))
+
+
+def _write_whole(path: Path, plan: Plan, games: Iterable[GameDecisions]) -> int:
+    """Write beside the file first, so that an interruption leaves the old one."""
+    beside = path.with_name(f"new-{path.name}")
+    try:
+        rows = write_parquet(beside, plan, games)
+        os.replace(beside, path)
+        return rows
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,250 @@
+"""Recorded decisions as files: one Parquet file, or a Minari dataset."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.dataset.recorder import GameDecisions, Plan
+from risk_agents.learned.schema import Schema
+from risk_env.lanes import check_memory
+from risk_env.untrusted import parse_json, shortened
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int], None]  # gets the number of decisions written so far
+
+FORMAT = 1
+FACTS = "risk_env"  # key of the facts in a file's metadata
+_ROWS = 1 << 16  # of a row group
+_NUMBERS = {  # the columns that hold a number a decision
+    "game": np.int32,
+    "round": np.int32,
+    "seat": np.int8,
+    "agent": np.int16,
+    "action": np.int32,
+    "reward": np.float32,
+    "placement": np.int8,
+    "truncated": np.bool_,
+}
+
+
+def facts_of(plan: Plan) -> dict[str, Any]:
+    """What a file says of the games in it, for JSON."""
+    from risk_env import __version__
+
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "schema": plan.schema.to_dict(),
+        "agents": list(plan.agents),
+        "only": list(plan.only),
+        "seed": plan.seed,
+        "reward": plan.reward,
+    }
+
+
+def first_games(games: Iterable[GameDecisions], decisions: int, progress: Progress) -> Iterator[GameDecisions]:
+    """The first games that have that many decisions together."""
+    written = 0
+    for game in games:
+        yield game
+        written += len(game.actions)
+        progress(min(written, decisions))
+        if written >= decisions:
+            return
+
+
+# ------------------------------------------------------------------------------------------------ Parquet
+
+
+def write_parquet(path: str | Path, plan: Plan, games: Iterable[GameDecisions]) -> int:
+    """Write these games into a file, a row a decision; how many rows.
+
+    Columns: `game`, `round`, `seat`, `agent` (number in the facts' list), `action`, `reward`, `placement`, `truncated`,
+    `observation` (D bytes: int8) and `mask` (bits). `reward` and `placement` are those of the seat at the game's end.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    games = iter(games)
+    first = next(games)
+    schema = _parquet_schema(pa, first.observations.shape[1], first.masks.shape[1])
+    schema = schema.with_metadata({FACTS: json.dumps(facts_of(plan))})
+    rows = 0
+    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, use_dictionary=False) as writer:
+        for group in _groups(chain([first], games)):
+            columns = {name: np.concatenate(parts) for name, parts in group.items()}
+            writer.write_table(pa.table([_arrow(pa, column) for column in columns.values()], schema=schema))
+            rows += len(columns["game"])
+    return rows
+
+
+def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The facts of a file that `write_parquet` wrote, and its columns: k decisions.
+
+    `observation` is int8 (k, D), `mask` bool (k, n) of the legal actions; the other columns are numbers (k,).
+    ValueError for another file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            facts = _checked_facts(pa, file.schema_arrow)
+            row = sum(kind.byte_width for kind in file.schema_arrow.types if not pa.types.is_boolean(kind))
+            check_memory("decisions", file.metadata.num_rows, row + facts["schema"]["num_actions"])
+            return facts, _checked_columns(file.read(), facts["schema"]["num_actions"])
+    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: no decisions recorded by `risk-env dataset`: {error}") from error
+
+
+def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
+    """The facts of a file of this format, if its columns are those that they promise."""
+    facts = parse_json((found.metadata or {})[FACTS.encode()])
+    if facts["format"] != FORMAT:
+        raise ValueError(f"its format is {shortened(facts['format'])}, not {FORMAT}")
+    schema = Schema.from_dict(facts["schema"])
+    schema.check_types()
+    width = found.field("observation").type.byte_width
+    expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))
+    if not found.equals(expected):
+        raise ValueError(f"its columns are {shortened(found.to_string(show_schema_metadata=False))}")
+    return facts
+
+
+def _checked_columns(table: Any, num_actions: int) -> dict[str, Array]:
+    """The columns as arrays; ValueError where a value is missing or an action is not legal."""
+    if any(column.null_count for column in table.columns):
+        raise ValueError("values are missing")
+    columns = {name: table[name].to_numpy() for name in _NUMBERS}
+    columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
+    bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
+    columns["mask"] = mask = bits[:, :num_actions].view(np.bool_)
+    actions = columns["action"]
+    inside = (actions >= 0) & (actions < num_actions)
+    if not (inside.all() and mask[np.arange(len(actions)), actions].all()):
+        raise ValueError("an action is not legal")
+    return columns
+
+
+def _parquet_schema(pa: Any, observation: int, mask: int) -> Any:
+    """Names and types of the columns, with that many bytes of an observation and of a mask."""
+    fields = [(name, pa.from_numpy_dtype(kind)) for name, kind in _NUMBERS.items()]
+    return pa.schema([*fields, ("observation", pa.binary(observation)), ("mask", pa.binary(mask))])
+
+
+def _groups(games: Iterable[GameDecisions]) -> Iterator[dict[str, list[Array]]]:
+    """The columns of some games together, in parts."""
+    parts: dict[str, list[Array]] = {}
+    rows = 0
+    for game in games:
+        for name, column in _columns(game).items():
+            parts.setdefault(name, []).append(column)
+        rows += len(game.actions)
+        if rows >= _ROWS:
+            yield parts
+            parts, rows = {}, 0
+    if rows:
+        yield parts
+
+
+def _columns(game: GameDecisions) -> dict[str, Array]:
+    """The rows of a game, in the order of the file's columns."""
+    seats = game.seats
+    found = {
+        "game": np.full(len(seats), game.game),
+        "round": game.rounds,
+        "seat": seats,
+        "agent": game.agents[seats],
+        "action": game.actions,
+        "reward": game.rewards[seats],
+        "placement": game.placement[seats],
+        "truncated": np.full(len(seats), game.truncated),
+    }
+    numbers: dict[str, Array] = {name: column.astype(_NUMBERS[name]) for name, column in found.items()}
+    return numbers | {"observation": game.observations, "mask": game.masks}
+
+
+def _arrow(pa: Any, column: Array) -> Any:
+    """A column (k,) of numbers or (k, bytes) as Arrow's array."""
+    if column.ndim == 1:
+        return pa.array(column)
+    kind = pa.binary(column.shape[1])
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
+
+
+def _bytes_of(column: Any) -> Array:
+    """uint8 (k, bytes) of a column of fixed size."""
+    width = column.type.byte_width
+    chunks = [
+        np.frombuffer(chunk.buffers()[1], np.uint8).reshape(-1, width)[chunk.offset :][: len(chunk)]
+        for chunk in column.chunks
+    ]
+    return np.concatenate(chunks) if chunks else np.zeros((0, width), np.uint8)
+
+
+# ------------------------------------------------------------------------------------------------ Minari
+
+
+def write_minari(name: str, plan: Plan, games: Iterable[GameDecisions]) -> int:
+    """Write these games as the Minari dataset of that name, an episode for each seat of a game; how many decisions.
+
+    Observations are int8 (D,), actions whole numbers; the reward comes with a seat's last decision. Masks of the legal
+    actions are in `infos["action_mask"]`, int8 (n,).
+    """
+    import minari
+    from gymnasium import spaces
+    from minari.data_collector import EpisodeBuffer
+
+    episodes: list[EpisodeBuffer] = []
+    rows = 0
+    for game in games:
+        rows += len(game.actions)
+        for seat in np.unique(game.seats).tolist():
+            episodes.append(EpisodeBuffer(id=len(episodes), **_episode(game, seat, plan.schema.num_actions)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module="minari")  # no author, environment or link
+        minari.create_dataset_from_buffers(
+            dataset_id=name,
+            buffer=episodes,
+            observation_space=spaces.Box(-128, 127, episodes[0].observations.shape[1:], np.int8),
+            action_space=spaces.Discrete(plan.schema.num_actions),
+            algorithm_name=",".join(plan.agents),
+            description=json.dumps(facts_of(plan)),
+            data_format="arrow",
+        )
+    return rows
+
+
+def check_new(name: str) -> None:
+    """ValueError if the name is none for a Minari dataset, or there is one already."""
+    import minari
+    from minari.dataset.minari_dataset import parse_dataset_id
+
+    parse_dataset_id(name)
+    if name in minari.list_local_datasets():
+        raise ValueError(f"the Minari dataset {name!r} exists: choose another name, or `minari delete {name}`")
+
+
+def _episode(game: GameDecisions, seat: int, num_actions: int) -> dict[str, Any]:
+    """One seat's decisions (k,) as Minari has them: k + 1 observations, the last one at the game's end."""
+    rows = np.flatnonzero(game.seats == seat)
+    is_last = np.arange(len(rows)) == len(rows) - 1
+    masks = np.unpackbits(game.masks[rows], axis=1, bitorder="little")[:, :num_actions].view(np.int8)
+    return {
+        "seed": None,
+        "options": {"game": game.game, "seat": seat, "agent": int(game.agents[seat])},
+        "observations": np.concatenate([game.observations[rows], game.final_observations[[seat]]]),
+        "actions": game.actions[rows].astype(np.int64),
+        "rewards": np.where(is_last, game.rewards[seat], 0).astype(np.float32),
+        "terminations": is_last & (not game.truncated),
+        "truncations": is_last & game.truncated,
+        "infos": {"action_mask": np.concatenate([masks, np.zeros((1, num_actions), np.int8)])},
+    }

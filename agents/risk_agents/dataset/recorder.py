@@ -1,0 +1,158 @@
+"""Recording: every decision of whole games between agents, game by game in the order of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.agent_player import AgentPlayer, player_for
+from risk_agents.learned.schema import Schema, schema_of
+from risk_env.arena import Arena
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.lanes import Lanes
+from risk_env.seeds import game_seed, word
+
+Array = npt.NDArray[Any]
+
+MOST_LANES = 128
+_ENDLESS = 2**62  # games
+_FIRST_ROOM = 256  # decisions of a game; twice as many when they do not suffice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The games to be recorded: in game g every seat draws one of `agents` from chance (seed, g)."""
+
+    rules: Rules
+    board: Board
+    agents: tuple[str, ...]  # specs (`registry.make`)
+    seed: int = 0
+    only: tuple[str, ...] = ()  # the agents whose decisions are recorded; empty: all
+    reward: str = "win"  # or "placement", as for `GameBatch`
+
+    def __post_init__(self) -> None:
+        if not self.agents:
+            raise ValueError("agents=(): name at least one")
+        for name in self.only:
+            if name not in self.agents:
+                raise ValueError(f"only={name!r} does not play: {', '.join(self.agents)} do")
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What the numbers of observations and actions depend on."""
+        return schema_of(self.rules, self.board)
+
+    def line_up(self, game: int) -> Array:
+        """int (P,): the number of the agent at each seat of a game."""
+        chance = np.random.default_rng((int(word(self.seed)), game))
+        return chance.integers(len(self.agents), size=self.rules.num_players)
+
+
+class GameDecisions(NamedTuple):
+    """The recorded decisions of one game, in the order of play: k of them, by P seats."""
+
+    game: int
+    agents: Array  # int (P,): number of the agent at each seat
+    rewards: Array  # float32 (P,): of the whole game
+    placement: Array  # int64 (P,)
+    truncated: bool
+    final_observations: Array  # int8 (P, D): what each seat saw at the end
+    observations: Array  # int8 (k, D)
+    masks: Array  # uint8 (k, ceil(n / 8)): bit i of byte b is 1 where action 8 b + i is legal
+    actions: Array  # int32 (k,)
+    seats: Array  # int8 (k,)
+    rounds: Array  # int32 (k,)
+
+
+def record(plan: Plan, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
+    """Games 0, 1, 2, ... without end; the same whatever the number of `lanes`."""
+    players = [player_for(spec, plan.rules, plan.board) for spec in plan.agents]
+    slow = [player for player in players if isinstance(player, AgentPlayer)]
+    recording = _Recording(plan, players, 1 if slow else lanes)  # one agent or program a seat is enough
+    try:
+        yield from recording.games()
+    finally:
+        for player in slow:
+            player.close()
+
+
+class _Recording:
+    """The games under way and what has been decided in them."""
+
+    def __init__(self, plan: Plan, players: Sequence[Any], lanes: int) -> None:
+        self.plan = plan
+        self.batch = Lanes(plan.rules, plan.board, lanes, plan.seed, autoreset=False, reward=plan.reward)
+        self.arena = Arena(self.batch, players, on_answers=self._write)
+        self.is_recorded = np.array([not plan.only or spec in plan.only for spec in plan.agents])
+        self.count = np.zeros(lanes, np.int64)  # decisions recorded of each lane's game
+        D, width = self.batch.observation.shape[1], -(-self.batch.num_actions // 8)
+        self.columns = {
+            "observations": np.zeros((lanes, _FIRST_ROOM, D), np.int8),
+            "masks": np.zeros((lanes, _FIRST_ROOM, width), np.uint8),
+            "actions": np.zeros((lanes, _FIRST_ROOM), np.int32),
+            "seats": np.zeros((lanes, _FIRST_ROOM), np.int8),
+            "rounds": np.zeros((lanes, _FIRST_ROOM), np.int32),
+        }
+
+    def games(self) -> Iterator[GameDecisions]:
+        """Whole games in the order of their numbers: one that ends early waits for those before it."""
+        waiting: dict[int, GameDecisions] = {}
+        due = 0
+        for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):
+            self.batch.finish(lanes)
+            for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
+                waiting[number] = self._decisions(lane, number)
+            while due in waiting:
+                yield waiting.pop(due)
+                due += 1
+
+    def _begin(self, lanes: Array, numbers: Array) -> None:
+        """Begin these games in these lanes."""
+        for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
+            self.arena.numbers[lane, : self.plan.rules.num_players] = self.plan.line_up(number)
+        seeds = [game_seed(self.plan.seed, number) for number in numbers.tolist()]
+        self.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
+        self.arena.seat_players(lanes)
+        self.count[lanes] = 0
+
+    def _decisions(self, lane: int, number: int) -> GameDecisions:
+        """What was recorded of a game that has just ended."""
+        batch, P = self.batch, self.plan.rules.num_players
+        return GameDecisions(
+            number,
+            self.arena.numbers[lane, :P].copy(),
+            batch.reward[lane].copy(),
+            batch.final_placement[lane].copy(),
+            bool(batch.truncated[lane].any()),
+            batch.final_observation[lane].copy(),
+            **{name: column[lane, : self.count[lane]].copy() for name, column in self.columns.items()},
+        )
+
+    def _write(self, lanes: Array) -> None:
+        """These lanes' answers are about to be played."""
+        batch = self.batch
+        lanes = lanes[self.is_recorded[self.arena.asked(lanes)]]
+        if not len(lanes):
+            return
+        batch.ask(lanes)
+        at = lanes, self.count[lanes]
+        self._make_room(int(at[1].max()))
+        self.columns["observations"][at] = batch.observation[lanes]
+        self.columns["masks"][at] = np.packbits(np.asarray(batch.action_mask)[lanes] > 0, axis=1, bitorder="little")
+        self.columns["actions"][at] = self.arena.actions[lanes]
+        self.columns["seats"][at] = batch.seat[lanes]
+        self.columns["rounds"][at] = batch.records["round_number"][lanes]
+        self.count[lanes] += 1
+
+    def _make_room(self, row: int) -> None:
+        """Let every lane have that row."""
+        room = self.columns["actions"].shape[1]
+        if row >= room:
+            for name, column in self.columns.items():
+                self.columns[name] = np.concatenate([column, np.zeros_like(column)], axis=1)

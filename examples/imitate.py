@@ -1,0 +1,83 @@
+"""Learn to play from recorded games: a policy that imitates an agent's decisions.
+
+    risk-env dataset marshal,beam --players 2 --decisions 1000000 --only marshal --out marshal.parquet
+    python examples/imitate.py marshal.parquet imitator.npz
+    risk-env evaluate imitator.npz --against random,attacker
+
+The policy has the project's own network: it plays compiled, like those that the own trainer makes.
+"""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from risk_agents.dataset import read_decisions
+from risk_agents.learned.layout import Layout
+from risk_agents.learned.policy import PolicyFile
+from risk_agents.learned.schema import Schema, schema_of
+from risk_env import load_map
+from risk_training.network import Network, action_logprobs
+
+EPOCHS, BATCH, WIDTH, LOCAL = 2, 1024, 128, 32
+LEARNING_RATE = 2e-3
+HELD_OUT = 20  # every 20th game tests what was learnt from the others
+
+
+def new_network(schema: Schema) -> Network:
+    """A network for the games of a file; ValueError where this version's observations or actions are others."""
+    rules, board = schema.rules, load_map(schema.map_source)
+    schema.check(schema_of(rules, board), "of the file")
+    return Network(Layout(rules, board, schema.num_actions), WIDTH, LOCAL)
+
+
+def learn(network: Network, columns: dict[str, Any], rows: Any, seed: int = 0) -> None:
+    """Raise the probability of the recorded actions, and fit the chance to win."""
+    chance = np.random.default_rng(seed)
+    optimizer = torch.optim.Adam(network.parameters(), LEARNING_RATE)
+    steps = EPOCHS * -(-len(rows) // BATCH)
+    falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, total_iters=steps)
+    for _ in range(EPOCHS):
+        order = chance.permutation(rows)
+        for batch in np.array_split(order, -(-len(rows) // BATCH)):
+            logprobs, values = answers(network, columns, batch)
+            won = torch.as_tensor(columns["reward"][batch] > 0).float()
+            value_loss = torch.nn.functional.binary_cross_entropy_with_logits(values, won)
+            optimizer.zero_grad()
+            (value_loss - logprobs.mean()).backward()
+            optimizer.step()
+            falling.step()
+
+
+def answers(network: Network, columns: dict[str, Any], rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities of the recorded actions, and values, each (k,)."""
+    logits, values = network(columns["observation"][rows], torch.as_tensor(columns["mask"][rows]))
+    return action_logprobs(logits, torch.as_tensor(columns["action"][rows]).long())[0], values
+
+
+def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
+    """The share of decisions in which the likeliest action is the recorded one."""
+    with torch.no_grad():
+        parts = np.array_split(rows, -(-len(rows) // BATCH))
+        found = [network(columns["observation"][part], torch.as_tensor(columns["mask"][part]))[0] for part in parts]
+    return float((torch.cat(found).argmax(1).numpy() == columns["action"][rows]).mean())
+
+
+def main(source: str, target: str) -> None:
+    """Read, learn, test, write."""
+    facts, columns = read_decisions(source)
+    schema = Schema.from_dict(facts["schema"])
+    is_held_out = columns["game"] % HELD_OUT == 0
+    torch.manual_seed(0)
+    network, start = new_network(schema), time.perf_counter()
+    learn(network, columns, np.flatnonzero(~is_held_out))
+    share = agreement(network, columns, np.flatnonzero(is_held_out))
+    seconds = time.perf_counter() - start
+    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} alike in other games")
+    PolicyFile(network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}).save(target)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
