@@ -13,7 +13,7 @@ CLIENTS = ROOT / "tests" / "clients"
 LIBRARIES = {
     "gymnasium": "gymnasium",
     "pettingzoo": "pettingzoo",
-    "rllib": "ray",
+    "rllib": "tree",  # RLlib's own requirement; Ray alone has the package without what it needs
     "sb3": "sb3_contrib",
     "tianshou": "tianshou",
     "torchrl": "torchrl",

@@ -1,7 +1,7 @@
 """Where work runs: processes of this machine (`--workers 4`), or a Ray cluster (`ray`, `ray://HOST:PORT`).
 
-`RayExecutor` is a `concurrent.futures` executor: whoever takes an executor runs on a cluster. Ray gives the work of a process
-or machine that is lost to another; what a piece of work comes to must depend on its arguments only.
+`RayExecutor` is a `concurrent.futures` executor: whoever takes an executor runs on a cluster. Ray gives the work of a
+process or machine that is lost to another; the result of a piece of work must depend on its arguments only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents")  # which must be the same everywhere
-PATIENCE = 30  # seconds to connect
 
 
 def local_processes(workers: str) -> int | None:
@@ -32,7 +31,7 @@ def local_processes(workers: str) -> int | None:
 
 @contextmanager
 def ray_executor(workers: str) -> Iterator[RayExecutor]:
-    """An executor on a Ray of this machine's own (`ray`; or the cluster of RAY_ADDRESS), or on the cluster of an address.
+    """An executor on a Ray of this machine's own (`ray`; or on the cluster of RAY_ADDRESS), or on that of an address.
 
     ConnectionError where there is none.
     """
@@ -55,8 +54,7 @@ class RayExecutor(Executor):
             _connect(ray, address)
         self._run = ray.remote(num_cpus=1, max_retries=-1)(run_same_version)
         self._version = version()
-        self._pending: set[Future[Any]] = set()
-        self._references: dict[Future[Any], Any] = {}
+        self._references: dict[Future[Any], Any] = {}  # of what is running
 
     def size(self) -> int:
         """How many pieces of work can run at once now: machines come and go."""
@@ -94,7 +92,7 @@ def _connect(ray: Any, address: str | None) -> None:
 def run_same_version(wanted: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the function, if the packages of this worker are the caller's; RuntimeError otherwise."""
     if version() != wanted:
-        raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same on all machines")
+        raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
     return function(*args, **kwargs)
 
 
