@@ -15,8 +15,6 @@ One loop drives whole games, tournaments, the doors' opponents, trainers' games 
         arena.resume(stopped)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """GameBatch: many games at once, arrays in, arrays out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

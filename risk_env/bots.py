@@ -4,8 +4,6 @@ All players, this project's own included, register in the entry-point group `ris
 or a class of agents (`risk_agents.base.Agent`).
 """
 
-from __future__ import annotations
-
 import difflib
 import sys
 from collections.abc import Callable

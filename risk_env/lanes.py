@@ -1,7 +1,5 @@
 """Lanes: many games at once, begun, stepped and asked in the lanes that the caller chooses."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from operator import attrgetter

@@ -4,8 +4,6 @@ One seat is the learner's; compiled bots play the others inside. An observation 
 answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Agents as players of an Arena (`risk_env.arena.Player`): what any spec stands for, at any seat of many lanes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The model of a policy also encodes the observation (`learned.features`), so that
 run in another order than in the compiled network: logits may differ in their last digits.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

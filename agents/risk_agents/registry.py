@@ -3,8 +3,6 @@
 `make` takes a registered name, `path/to/file.py:Class`, a trained file, or a program as `cmd:command line`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """The command `replay`: play recorded games again, to check them, to read them or to watch them."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The chance to win of every seat, by playing a position on many times with a compiled bot in all seats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ borders, so that a border missing on one side is noticed. Whatever is wrong with
 place and problem.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

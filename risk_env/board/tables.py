@@ -1,7 +1,5 @@
 """Maps and rules as records for the kernels."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

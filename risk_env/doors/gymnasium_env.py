@@ -4,8 +4,6 @@
 `gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no import.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium

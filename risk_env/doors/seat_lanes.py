@@ -5,8 +5,6 @@ game is over; in the last two cases the lane ends and its next game begins at on
 died is not played.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any

@@ -1,7 +1,5 @@
 """A window that shows positions to people (render_mode="human")."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from risk_env.board.maps import Board

@@ -1,7 +1,5 @@
 """The policies' network in torch, to be trained; `risk_agents.learned.network` is the same network compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy.typing as npt

@@ -1,7 +1,5 @@
 """Stable-Baselines3 and sb3-contrib: many seats as one native `VecEnv`, with masks, and their policies as opponents."""
 
-from __future__ import annotations
-
 import secrets
 import warnings
 from collections.abc import Iterable, Sequence

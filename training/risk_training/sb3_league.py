@@ -1,7 +1,5 @@
 """The league around `RiskVecEnv`: opponents drawn for each game, snapshots among them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import process_time
 from typing import Any

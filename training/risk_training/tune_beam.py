@@ -9,8 +9,6 @@ evolution strategy with mirrored draws; Salimans et al. 2017).
 prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import Any

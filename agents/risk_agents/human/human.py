@@ -1,7 +1,5 @@
 """A person at the terminal as an agent: `risk_agents.make("human")`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from risk_agents.base import Agent, View

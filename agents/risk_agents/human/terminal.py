@@ -1,7 +1,5 @@
 """Where a person reads and types: the terminal, or streams in its place."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

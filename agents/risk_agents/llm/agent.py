@@ -4,8 +4,6 @@ Where no answer can be played in some attempts, where the endpoint fails, or whe
 the fallback of `risk_env.words.plan` plays the rest of the turn. All of it is counted, for the tournament's table.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field

@@ -3,8 +3,6 @@
 Nothing here knows of the protocol: `server` makes tools of it.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The command `play` (`risk-env play --help`)."""
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import shlex

@@ -1,7 +1,5 @@
 """A game at the table: people at one terminal, bots in the other seats."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any
