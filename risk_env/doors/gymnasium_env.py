@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
@@ -20,8 +21,6 @@ from risk_env.game import Game
 from risk_env.lanes import check_choice
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
-
-Array = npt.NDArray[Any]
 
 
 def make_lanes(
@@ -81,7 +80,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
-        _check_render_mode(render_mode, self.metadata["render_modes"])
+        check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         self.render_mode = render_mode
         self.lanes = make_lanes(1, **arguments)
         self.lanes.autoreset = False
@@ -105,7 +104,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin a game and play to the learner's first decision; returns observation and info."""
-        position = _position_of(options)
+        _check_options(options, "position")
+        position = (options or {}).get("position")
         super().reset(seed=seed)
         self._is_running = False  # and stays so if an error follows
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
@@ -208,9 +208,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         **arguments: Any,
     ) -> None:
-        _check_render_mode(render_mode, self.metadata["render_modes"])
+        check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         self.num_envs, self.render_mode = num_envs, render_mode
-        self.autoreset_mode = _as_autoreset_mode(autoreset_mode)
+        value = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
+        check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
+        self.autoreset_mode = AutoresetMode(value)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.lanes = make_lanes(num_envs, **arguments)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
@@ -318,22 +320,6 @@ def _parts(values: Any) -> list[Array]:
 def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
     """Gymnasium's masks of an info: the lanes, bool (N,), for which each value was written."""
     return {f"_{name}": where.copy() for name in info}
-
-
-def _as_autoreset_mode(mode: Any) -> AutoresetMode:
-    value = mode.value if isinstance(mode, AutoresetMode) else mode
-    check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
-    return AutoresetMode(value)
-
-
-def _check_render_mode(render_mode: str | None, modes: list[str]) -> None:
-    if render_mode is not None and render_mode not in modes:
-        raise ValueError(f"render_mode={render_mode!r} must be None or one of {', '.join(map(repr, modes))}")
-
-
-def _position_of(options: dict[str, Any] | None) -> str | None:
-    _check_options(options, "position")
-    return (options or {}).get("position")
 
 
 def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
