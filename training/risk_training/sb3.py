@@ -11,7 +11,8 @@ from gymnasium.spaces import Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
 from risk_env.arrays import Array
-from risk_env.doors.gymnasium_env import FINAL_FIELDS, draw, make_lanes, observation_space
+from risk_env.doors.display import draw
+from risk_env.doors.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
 from risk_env.doors.seat_lanes import SeatLanes
 from risk_env.lanes import check_choice
 
