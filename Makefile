@@ -14,6 +14,8 @@ PY := $(BIN)/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
+# The files with tests marked 'modes': collecting the others imports torch and much else.
+MODES := -m modes $(shell grep -lw modes tests/test_*.py)
 PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_twin.py tests/test_batch.py
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
@@ -77,12 +79,15 @@ modes-compiled: $(DEV)
 
 modes-nojit: $(DEV)
 	@echo "== Tests 2 of 4: JIT off, the tests marked 'modes'"
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m modes $(ARGS)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
+# Less optimised, the same checks are compiled sooner.
+modes-bounds: export NUMBA_BOUNDSCHECK = 1
+modes-bounds: export NUMBA_OPT = 1
 modes-bounds: $(DEV)
 	@echo "== Tests 3 of 4: compiled with bounds checks, the tests marked 'modes'"
-	@NUMBA_BOUNDSCHECK=1 $(PY) -m risk_env warmup --jobs $(JOBS)
-	@NUMBA_BOUNDSCHECK=1 $(PYTEST) -m modes $(ARGS)
+	@$(PY) -m risk_env warmup --jobs $(JOBS)
+	@$(PYTEST) $(MODES) $(ARGS)
 
 # Without the pipeline of risk_env.compiler everything takes longer to compile: unoptimised, and one file a process.
 modes-plain: $(DEV)
@@ -93,7 +98,7 @@ quick: $(DEV) ## the compiled tests that are not slow, in one process
 	@$(PY) -m pytest -m 'not slow' -x $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m modes --cov $(ARGS)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
 	@$(PY) -m tests.wheel_check $(ARGS)

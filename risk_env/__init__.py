@@ -3,8 +3,6 @@
 Unofficial; not affiliated with Hasbro.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

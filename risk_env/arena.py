@@ -15,8 +15,6 @@ One loop drives whole games, tournaments, the doors' opponents, trainers' games 
         arena.resume(stopped)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
@@ -24,6 +22,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arrays import Array, Numbers
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
@@ -56,9 +55,6 @@ MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they are asked
 _SHORT, _LONG = 0.01, 0.05  # seconds that one call of the kernel should take: an interrupt waits for its end
 _MOST_AT_ONCE = 1 << 10  # actions that one call plays in a lane
-
-Array = npt.NDArray[Any]
-Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 
 @runtime_checkable

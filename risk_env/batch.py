@@ -1,21 +1,17 @@
 """GameBatch: many games at once, arrays in, arrays out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_env import arena
+from risk_env.arrays import Array
 from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
 from risk_env.engine.work_stealing import NOT_SHARED
 from risk_env.lanes import Lanes, Observation
 from risk_env.seeds import word
-
-Array = npt.NDArray[Any]
 
 
 class GameBatch(Lanes):

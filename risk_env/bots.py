@@ -4,9 +4,6 @@ All players, this project's own included, register in the entry-point group `ris
 or a class of agents (`risk_agents.base.Agent`).
 """
 
-from __future__ import annotations
-
-import difflib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, near
 from risk_env.board.tables import Tables
 from risk_env.core.types import MAX_SEATS
 from risk_env.seeds import word
@@ -84,9 +81,8 @@ def find(name: str) -> Any:
     """The registered player with this name, a `CompiledBot` or a class of agents; ValueError if there is none."""
     known = _registered()
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, 1)
-        hint = f", did you mean {near[0]!r}" if near else ""
-        raise ValueError(f"agent={shortened(name)} is unknown{hint}: registered are {', '.join(names()) or 'none'}")
+        registered = ", ".join(names()) or "none"
+        raise ValueError(f"agent={shortened(name)} is unknown{near(name, known)}: registered are {registered}")
     return known[name].load()
 
 

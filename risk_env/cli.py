@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import NamedTuple
 
 from risk_env.text.escape import for_terminal
@@ -36,6 +37,14 @@ EXTRAS = {  # what optional modules come with
     **dict.fromkeys(("pyarrow", "minari"), "data"),
     "ray": "ray",
 }
+
+
+def check_output(option: str, path: str, *endings: str) -> None:
+    """ValueError unless a file can be written there, with one of these endings (none: with any)."""
+    if endings and Path(path).suffix not in endings:
+        raise ValueError(f"{option} {path}: the name must end in {' or '.join(endings)}")
+    if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"{option} {path}: must be a file in a folder that exists")
 
 
 class Command(NamedTuple):

@@ -4,8 +4,6 @@ The work is divided into independent parts, so that several processes can share 
 (`compiler.cache`), where every later process finds it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -29,7 +27,7 @@ def compile_games() -> None:
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
     drafting = Game(Rules.preset("classic", setup="random"), seed=0)
-    Game.from_text(drafting.to_text())
+    Game.from_text(drafting.to_text(), ask_forced=True)
     str(game.last_battle)  # writes the log
 
 

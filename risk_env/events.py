@@ -4,8 +4,6 @@ A `GameLog` plays a game's history again on a record of its own, forced actions 
 compares the records before and after each. An event that only one seat may see names it (RULES 2.4, 7.1, 8.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter

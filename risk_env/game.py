@@ -352,7 +352,7 @@ class Game:
         """
         self._check_seat(seat)
         if self._last_turns is None:
-            self._last_turns = LastTurns(self._restarted())
+            self._last_turns = LastTurns(self.beginning())
         self._last_turns.catch_up(self._actions)
         return self.report_since(seat, self._last_turns.before(seat), style)
 
@@ -364,16 +364,6 @@ class Game:
         reader = Reader(seat, self.hand(seat), self.mission(seat), self.headquarters(seat))
         legal = members(self._games["legal"][0]) if seat == self.seat else []
         return write_report(self.public(), legal, self._tables, self.rules, reader, style, before)
-
-    def _restarted(self) -> Game:
-        """This game at the start of its history."""
-        other = self._fork()
-        other._start, other._chance, other._actions = self._start, self._chance, []
-        if self._start is None:
-            other._set_up()
-        else:
-            other._games.view(np.uint8)[:] = np.frombuffer(self._start, np.uint8)
-        return other
 
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
@@ -409,8 +399,7 @@ class Game:
     def copy(self) -> Game:
         """An independent copy, history included."""
         other = self._fork()
-        other._start, other._chance = self._start, self._chance
-        other._actions = self._actions.copy()
+        other._start, other._chance, other._actions = self._start, self._chance, self._actions.copy()
         return other
 
     def beginning(self) -> Game:
@@ -418,12 +407,10 @@ class Game:
         other = self._fork()
         other._start, other._chance, other._actions = self._start, self._chance, []
         if self._start is None:
-            begin = entry.set_up_game if self._ask_forced else entry.start_game
-            begin(other._games, 0, self._tables.board, self._tables.rules, self._chance)
-        else:
-            other._games.view(np.uint8)[:] = np.frombuffer(self._start, np.uint8)
-            other._play_on()
-        return other
+            other._set_up()
+            return other
+        other._games.view(np.uint8)[:] = np.frombuffer(self._start, np.uint8)
+        return other._play_on()
 
     __copy__ = copy
 
@@ -510,9 +497,7 @@ class Game:
             games.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
             if problems := check(games[0], tables(rules, board), rules, board):
                 raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
-            game = cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))
-            game._play_on()
-            return game
+            return cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))._play_on()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
 
@@ -532,16 +517,15 @@ class Game:
         once, unless `ask_forced`.
         """
         rules, board, games = positions.from_text(text, board)
-        game = cls.from_record(rules, board, games, 0, ask_forced)
-        game._play_on()
-        return game
+        return cls.from_record(rules, board, games, 0, ask_forced)._play_on()
 
-    def _play_on(self) -> None:
-        """Chance and, unless `ask_forced`, forced decisions up to the next question."""
+    def _play_on(self) -> Game:
+        """Play chance and, unless `ask_forced`, forced decisions up to the next question; returns the game."""
         if self._ask_forced:
             self._play_chance()
         else:
             entry.resume_game(self._games, 0, self._tables.board, self._tables.rules)
+        return self
 
     @classmethod
     def from_position(cls, text: str, rules: Rules, board: Board, seed: int, lane: int = 0, episode: int = 0) -> Game:
@@ -558,9 +542,7 @@ class Game:
         if other:
             raise ValueError(f"position: of a game with {', '.join(other)}")
         games["random"] = game_seed(seed, lane, episode)
-        game = cls.from_record(rules, board, games, seed, ask_forced=False)
-        game._play_on()
-        return game
+        return cls.from_record(rules, board, games, seed)._play_on()
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.rules, self.board, self.to_record(), self.seed, self._ask_forced)
@@ -602,8 +584,7 @@ class Game:
         """`evaluate` as a function of the record of a game (an array of one)."""
 
         def of_record(records: Any) -> Iterable[float]:
-            game = Game.from_record(self.rules, self.board, records, self.seed)
-            game._play_on()
+            game = Game.from_record(self.rules, self.board, records, self.seed)._play_on()
             return evaluate(game if seat is None else game.determinize(seat, self.seed))
 
         return of_record

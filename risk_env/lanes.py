@@ -1,7 +1,5 @@
 """Lanes: many games at once, begun, stepped and asked in the lanes that the caller chooses."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from operator import attrgetter
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
@@ -25,7 +24,6 @@ from risk_env.seeds import word
 from risk_env.text import notation
 from risk_env.text.check import check
 
-Array = npt.NDArray[Any]
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
 OBSERVATIONS = ("flat", "structured", None)
 MASKS = {"bytes": batch_loop.BYTE_MASK, "bits": batch_loop.BIT_MASK, None: batch_loop.NO_MASK}

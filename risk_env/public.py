@@ -4,11 +4,9 @@ Agents, programs, pictures and pages read a `PublicState`; only here is one made
 missions and headquarters that are not open yet are not in it, nor anything that depends on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +98,7 @@ class PublicState:
         }
 
     @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> PublicState:
+    def from_json(cls, facts: Mapping[str, Any]) -> Self:
         """The state of a dict of `to_json`; ValueError if it is of another schema or has other fields."""
         if facts.get("schema") != SCHEMA:
             raise ValueError(f"schema={facts.get('schema')!r} of a public state: this version reads {SCHEMA}")

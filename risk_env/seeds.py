@@ -1,7 +1,5 @@
 """Seeds: how the chance of a game and of its players follows from the seeds that users give."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

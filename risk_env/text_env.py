@@ -4,8 +4,6 @@ One seat is the learner's; compiled bots play the others inside. An observation 
 answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +11,9 @@ from typing import Any
 from risk_env.board.maps import Board, load_map
 from risk_env.bots import CompiledBot, SeatedBot, compiled
 from risk_env.core.types import NOBODY
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.doors.seat_lanes import check_seat, training_rules
 from risk_env.game import Game
-from risk_env.lanes import check_choice
+from risk_env.lanes import check_choice, check_count
 from risk_env.seeds import bot_seed, game_seed
 from risk_env.words.plan import Plan
 from risk_env.words.report import STYLES
@@ -70,10 +68,8 @@ class TextEnv:
         self.rules = training_rules(preset, num_players, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._bots = _bots(opponents, self.rules.num_players)
-        if seat is not None and seat not in range(self.rules.num_players):
-            raise ValueError(f"seat={seat!r} must be None or a whole number from 0 to {self.rules.num_players - 1}")
-        if max_illegal < 1:
-            raise ValueError(f"max_illegal={max_illegal!r} must be at least 1")
+        check_seat(seat, self.rules.num_players)
+        check_count("max_illegal", max_illegal)
         self._fixed_seat, self.style, self.reward = seat, style, reward
         self.illegal_reward, self.max_illegal = illegal_reward, max_illegal
         self._positions = tuple(positions)

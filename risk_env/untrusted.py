@@ -1,7 +1,5 @@
 """Files, texts and values that others have written, read as data: regular files, bounded sizes and nesting."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

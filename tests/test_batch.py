@@ -218,9 +218,9 @@ def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
 def test_the_first_illegal_action_is_named_and_no_buffer_is_written(threads: int) -> None:
     batch = GameBatch(TINY, "tiny", 200, threads=threads)
     _, mask, _ = batch.reset()
-    for step in range(60):
+    for step in range(12):
         batch.step(legal_choice(mask, step))
-    actions = legal_choice(mask, 60)
+    actions = legal_choice(mask, 12)
     wrong = actions.copy()
     wrong[[17, 90, 199]] = mask.argmin(axis=1)[[17, 90, 199]]
     before = state_of(batch)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def test_a_killed_run_loses_nothing():
-    command = [sys.executable, "-m", "tests.kill", "ppo", "--runs", "2"]
+    command = [sys.executable, "-m", "tests.kill", "ppo", "--runs", "1"]
     found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert "ppo: 2 runs" in found.stdout and "0 lost" in found.stdout
+    assert "ppo: 1 runs" in found.stdout and "0 lost" in found.stdout

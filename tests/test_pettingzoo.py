@@ -605,12 +605,12 @@ def test_the_window_follows_the_game_and_closes(monkeypatch: pytest.MonkeyPatch)
     env = risk_v0.env(render_mode="human")
     env.reset(seed=0)
     env.step(0)
-    assert env.unwrapped._window.is_open
+    assert env.unwrapped._display.window.is_open
     other = copy.deepcopy(env)
-    assert other.unwrapped._window is None
+    assert other.unwrapped._display.window is None
     env.close()
     env.close()
-    assert env.unwrapped._window is None
+    assert env.unwrapped._display.window is None
 
 
 # ------------------------------------------------------------------------------------------ copies, registry

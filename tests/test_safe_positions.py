@@ -25,7 +25,7 @@ from tests.conftest import mode
 from tests.test_game import sealed
 from tests.test_invariants import FAULTS, first_fault
 
-MUTANTS = {"compiled": 300, "bounds-checked": 150, "interpreted": 25}[mode()]  # of each preset
+MUTANTS = {"compiled": 150, "bounds-checked": 75, "interpreted": 20}[mode()]  # of each preset
 STEPS = 12  # actions and chance results played from a mutant
 OPTIONS = (
     {},

@@ -105,8 +105,8 @@ def test_episodes_begin_in_given_positions() -> None:
     [
         ({"reward": "money"}, "reward='money' must be one of 'win', 'placement', 'territories'"),
         ({"style": "long"}, "style='long' must be one of 'brief', 'full'"),
-        ({"seat": 2}, "seat=2 must be None or a whole number from 0 to 1"),
-        ({"max_illegal": 0}, "max_illegal=0 must be at least 1"),
+        ({"seat": 2}, r"seat=2 must be None \(all in turn\) or a whole number from 0 to 1"),
+        ({"max_illegal": 0}, "max_illegal=0 must be a whole number of at least 1"),
         ({"opponents": ["random", "random"]}, "2 for 1 other seats"),
         ({"opponents": "search"}, "is not compiled"),
     ],

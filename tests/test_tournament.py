@@ -850,7 +850,7 @@ def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
-    assert kill_runs(2, games=2000, jobs=1, seed=2, say=str) >= 2000
+    assert kill_runs(1, games=1000, jobs=1, seed=3, say=str) == 1000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

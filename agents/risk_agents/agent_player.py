@@ -1,12 +1,9 @@
 """Agents as players of an Arena (`risk_env.arena.Player`): what any spec stands for, at any seat of many lanes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.base import Agent, View, chance_seed
 from risk_agents.external import is_program
@@ -14,15 +11,13 @@ from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.llm.agent import is_model
 from risk_agents.registry import load, make
 from risk_env.arena import Player
+from risk_env.arrays import Numbers
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed
-
-Array = npt.NDArray[Any]
-Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 
 def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:

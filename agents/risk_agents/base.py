@@ -4,8 +4,6 @@ An agent is an instance of `Agent`, one per seat and game; `registry` finds it b
 `CompiledAgent` with the same chance, and so the same game, as in a batch.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from risk_env.cli import command_parser
+from risk_env.cli import check_output, command_parser
 
 if TYPE_CHECKING:  # imported where they are needed, so that --help is quick
     from risk_agents.learned.trained import TrainedFile
@@ -26,8 +26,9 @@ def main(argv: Sequence[str]) -> None:
         parser.error("one of --onnx and --npz is needed")
     if arguments.onnx is not None:
         import onnx  # noqa: F401 — before anything is read: a missing extra is named at once
-    for name, suffix in (("onnx", ".onnx"), ("npz", ".npz")):
-        _check_output(f"--{name}", getattr(arguments, name), suffix)
+    for name in ("onnx", "npz"):
+        if path := getattr(arguments, name):
+            check_output(f"--{name}", path, f".{name}")
     found = read(arguments.policy)
     if arguments.npz is not None:
         found.save(arguments.npz)
@@ -38,18 +39,15 @@ def main(argv: Sequence[str]) -> None:
 
 def read(source: str) -> TrainedFile:
     """The policy or value of a file, or of a shipped agent by its name; ValueError for any other."""
-    from risk_agents.learned import trained
-    from risk_agents.learned.policy import PolicyFile
     from risk_agents.learned.sb3_policy import own_network
-    from risk_agents.search.value_beam import ValueFile
+    from risk_agents.registry import trained_class
 
     path = SHIPPED.get(source, Path(source))
     if path.suffix == ".zip":
         return own_network(path)
     if path.suffix != ".npz":
         raise ValueError(f"policy={source!r} must be {FILES}")
-    is_value = trained.kind_in(trained.facts_of(path)) == trained.VALUE
-    return ValueFile.load(path) if is_value else PolicyFile.load(path)
+    return trained_class(path).load(path)
 
 
 def write_onnx(found: TrainedFile, path: str) -> None:
@@ -63,13 +61,3 @@ def write_onnx(found: TrainedFile, path: str) -> None:
         for value in values:
             shape = [dimension.dim_param or dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
             print(f"  {kind:<7}{value.name} ({', '.join(map(str, shape))})")
-
-
-def _check_output(option: str, path: str | None, suffix: str) -> None:
-    """ValueError before anything is read for a file that cannot be written."""
-    if path is None:
-        return
-    if Path(path).suffix != suffix:
-        raise ValueError(f"{option} {path}: the name must end in {suffix}")
-    if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
-        raise ValueError(f"{option} {path}: must be a file in a folder that exists")

@@ -4,8 +4,6 @@
 exits or sends something else than an answer is killed and raises `ProgramFault`.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from typing import Any

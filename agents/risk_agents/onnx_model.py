@@ -4,13 +4,10 @@ The model of a policy also encodes the observation (`learned.features`), so that
 run in another order than in the compiled network: logits may differ in their last digits.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
@@ -20,11 +17,10 @@ from risk_agents.learned.network import BORDER, HEADS, Network
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.trained import TrainedFile
 from risk_agents.search.value_beam import ValueFile
+from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import load_map
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
-
-Array = npt.NDArray[Any]
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
 ROWS = "N"  # the name of the first dimension: any number of decisions

@@ -5,8 +5,6 @@ no JSON object is a `ProgramFault`. Its standard error is read while the caller 
 a fault. A supervisor (`supervisor`) ends the process, and what it has started, when it is closed or the caller dies.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import reprlib

@@ -1,7 +1,5 @@
 """A progress bar on standard error; into a file or a pipe, a line now and then."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 How lines get to the program and back is `program`'s affair; version 1 is in `external`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 `make` takes a registered name, `path/to/file.py:Class`, a trained file, or a program as `cmd:command line`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import sys
@@ -80,15 +78,23 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 def _load_trained(spec: str) -> Any:
     """A policy with search or without, the beam with a learned value, or a policy of Stable-Baselines3."""
-    from risk_agents.learned import policy, sb3_policy, trained
-    from risk_agents.search import policy_search, value_beam
+    from risk_agents.learned import sb3_policy
+    from risk_agents.search import policy_search
 
     if spec.endswith(".zip"):
         return sb3_policy.load_zip(spec)
     if spec.startswith(SEARCH):
         return policy_search.search_bot(spec.removeprefix(SEARCH))
-    is_value = trained.kind_in(trained.facts_of(spec)) == trained.VALUE
-    return (value_beam.ValueFile if is_value else policy.PolicyFile).load_bot(spec)
+    return trained_class(spec).load_bot(spec)
+
+
+def trained_class(path: str | Path) -> Any:
+    """What a `.npz` file is to be read as: `ValueFile` or `PolicyFile`."""
+    from risk_agents.learned import policy, trained
+    from risk_agents.search import value_beam
+
+    is_value = trained.kind_in(trained.facts_of(path)) == trained.VALUE
+    return value_beam.ValueFile if is_value else policy.PolicyFile
 
 
 def _load_class(spec: str, path: str, name: str) -> Any:

@@ -1,7 +1,5 @@
 """The command `replay`: play recorded games again, to check them, to read them or to watch them."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import NamedTuple
 from risk_agents.play.saved import is_saved_game, load_game, played
 from risk_agents.rollouts import chances_by_play
 from risk_agents.tournament.records import read_records
-from risk_env.cli import command_parser
+from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame
 from risk_env.render.video import import_imageio, write_video
@@ -36,10 +34,7 @@ def main(argv: Sequence[str]) -> None:
         import_imageio()
         import_pygame()
     for kind, path in outputs:
-        if kind != "html" and Path(path).suffix != f".{kind}":
-            raise ValueError(f"--{kind} {path}: the name must end in .{kind}")
-        if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
-            raise ValueError(f"--{kind} {path}: must be a file in a folder that exists")
+        check_output(f"--{kind}", path, *([f".{kind}"] if kind != "html" else []))
     count = 0
     for count, replayed in enumerate(_replayed(arguments.file, arguments.game), 1):
         if outputs and count > 1:

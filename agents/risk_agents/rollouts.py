@@ -1,13 +1,12 @@
 """The chance to win of every seat, by playing a position on many times with a compiled bot in all seats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.arena import Arena
+from risk_env.arrays import Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.game import Game
@@ -16,8 +15,6 @@ from risk_env.seeds import game_seed
 
 GAMES = 64
 MOST_ROUNDS = 200  # where the rules set no limit
-
-Floats = npt.NDArray[np.float64]
 
 
 def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) -> Callable[[Game], Floats]:

@@ -7,8 +7,6 @@ Limits are `resource` limits. Bubblewrap (`bwrap`), where it is installed and wo
 and the files of the user, and makes all others read-only; without it Linux may still allow an empty network.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

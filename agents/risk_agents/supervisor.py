@@ -7,8 +7,6 @@ dies, by SIGKILL too. LIMITS is a JSON object of `resource` limits and `network`
 they cannot be set. Otherwise the exit status is the command's, or 128 and the number of the signal that ended it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

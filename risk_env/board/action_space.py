@@ -11,8 +11,6 @@ die        6      a die that shows face 1 ... 6; empty without `card_reroll` and
 objective  12     objective o of the map; empty without `objectives`
 """
 
-from __future__ import annotations
-
 import reprlib
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Start charts of Basic Training (RULES 9.1): in a map file `[[chart.3]]` once for each of three seats, and so on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from risk_env.board.toml_table import Table

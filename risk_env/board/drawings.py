@@ -1,7 +1,5 @@
 """How a map looks: the table `[drawing]` of its file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

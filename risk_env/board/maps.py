@@ -5,8 +5,6 @@ borders, so that a border missing on one side is noticed. Whatever is wrong with
 place and problem.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -144,26 +142,19 @@ class Board:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of what the course of a game depends on.
+        """SHA-256 (hex) of `_PLAYED`.
 
         The drawing, the aliases, the map's name and its file do not count, nor do the start charts: they lead to a
         position, which every saved game contains.
         """
-        facts = {
-            "territories": self.territories,
-            "continents": self.continents,
-            "bonuses": self.bonuses,
-            "continent_of": self.continent_of,
-            "borders": self.borders,
-            "symbols": self.symbols,
-            "num_wilds": self.num_wilds,
-            "stars": self.stars,
-            "basic_training_cities": self.basic_training_cities,
-            "random_cities": self.random_cities,
-            "missions": [asdict(mission) for mission in self.missions],
-            "objectives": [asdict(objective) for objective in self.objectives],
-        }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        facts = {name: getattr(self, name) for name in _PLAYED}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
+
+
+_PLAYED = (  # what the course of a game depends on
+    *("territories", "continents", "bonuses", "continent_of", "borders", "symbols", "num_wilds", "stars"),
+    *("basic_training_cities", "random_cities", "missions", "objectives"),
+)
 
 
 def map_names() -> tuple[str, ...]:

@@ -246,7 +246,7 @@ OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rule
 
 def _preset(name: str) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"preset={name!r} is unknown{_near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}")
+        raise ValueError(f"preset={name!r} is unknown{near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}")
     return PRESETS[name]
 
 
@@ -267,7 +267,7 @@ def _known(options: Mapping[str, Any]) -> dict[str, Any]:
     for option in options:
         if option not in OPTIONS:
             known = ", ".join(OPTIONS)
-            raise ValueError(f"option {option!r} is unknown{_near(option, OPTIONS)}: options are {known}")
+            raise ValueError(f"option {option!r} is unknown{near(option, OPTIONS)}: options are {known}")
     return dict(options)
 
 
@@ -294,7 +294,8 @@ def _listed(values: Iterable[Any], between: str) -> str:
     return between.join(repr(value) for value in values)
 
 
-def _near(name: Any, names: Iterable[str]) -> str:
+def near(name: Any, names: Iterable[str]) -> str:
+    """A hint for an unknown name: the most similar one of `names`, "" if none is similar."""
     close = difflib.get_close_matches(str(name), list(names), n=1)
     return f", did you mean {close[0]!r}" if close else ""
 

@@ -1,7 +1,5 @@
 """Maps and rules as records for the kernels."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -103,12 +101,9 @@ def _write_missions(record: Any, board: Board) -> None:
     for number, mission in enumerate(board.missions):
         record.mission_kind[number] = MISSION_KINDS.index(mission.kind)
         record.mission_continents[number] = sum(1 << continent for continent in mission.continents)
-        record.mission_any_third[number] = mission.any_third
-        record.mission_territories[number] = mission.territories
-        record.mission_min_troops[number] = mission.min_troops
-        record.mission_target[number] = mission.target
         record.mission_fallback[number] = mission.fallback_territories
-        record.mission_extended[number] = mission.extended
+        for fact in ("any_third", "territories", "min_troops", "target", "extended"):
+            record[f"mission_{fact}"][number] = getattr(mission, fact)
 
 
 def _write_objectives(record: Any, board: Board) -> None:
@@ -133,7 +128,9 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     record.max_rounds = rules.max_rounds or types.UNLIMITED
     record.max_battles = rules.max_battles_per_turn or types.UNLIMITED
     record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()
-    _write_actions(record, space)
+    for block in ("border", "dice", "amount", "card", "die", "objective"):
+        record[f"{block}_0"] = space.blocks[block].start
+    record.done, record.num_actions = space.done, space.n
     _write_amounts(record)
     chart = board.chart(rules.num_players)
     if rules.setup == "chart" and chart is not None:
@@ -152,14 +149,6 @@ def _write_empty(game: Any, rules: Rules, board: Any) -> None:
     game.objective = types.Held.NOT_IN_PLAY
     game.deck = board.everywhere
     game.deck_wilds = board.num_wilds if rules.deck == "symbol" else 0
-
-
-def _write_actions(record: Any, space: ActionSpace) -> None:
-    """The first action of each block, as `ActionSpace` numbers them."""
-    for block in ("border", "dice", "amount", "card", "die", "objective"):
-        record[f"{block}_0"] = space.blocks[block].start
-    record.done = space.done
-    record.num_actions = space.n
 
 
 def _write_amounts(record: Any) -> None:

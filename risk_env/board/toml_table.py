@@ -1,7 +1,5 @@
 """Tables of a map file (TOML): values are read by key and checked; every error names file, place and problem."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Sequence
@@ -96,12 +94,12 @@ class Table:
                 raise self.error(f"{shortened(value)} is not a text", f"{key} {i}")
         return tuple(values)
 
-    def table(self, key: str, default: Any = _REQUIRED) -> Table:
+    def table(self, key: str, default: Any = _REQUIRED) -> "Table":
         """A table inside this one."""
         values = self.get(key, dict, "a table", default)
         return Table(self.file, self._inside(key), values)
 
-    def tables(self, key: str, most: int) -> list[Table]:
+    def tables(self, key: str, most: int) -> "list[Table]":
         """A list of up to `most` tables inside this one; empty if the key is missing."""
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])

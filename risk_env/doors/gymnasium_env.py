@@ -4,8 +4,6 @@
 `gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no import.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium
@@ -14,7 +12,9 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from risk_env.arrays import Array
 from risk_env.board.maps import Board
+from risk_env.doors.display import MODES, Display, draw
 from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_env.doors.spaces import observation_space
@@ -22,8 +22,6 @@ from risk_env.game import Game
 from risk_env.lanes import check_choice
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
-
-Array = npt.NDArray[Any]
 
 
 def make_lanes(
@@ -59,15 +57,6 @@ def make_lanes(
     )
 
 
-def draw(game: Game, render_mode: str) -> Any:
-    """A game as text for people ("ansi") or as pixels, uint8 (H, W, 3) ("rgb_array")."""
-    if render_mode == "ansi":
-        return str(game)
-    from risk_env.render.rgb import draw_rgb
-
-    return draw_rgb(game.board, game.scene())
-
-
 class RiskEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
@@ -80,11 +69,10 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     `Game.to_text`, with the chance of seed and episode.
     """
 
-    metadata = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
+    metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
-        _check_render_mode(render_mode, self.metadata["render_modes"])
-        self.render_mode = render_mode
+        self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.lanes = make_lanes(1, **arguments)
         self.lanes.autoreset = False
         self.observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
@@ -92,7 +80,6 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         self._mask = np.zeros(self.lanes.num_actions, np.int8)
         self._is_running = False
         self._is_seeded = False
-        self._window: Any = None
 
     @property
     def game(self) -> Game:
@@ -107,7 +94,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin a game and play to the learner's first decision; returns observation and info."""
-        position = _position_of(options)
+        _check_options(options, "position")
+        position = (options or {}).get("position")
         super().reset(seed=seed)
         self._is_running = False  # and stays so if an error follows
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
@@ -115,7 +103,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if position is not None:
             self._place(position)
         self._is_running = True
-        self._show()
+        if self.render_mode == "human":
+            self.render()
         return self._observation(), self._info()
 
     def _place(self, position: str) -> None:
@@ -129,7 +118,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun, call reset() first")
         self.lanes.step(np.array([action]))
         self._is_running = not self.lanes.ended[0]
-        self._show()
+        if self.render_mode == "human":
+            self.render()
         terminated, truncated = bool(self.lanes.terminated[0]), bool(self.lanes.truncated[0])
         return self._observation(), float(self.lanes.reward[0]), terminated, truncated, self._info()
 
@@ -152,33 +142,11 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     def render(self) -> Any:
         """The board as text, as pixels, or in a window (then None), by `render_mode`."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() without a render_mode: give gymnasium.make(..., render_mode='ansi')")
-            return None
-        if self.render_mode == "human":
-            return self._show()
-        return draw(self.game, self.render_mode)
-
-    def _show(self) -> None:
-        """Draw the position into the window, if `render_mode` is "human"."""
-        if self.render_mode != "human":
-            return
-        if self._window is None:
-            from risk_env.render.window import Window
-
-            self._window = Window()
-        game = self.game
-        self._window.show(game.board, game.scene())
+        return self._display.render(self.game)
 
     def close(self) -> None:
         """Close the window; may be called again."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the window: a copy opens its own."""
-        return {**self.__dict__, "_window": None}
+        self._display.close()
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
@@ -210,9 +178,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         **arguments: Any,
     ) -> None:
-        _check_render_mode(render_mode, self.metadata["render_modes"])
+        check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         self.num_envs, self.render_mode = num_envs, render_mode
-        self.autoreset_mode = _as_autoreset_mode(autoreset_mode)
+        value = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
+        check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
+        self.autoreset_mode = AutoresetMode(value)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.lanes = make_lanes(num_envs, **arguments)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
@@ -320,22 +290,6 @@ def _parts(values: Any) -> list[Array]:
 def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
     """Gymnasium's masks of an info: the lanes, bool (N,), for which each value was written."""
     return {f"_{name}": where.copy() for name in info}
-
-
-def _as_autoreset_mode(mode: Any) -> AutoresetMode:
-    value = mode.value if isinstance(mode, AutoresetMode) else mode
-    check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
-    return AutoresetMode(value)
-
-
-def _check_render_mode(render_mode: str | None, modes: list[str]) -> None:
-    if render_mode is not None and render_mode not in modes:
-        raise ValueError(f"render_mode={render_mode!r} must be None or one of {', '.join(map(repr, modes))}")
-
-
-def _position_of(options: dict[str, Any] | None) -> str | None:
-    _check_options(options, "position")
-    return (options or {}).get("position")
 
 
 def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:

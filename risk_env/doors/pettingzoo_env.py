@@ -7,11 +7,9 @@ IllegalAction and changes nothing. Importing this module registers `risk_env/ris
 from __future__ import annotations
 
 import secrets
-import time
 from copy import deepcopy
 from typing import Any, ClassVar
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 import pettingzoo
@@ -23,6 +21,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core.types import NOBODY
+from risk_env.doors.display import MODES, Display
 from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.spaces import observation_space
 from risk_env.engine.step_buffer import NO_ACTION, question_kernel
@@ -62,7 +61,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "risk_v0",
-        "render_modes": ["ansi", "rgb_array", "human"],
+        "render_modes": list(MODES),
         "is_parallelizable": False,
         "render_fps": 10,
     }
@@ -79,10 +78,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         **options: Any,
     ) -> None:
         super().__init__()
-        check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         check_choice("reward", reward, REWARDS)
         check_choice("observation", observation, OBSERVATIONS)
-        self.render_mode = render_mode
+        self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._reward, self._kind = reward, observation
@@ -91,10 +89,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._game: Game | None = None
         self._ending = True  # whether the next step is that of an agent that has ended, or no step is due
         self._is_shown = render_mode == "human"
-        self._window: Any = None
         self._kernel: Any = None  # `next_question`
         self._buffer: Any = None  # the step buffer that it takes
-        self._next_frame = 0.0
         self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all agents that are not asked
         self._nothing.flags.writeable = False
         self._make_agents()
@@ -264,40 +260,17 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """The board as text, as pixels uint8 (H, W, 3) or in a window (then None); public facts only."""
-        if self.render_mode == "ansi":
-            return str(self.game)
-        if self.render_mode == "rgb_array":
-            from risk_env.render import draw_rgb
-
-            return draw_rgb(self.board, self.game.scene())
-        if self.render_mode == "human":
-            self._show()
-        else:
-            gymnasium.logger.warn("render() without a render_mode: give one to env()")
-        return None
-
-    def _show(self) -> None:
-        """Draw into the window, at most `render_fps` times a second."""
-        from risk_env.render.window import Window
-
-        if self._window is None:
-            self._window = Window(caption="Risk")
-        self._window.show(self.board, self.game.scene())
-        if self._window.is_open:
-            time.sleep(max(0.0, self._next_frame - time.monotonic()))
-            self._next_frame = time.monotonic() + 1 / self.metadata["render_fps"]
+        return self._display.render(self.game)
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        self._display.close()
 
     # ------------------------------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the window, the kernel and its buffer."""
-        return {**self.__dict__, "_window": None, "_kernel": None, "_buffer": None}
+        """Everything but the kernel and its buffer."""
+        return {**self.__dict__, "_kernel": None, "_buffer": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

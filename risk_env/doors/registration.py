@@ -4,8 +4,6 @@ The environment is registered once both are imported: at `import risk_env` if Gy
 public name of `risk_env` is next used. `gymnasium.make(f"{HOME}:{ID}")` works in any order of imports.
 """
 
-from __future__ import annotations
-
 import sys
 
 ID = "risk_env/Risk-v0"

@@ -5,8 +5,6 @@ game is over; in the last two cases the lane ends and its next game begins at on
 died is not played.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -15,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.arena import CALLER, Arena, Policy, as_floats
+from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
@@ -24,7 +23,6 @@ from risk_env.game import Game
 from risk_env.lanes import Lanes, check_choice, contiguous
 from risk_env.seeds import game_seed, word
 
-Array = npt.NDArray[Any]
 Opponent = Any  # the name of a compiled bot, a CompiledBot or a Policy
 
 MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
@@ -88,7 +86,7 @@ class SeatLanes:
         check_choice("opponent_order", order, ORDERS)
         check_choice("observation", observation, OBSERVATIONS)
         check_choice("illegal_action", illegal, ILLEGAL)
-        _check_seat(seat, rules.num_players)
+        check_seat(seat, rules.num_players)
         self.num_lanes, self.autoreset = num_lanes, autoreset
         self.order, self.observation_kind, self.illegal = order, observation, illegal
         self._fixed_seat = seat
@@ -360,7 +358,8 @@ def _player(opponent: Opponent) -> CompiledBot | Policy:
     )
 
 
-def _check_seat(seat: Any, num_players: int) -> None:
+def check_seat(seat: Any, num_players: int) -> None:
+    """ValueError unless a learner's seat is None (all in turn) or one of the game's."""
     is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
     if seat is not None and not is_seat:
         raise ValueError(f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}")

@@ -1,7 +1,5 @@
 """The spaces of observations, for all doors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

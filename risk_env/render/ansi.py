@@ -1,7 +1,5 @@
 """A position as text: the territories by continent, in columns, and a line for every player."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import fill
 

@@ -1,7 +1,5 @@
 """Land borders, coasts and sea lines of a map, in the coordinates of its drawing."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An automatic drawing for maps without one: adjacent territories lie near each other. It is the same every time."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -3,8 +3,6 @@
 All lengths are those of the map's drawing; the panels above and below it grow with its width.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, pi, sin

@@ -1,7 +1,5 @@
 """A position as an array of pixels, drawn by pygame-ce without a display."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """What a picture shows: a public position, the names of its players, and the words for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

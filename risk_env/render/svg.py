@@ -1,7 +1,5 @@
 """A position as an SVG document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 

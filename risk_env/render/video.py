@@ -1,7 +1,5 @@
 """Moving pictures of a game: the frames of `draw_rgb`, as `render_mode="rgb_array"` gives them, written by imageio."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

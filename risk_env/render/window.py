@@ -1,7 +1,5 @@
 """A window that shows positions to people (render_mode="human")."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from risk_env.board.maps import Board
@@ -12,7 +10,7 @@ from risk_env.render.scene import Scene
 class Window:
     """One window: `show` draws a position, `close` closes it; `is_open` is False after that or if the user did."""
 
-    def __init__(self, width: int = 1000, caption: str = "risk_env"):
+    def __init__(self, width: int = 1000, caption: str = "Risk"):
         self.width, self.caption = width, caption
         self.is_open = True
         self._display: Any = None

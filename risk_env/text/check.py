@@ -9,8 +9,6 @@ The record may hold any bytes. `check` has four levels and stops at the first on
 4. derived fields (`DERIVED`): they are what `complete` makes of the other fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ Whoever writes a bot, a map or a file chooses them. `for_terminal` makes them sa
 `rich.text.Text(for_terminal(words))`, which reads no markup; the others are for pictures, pages and spreadsheets.
 """
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

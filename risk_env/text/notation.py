@@ -3,8 +3,6 @@
 An action reads as its phase asks: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -14,8 +14,6 @@ A position is a text of lines `key: value` that people can type and edit; what h
     checksum: 1234abcd
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import zlib

@@ -1,7 +1,5 @@
 """A game's history as one viewer saw it, frame by frame, each as what has changed since the one before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A map as the browser draws it: paths, places and names, as values for `json.dumps`."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -4,8 +4,6 @@ The modules are those of `static/`. Each is imported as `risk/NAME`; an import m
 in a `data:` URL, on a server at its address.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """A replay: a game's history as one HTML file that opens without a network, or in a notebook."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The armies on the board when each seat's last turn ended: what a report compares the present ones with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

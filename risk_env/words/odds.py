@@ -1,7 +1,5 @@
 """The chance that a blitz with plain dice takes a territory (RULES 3.2.3, 3.2.4), for reports."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 

@@ -5,8 +5,6 @@ A step is an action text (docs/decisions.md) or one of the short forms of docs/l
 must be asked; `Plan.account` says what was played, and why the rest was not.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 Seats are called P0, P1, ..., and `you`; docs/llm.md describes the lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache

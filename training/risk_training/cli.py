@@ -1,7 +1,5 @@
 """The command `train` (`risk-env train --help`)."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Learning curves from the logs of training runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

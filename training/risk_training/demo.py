@@ -1,7 +1,5 @@
 """`risk-env demo`: watch a game, train a small agent, and see where it stands on the ladder."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

@@ -1,7 +1,5 @@
 """`risk-env evaluate`: one agent against each of a set, in all seats over the same deals."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

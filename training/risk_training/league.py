@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.lanes import check_choice
 from risk_training.config import check_range
 
 Weights = npt.NDArray[np.float64]
@@ -54,8 +55,7 @@ class LeagueSettings:
             check_range(name, getattr(self, name), 0, 1)
         for name, least in {"window": 1, "history": 0, "power": 0, "smoothing": 1e-6, "horizon": 1}.items():
             check_range(name, getattr(self, name), least)
-        if self.priority not in PRIORITIES:
-            raise ValueError(f"priority={self.priority!r} must be one of {', '.join(map(repr, PRIORITIES))}")
+        check_choice("priority", self.priority, PRIORITIES)
 
 
 @dataclass
@@ -93,9 +93,8 @@ class League:
         self._steps.append(int(steps))
         self._standings[snapshot_name(steps)] = Standing()
         self._steps = thinned(self._steps, self.settings.window, self.settings.history)
-        leaving = [name for name in before if name not in set(self.snapshots)]
-        for name in leaving:
-            del self._standings[name]
+        leaving = [name for name in before if name not in self.snapshots]
+        self._standings = {name: kept for name, kept in self._standings.items() if name not in leaving}
         return leaving
 
     def record(self, name: str, points: float) -> None:

@@ -1,17 +1,12 @@
 """The policies' network in torch, to be trained; `risk_agents.learned.network` is the same network compiled."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy.typing as npt
 import torch
 from torch import nn
 
 from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout, has_bias
+from risk_env.arrays import Array
 
-Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
 _BELOW_ONE = 1 - 1e-6  # rounding must not put a point above the last sum

@@ -15,20 +15,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import schema_of
+from risk_env.arrays import Array
 from risk_env.core.types import MAX_SEATS
 from risk_training.config import EvaluationSettings, check_range
 from risk_training.network import Network, action_logprobs
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.selfplay import CONTINUES, TRUNCATED, Rollout, SelfPlay, SelfPlaySettings
 
-Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
 POLICY = "policy.npz"

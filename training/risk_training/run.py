@@ -10,8 +10,6 @@ The checkpoint is replaced in one step; policy and log are written afterwards. A
 them again when it is resumed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,11 +1,8 @@
 """Stable-Baselines3 and sb3-contrib: many seats as one native `VecEnv`, with masks, and their policies as opponents."""
 
-from __future__ import annotations
-
 import secrets
 import warnings
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +10,13 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
-from risk_env.doors.gymnasium_env import FINAL_FIELDS, draw, make_lanes, observation_space
+from risk_env.arrays import Array
+from risk_env.doors.display import draw
+from risk_env.doors.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
 from risk_env.doors.seat_lanes import SeatLanes
+from risk_env.lanes import check_choice
 
-Array = npt.NDArray[Any]
 Indices = None | int | Iterable[int]
-ATTRIBUTES = ("action_masks", "game", "render_mode", "seat")  # of each environment
 
 
 class RiskVecEnv(VecEnv):
@@ -35,8 +33,7 @@ class RiskVecEnv(VecEnv):
     def __init__(
         self, num_envs: int = 64, seed: int | None = None, render_mode: str | None = None, **arguments: Any
     ) -> None:
-        if render_mode not in (None, "rgb_array"):
-            raise ValueError(f"render_mode={render_mode!r} must be None or 'rgb_array'")
+        check_choice("render_mode", render_mode, (None, "rgb_array"))
         self.lanes: SeatLanes = make_lanes(num_envs, **arguments)
         self._first_seed: int | None = secrets.randbits(64) if seed is None else seed
         self._render_mode = render_mode
@@ -88,19 +85,15 @@ class RiskVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """An attribute of each environment: action_masks, game, render_mode or seat; AttributeError for any other."""
-        if attr_name not in ATTRIBUTES:
-            raise AttributeError(f"the environments have no attribute {attr_name!r}, only {', '.join(ATTRIBUTES)}")
-        return [self._attribute(attr_name, index) for index in self._get_indices(indices)]
-
-    def _attribute(self, name: str, index: int) -> Any:
-        if name == "action_masks":
-            return partial(self._mask_of, index)
-        if name == "game":
-            return self.lanes.batch.game(index)
-        return self._render_mode if name == "render_mode" else int(self.lanes.seat[index])
-
-    def _mask_of(self, index: int) -> npt.NDArray[np.bool_]:
-        return self.action_masks()[index]
+        read: dict[str, Callable[[int], Any]] = {
+            "action_masks": lambda index: lambda: self.action_masks()[index],
+            "game": self.lanes.batch.game,
+            "render_mode": lambda index: self._render_mode,
+            "seat": lambda index: int(self.lanes.seat[index]),
+        }
+        if attr_name not in read:
+            raise AttributeError(f"the environments have no attribute {attr_name!r}, only {', '.join(read)}")
+        return [read[attr_name](index) for index in self._get_indices(indices)]
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """ValueError for any option: the environments have none."""

@@ -1,7 +1,5 @@
 """The league around `RiskVecEnv`: opponents drawn for each game, snapshots among them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import process_time
 from typing import Any
@@ -12,13 +10,12 @@ import torch
 
 from risk_agents.learned.network import Network, compiled_network
 from risk_agents.learned.policy import answer_lanes
+from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_training.league import League
 from risk_training.sb3 import RiskVecEnv
 from risk_training.selfplay import potential
-
-Array = npt.NDArray[Any]
 
 _UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # none: every question comes up in training
 

@@ -1,7 +1,5 @@
 """`BoardPolicy`: the network of the project's own policies as a policy of sb3-contrib's MaskablePPO; its rollouts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -30,6 +30,7 @@ from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, Sb3Policy
 from risk_agents.learned.schema import schema_of
+from risk_env.lanes import check_choice
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, made_by, replace_file
@@ -51,9 +52,8 @@ class BestSettings(EvaluationSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        strange = [name for name in self.best_by if name not in self.opponents]
-        if strange:
-            raise ValueError(f"evaluation.best_by: {strange[0]!r} is not in opponents={list(self.opponents)!r}")
+        if strange := set(self.best_by) - set(self.opponents):
+            raise ValueError(f"evaluation.best_by: {min(strange)!r} is not in opponents={list(self.opponents)!r}")
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,7 @@ class Config(RunSettings):
         super().__post_init__()
         for name in ("n_timesteps", "n_envs", "n_steps", "batch_size", "n_epochs", "snapshot_interval"):
             check_range(name, getattr(self, name), 1)
-        if self.policy not in POLICIES:
-            raise ValueError(f"policy={self.policy!r} must be one of {', '.join(map(repr, POLICIES))}")
+        check_choice("policy", self.policy, POLICIES)
         schedule("learning_rate", self.learning_rate)
         schedule("clip_range", self.clip_range)
 
@@ -306,9 +305,8 @@ def make_model(config: Config, env: LeagueVecEnv) -> QuickMaskablePPO:
     own: dict[str, Any] = {"policy": config.policy, "policy_kwargs": dict(config.policy_kwargs)}
     if config.policy == OWN_POLICY:
         rules, board = env.lanes.rules, env.lanes.board
-        own["policy"] = BoardPolicy
         own["policy_kwargs"] |= {"rules": rules.to_dict(), "map_source": board.source}
-        own["rollout_buffer_class"] = BoardRolloutBuffer
+        own |= {"policy": BoardPolicy, "rollout_buffer_class": BoardRolloutBuffer}
         own["rollout_buffer_kwargs"] = {"layout": Layout(rules, board, env.lanes.num_actions)}
     same = (
         *("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range_vf", "normalize_advantage"),

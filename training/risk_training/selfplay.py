@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from risk_agents.learned.features import encode
 from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
+from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
@@ -25,8 +25,6 @@ from risk_env.lanes import Lanes
 from risk_training.config import RunSettings
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.network import Network, sample_actions
-
-Array = npt.NDArray[Any]
 
 CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
 NO_STEP = -1

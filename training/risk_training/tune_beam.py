@@ -9,19 +9,16 @@ evolution strategy with mirrored draws; Salimans et al. 2017).
 prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 
 from risk_agents.search import beam
 from risk_agents.search.evaluation import SETS, STEADY
 from risk_env import arena
+from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -31,8 +28,6 @@ SPREAD = np.array([0.3, 0.3, 0.4, 0.15, 0.4, 0.4, 0.25, 0.4, 0.0, 0.25, 0.003, 0
 PLAIN = (STEADY, SETS)  # moved as they are; all others by their logarithms
 STEP = 0.2  # of the spread, for one standard error of the slope
 MOST_SURE = 4.0  # standard errors
-
-Array = npt.NDArray[Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -31,6 +30,7 @@ from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env.arena import Arena
+from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
@@ -39,7 +39,6 @@ from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.run import Metrics, TorchRun, made_by, replace_file, timed
 
-Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
 VALUE = "value.npz"

@@ -1,7 +1,5 @@
 """How often a player wins against one opponent in all other seats: every deal from every seat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Typed answers as legal actions: text forms in any case, their beginnings, numbers of a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A person at the terminal as an agent: `risk_agents.make("human")`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from risk_agents.base import Agent, View
@@ -102,14 +100,14 @@ class Human(Agent):
         self._lists.clear()
         self._show_board(view)
         if self.desk.people == 1:
-            self._say_lines(own_lines(view, self._words, self.desk.terminal.width))
+            self._show_own(view)
         self.desk.terminal.say()
 
     def _say_news(self) -> bool:
         """Show what happened since this person was asked last; whether there was anything."""
         lines, self.news = self.news, []
         if lines:
-            self._say_lines(["", *lines])
+            self.desk.terminal.say("", *lines)
         return bool(lines)
 
     def _ask(self, view: View, has_news: bool) -> None:
@@ -125,22 +123,17 @@ class Human(Agent):
             self._lists[view.phase] = shown + new
             self._say_legal(view, new)
 
-    def _list(self, view: View) -> None:
-        """All legal actions, with new numbers."""
-        self._lists[view.phase] = list(view.texts)
-        self._say_legal(view, view.texts)
-
     def _say_legal(self, view: View, shown: Sequence[str]) -> None:
         """Some of the legal actions, with their numbers."""
         numbers = {text: number for number, text in enumerate(self._lists[view.phase], 1) if text in shown}
-        self._say_lines(legal_lines(view, self._words, numbers, self.desk.terminal.width))
+        self.desk.terminal.say(*legal_lines(view, self._words, numbers, self.desk.terminal.width))
 
     def _show_board(self, view: View) -> None:
         terminal = self.desk.terminal
-        self._say_lines(["", *board_lines(view, self._words, terminal.width, terminal.has_colour)])
+        terminal.say("", *board_lines(view, self._words, terminal.width, terminal.has_colour))
 
-    def _say_lines(self, lines: Sequence[str]) -> None:
-        self.desk.terminal.say("\n".join(lines))
+    def _show_own(self, view: View) -> None:
+        self.desk.terminal.say(*own_lines(view, self._words, self.desk.terminal.width))
 
     # ------------------------------------------------------------------------------------------ listening
 
@@ -163,12 +156,13 @@ class Human(Agent):
         elif word in ("help", "?") and not rest:
             self._help(view)
         elif word == "list" and not rest:
-            self._list(view)
+            self._lists[view.phase] = list(view.texts)  # new numbers
+            self._say_legal(view, view.texts)
         elif word == "board" and not rest:
             self._show_board(view)
         elif word == "hand" and not rest:
             self.desk.secrets_of = self.seat
-            self._say_lines(own_lines(view, self._words, self.desk.terminal.width))
+            self._show_own(view)
         else:
             return False
         return True
@@ -177,7 +171,7 @@ class Human(Agent):
         terminal = self.desk.terminal
         terminal.say_wrapped(" ".join(HELP.split()))
         commands = COMMANDS | {name: text for name, (text, _) in self.commands.items()}
-        terminal.say("\n".join(f"  {name:<12}{text}" for name, text in commands.items()))
+        terminal.say(*(f"  {name:<12}{text}" for name, text in commands.items()))
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:

@@ -1,7 +1,5 @@
 """What happened in a game, in words for people: events (`risk_env.events`) as lines, a whole battle in one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

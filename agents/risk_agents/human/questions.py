@@ -1,7 +1,5 @@
 """Questions to a person in words, and the legal actions in few lines."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from risk_agents.base import View

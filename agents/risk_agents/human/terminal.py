@@ -1,7 +1,5 @@
 """Where a person reads and types: the terminal, or streams in its place."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -36,8 +34,7 @@ class Terminal:
     @property
     def width(self) -> int:
         """Columns to write in."""
-        columns = shutil.get_terminal_size((100, 24)).columns
-        return min(max(columns, NARROWEST), WIDEST)
+        return min(max(shutil.get_terminal_size((100, 24)).columns, NARROWEST), WIDEST)
 
     @property
     def has_colour(self) -> bool:
@@ -51,9 +48,9 @@ class Terminal:
         """Whether somebody types at the program's own input."""
         return self._source is None and self._target is None and sys.stdin.isatty() and sys.stdout.isatty()
 
-    def say(self, text: str = "") -> None:
-        """Write lines as they are."""
-        print(text, file=self.target, flush=True)
+    def say(self, *lines: str) -> None:
+        """Write lines as they are; an empty one if there are none."""
+        print(*lines, sep="\n", file=self.target, flush=True)
 
     def say_wrapped(self, text: str, indent: str = "", later: str | None = None) -> None:
         """Write one paragraph in the width; lines but the first begin with `later` (None: `indent`)."""

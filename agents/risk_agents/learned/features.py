@@ -4,8 +4,6 @@ A territory has its own features and the sum of its neighbours'. The board's fea
 global columns, and the features of the source and the target of a move under way.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

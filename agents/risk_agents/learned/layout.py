@@ -2,8 +2,6 @@
 actions its outputs stand for.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -6,8 +6,6 @@ sizes. Columns for each territory predicted results as well but played worse: th
 learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ territory, or of both ends of a border (`learned.features`). `risk_training.netw
 All numbers are float32 and added up in one order: the same bits on every machine, compiled or not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

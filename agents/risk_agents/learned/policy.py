@@ -1,7 +1,5 @@
 """Trained policies with the project's own network: the `.npz` file, and the compiled bot that plays it."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -4,8 +4,6 @@ SB3's own loader unpickles the whole model. Here the weights are read as tensors
 built from the facts that the trainer has written beside them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from functools import cached_property, partial

@@ -1,12 +1,10 @@
 """What a policy was trained for: map, rules, number of actions, observation columns. A mismatch is an error."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +40,7 @@ class Schema:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Schema:
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote."""
         return cls(**{**facts, "columns": OLD_COLUMNS.get(facts["columns"], facts["columns"])})
 
@@ -53,7 +51,7 @@ class Schema:
             raise ValueError("the schema's map and columns must be texts, its number of actions a whole number")
         Rules.from_dict(dict(self.options))
 
-    def check(self, game: Schema, policy: str) -> None:
+    def check(self, game: Self, policy: str) -> None:
         """ValueError naming all that differs, if the policy cannot play such games."""
         trained = _facts(self)
         other = [f"{name}={trained[name]!r}, not {now!r}" for name, now in _facts(game).items() if trained[name] != now]

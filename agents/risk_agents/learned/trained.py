@@ -1,7 +1,5 @@
 """Files of trained weights (`.npz`): weights, what they were trained for, and how. Only data, nothing pickled."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -4,8 +4,6 @@ Where no answer can be played in some attempts, where the endpoint fails, or whe
 the fallback of `risk_env.words.plan` plays the rest of the turn. All of it is counted, for the tournament's table.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -124,20 +122,16 @@ class ModelAgent(Agent):
             except ValueError as error:
                 self.counts.illegal += 1
                 self.transcript.write("refused", reason=str(error))
-                messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), _refusal(error)]
+                refusal = _said("user", f"Not played: {error}. Answer again, with actions only.")
+                messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), refusal]
         self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
 
     def _messages(self, view: View) -> list[dict[str, str]]:
         """The prompt of the phase, what became of the last plan, and the report."""
-        account, report = (
-            self.plan.account(view.game),
-            view.game.report_since(self.seat, self._before, self.settings.style),
-        )
-        primer = prompt(self.settings.prompts, PRIMERS[view.phase])
-        messages = [
-            _said("system", f"{self._system}\n\n{primer}"),
-            _said("user", "\n".join(filter(None, (account, report)))),
-        ]
+        account = self.plan.account(view.game)
+        report = view.game.report_since(self.seat, self._before, self.settings.style)
+        primer, asked = prompt(self.settings.prompts, PRIMERS[view.phase]), "\n".join(filter(None, (account, report)))
+        messages = [_said("system", f"{self._system}\n\n{primer}"), _said("user", asked)]
         self.transcript.write("question", round=view.position.round, phase=view.phase.name, messages=messages)
         return messages
 
@@ -179,8 +173,3 @@ class ModelAgent(Agent):
 
 def _said(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
-
-
-def _refusal(error: ValueError) -> dict[str, str]:
-    """What is wrong with an answer, said back."""
-    return _said("user", f"Not played: {error}. Answer again, with actions only.")

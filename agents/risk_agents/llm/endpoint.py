@@ -1,7 +1,5 @@
 """Requests to an endpoint with OpenAI's chat API: one answer each, with back-off, counted, no key in errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -4,8 +4,6 @@
 log has it.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What was asked and answered in one game, as JSON Lines; the key is in none of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

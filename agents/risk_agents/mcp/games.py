@@ -3,8 +3,6 @@
 Nothing here knows of the protocol: `server` makes tools of it.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,14 +40,12 @@ class OpenGame:
         game = self.game
         while not game.is_over:
             seat = game.seat
-            action = self._choose(seat) if seat in self.agents else self.plans[seat].next_action(game)
-            if action is None:
+            if seat in self.agents:
+                game.step(int(self.agents[seat].act(View(game, seat, self.seeds[seat]))))
+            elif (action := self.plans[seat].next_action(game)) is not None:
+                game.step(action)
+            else:
                 return
-            game.step(action)
-
-    def _choose(self, seat: int) -> int:
-        """What a bot answers."""
-        return int(self.agents[seat].act(View(self.game, seat, self.seeds[seat])))
 
 
 class OpenGames:
@@ -74,17 +70,15 @@ class OpenGames:
         wrong: only shipped maps and registered names are taken, for no client may run files of this machine.
         """
         rules = Rules.preset(preset, len(opponents) + 1, **(options or {}))
-        if not 0 <= seat < rules.num_players:
-            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {rules.num_players - 1}")
-        agents = {
-            (seat + place) % rules.num_players: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN
-        }
+        P = rules.num_players
+        if not 0 <= seat < P:
+            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {P - 1}")
+        agents = {(seat + place) % P: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN}
         game = Game(rules, load_shipped(board), seed)
-        seeds = chance_seeds([agents.get(s, Agent()) for s in range(rules.num_players)], int(game_seed(game.seed)))
+        seeds = chance_seeds([agents.get(s, Agent()) for s in range(P)], int(game_seed(game.seed)))
         for number, agent in agents.items():
             agent.reset(number, rules, game.board, seeds[number])
-        plans = {s: Plan(s) for s in range(rules.num_players) if s not in agents}
-        table = OpenGame(game, agents, plans, seeds)
+        table = OpenGame(game, agents, {s: Plan(s) for s in range(P) if s not in agents}, seeds)
         table.play_on()
         return self._add(table)
 

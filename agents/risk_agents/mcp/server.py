@@ -1,7 +1,5 @@
 """The command `mcp`: a server of the Model Context Protocol, over standard input and output or streamable HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The command `play` (`risk-env play --help`)."""
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import shlex
@@ -89,7 +87,7 @@ def _keep(table: Table) -> None:
     told.append(f"The game is kept in {table.path}.")
     told.append(f"To go on: {PROGRAM} play --resume {shlex.quote(table.path)}")
     with suppress(OSError):  # the terminal may be gone
-        table.terminal.say("\n".join(told))
+        table.terminal.say(*told)
 
 
 def _new_name() -> str:

@@ -3,8 +3,6 @@
 The actions are enough to bring back the game, its dice to come, and the memory of the bots: they are asked once more.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,10 +1,7 @@
 """A game at the table: people at one terminal, bots in the other seats."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.human.human import Desk, Human
@@ -74,8 +71,8 @@ class Table:
         """Play to the end. Leave, EOFError and KeyboardInterrupt stop in between; BotFault blames a bot."""
         while not self.game.is_over:
             seat = self.game.seat
-            if seat in self._seen:
-                self._give_news(seat)
+            if isinstance(person := self._agents[seat], Human):
+                person.news = self._news(seat)
             elif not self._is_anyone_in():
                 self._watch()
             self.game.step(self._answer(seat))
@@ -122,9 +119,7 @@ class Table:
     def close(self) -> None:
         """End what the bots started."""
         for agent in self._agents:
-            close: Any = getattr(agent, "close", None)
-            if callable(close):
-                close()
+            getattr(agent, "close", lambda: None)()
 
     # ------------------------------------------------------------------------------------------ what is shown
 
@@ -137,16 +132,11 @@ class Table:
         self._seen[seat] += len(events)
         return narrate(events, self._words(seat), self.terminal.width)
 
-    def _give_news(self, seat: int) -> None:
-        agent = self._agents[seat]
-        if isinstance(agent, Human):
-            agent.news = self._news(seat)
-
     def _watch(self) -> None:
         """No person is left in the game: ask once whether to go on, then show the standings, a line a round."""
         if self._watched_round == NOBODY:
             last = max(self.people, key=lambda seat: self._seen[seat])
-            self.terminal.say("\n".join(["", *self._news(last), ""]))
+            self.terminal.say("", *self._news(last), "")
             if self.terminal.ask("No person is left in the game. Enter: the bots play on; quit: stop here> ").strip():
                 raise Leave
         if self._watched_round != self.game.round:
@@ -163,14 +153,12 @@ class Table:
         """What happened last, the board, who won, and what was hidden."""
         if self._is_anyone_in() or self._watched_round == NOBODY:
             last = max(self.people, key=lambda seat: self._seen[seat])
-            self.terminal.say("\n".join(["", *self._news(last)]))
-        words, game = self._words(NOBODY), self.game
-        view = View(game, self.people[0])
-        drawn = board_lines(view, words, self.terminal.width, self.terminal.has_colour)
-        self.terminal.say("\n".join(["", *drawn, ""]))
+            self.terminal.say("", *self._news(last))
+        game, view = self.game, View(self.game, self.people[0])
+        drawn = board_lines(view, self._words(NOBODY), self.terminal.width, self.terminal.has_colour)
+        self.terminal.say("", *drawn, "")
         for seat in range(game.num_players):
-            mission = game.mission(seat)
-            if mission is not None:
+            if mission := game.mission(seat):
                 card = mission_in_words(mission, game.board, self.names, seat)
                 whose = "Your mission" if self.names[seat] == YOU else f"Mission of {self.names[seat]}"
                 self.terminal.say_wrapped(f"{whose}: {card}", later="  ")
@@ -189,7 +177,7 @@ class Table:
         """The command `log`: the last lines of what happened in the game."""
         lines = narrate(self.game.events(), self._words(NOBODY), self.terminal.width)
         count = int(rest) if rest.isdecimal() and int(rest) else LOG_LINES
-        self.terminal.say("\n".join(lines[-count:]))
+        self.terminal.say(*lines[-count:])
 
     def _save_as(self, rest: str) -> None:
         """The command `save FILE`: keep the game there, now and when it is left."""

@@ -6,8 +6,6 @@ for actions that the policy finds likely. Own work; rollouts with a base policy 
 The budget is a number of tries, not a time.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

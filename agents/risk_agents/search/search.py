@@ -5,8 +5,6 @@ At each draft and attack the answers of `beam`, `planner`, `breaker` and `grower
 next turn begins. The position there is evaluated by `search.evaluation`. The budget is a number of games, not a time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`beam` with a learned value: it plans its whole turn as `search.beam` does, but a learned value evaluates it."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -8,8 +8,6 @@
     summary = summarise(config, list(store.results()))
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From the games of a tournament to what is told about it: placements, rates, ratings, seats, lengths, times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

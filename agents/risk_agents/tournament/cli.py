@@ -1,7 +1,5 @@
 """The commands `tournament` and `agents` (`risk-env tournament --help`)."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The columns of a tournament's file: their SQL types, and what their values may be when a file is read."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

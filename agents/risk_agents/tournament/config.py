@@ -1,11 +1,9 @@
 """What a tournament is about: its agents, rules, map, seed and limits. Small, frozen and sent to every job."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from risk_agents.program import check_limit
 from risk_agents.tournament.schedule import Pairing, duel_pairings, fixed_pairings, pairings
@@ -96,7 +94,7 @@ class TournamentConfig:
         return json.dumps(facts)
 
     @classmethod
-    def from_json(cls, line: str) -> TournamentConfig:
+    def from_json(cls, line: str) -> Self:
         """The configuration that `to_json` wrote; ValueError for another schema, or what no configuration can be."""
         facts = json.loads(line)
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:

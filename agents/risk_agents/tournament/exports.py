@@ -1,7 +1,5 @@
 """A tournament as CSV (a row a game), as JSON (configuration and summary), and as tables on the terminal."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ is nothing in it to peek at. Messages are lines of JSON (`program`): a question 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import operator

@@ -1,7 +1,5 @@
 """The work of a tournament in pieces that any `concurrent.futures` executor can do."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator, Sequence

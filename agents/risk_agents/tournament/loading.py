@@ -1,7 +1,5 @@
 """From what stands behind `--agents` to entrants: `grower`, `bots.py:MyBot`, `best.zip`, `cmd:./bot`, `label=spec`."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What language models did in a tournament, by agent: answers, tokens, money, time, faults (docs/llm.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

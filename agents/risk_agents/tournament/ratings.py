@@ -5,8 +5,6 @@ yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of fini
 the same model; here equal rankings are counted once, with a weight, so that hundreds of bootstrap samples take seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

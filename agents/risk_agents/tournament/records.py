@@ -1,7 +1,5 @@
 """Games as JSON Lines: rules, map, seed and asked actions of each, enough to play it again exactly; and `replay`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

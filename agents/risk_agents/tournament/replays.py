@@ -1,7 +1,5 @@
 """Replays of a tournament's games: which games, and a page for each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report: plots of a tournament as a PNG, or with its tables as one HTML file."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable, Sequence

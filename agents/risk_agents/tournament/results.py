@@ -1,7 +1,5 @@
 """What a game of a tournament came to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

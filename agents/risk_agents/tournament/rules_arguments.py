@@ -1,7 +1,5 @@
 """The arguments of the command line that choose rules and map: the same for tournaments and for play."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 A game comes out the same in either way. Whoever gives no legal answer in time forfeits it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

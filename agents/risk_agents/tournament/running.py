@@ -1,7 +1,5 @@
 """Plays the games of a tournament that are not yet in its file, on as many processes as wished."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool

@@ -5,8 +5,6 @@ is the lone A's share of wins less the lone B's. H0: the expected score is 0; H1
 likelihood ratio takes scores as normal with the variance seen so far (as chess engines are tested).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

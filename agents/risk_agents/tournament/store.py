@@ -6,8 +6,6 @@
 Agents, versions, places, decisions, turns and seconds are JSON lists, one value a seat; `actions` (if kept) is int32.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -15,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,7 +51,7 @@ class Store:
             self._database = _connect(self.path)
 
     @classmethod
-    def create(cls, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> Store:
+    def create(cls, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> Self:
         """A new file, whole or not at all; FileExistsError if there is one."""
         path = Path(path)
         if path.exists():
@@ -69,7 +67,7 @@ class Store:
         return cls(path, config, arguments)
 
     @classmethod
-    def open(cls, path: str | Path) -> Store:
+    def open(cls, path: str | Path) -> Self:
         """A file that is there, with its configuration; StoreError if it holds no tournament."""
         if not Path(path).is_file():
             raise FileNotFoundError(f"no tournament at {path}")

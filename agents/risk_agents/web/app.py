@@ -4,8 +4,6 @@ The server decides everything. A browser gets the frames that its seat may see, 
 answer the question that its seat is asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """The command `serve` (`risk-env serve --help`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from risk_env.cli import PROGRAM, command_parser

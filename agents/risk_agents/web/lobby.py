@@ -1,7 +1,5 @@
 """All games of a server: begun from a browser's wishes, found again after a restart."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from typing import Any

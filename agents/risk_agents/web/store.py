@@ -1,7 +1,5 @@
 """The games of a server in an SQLite file: what each is, and every asked action as soon as it is played."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -1,0 +1,58 @@
+"""What environments show of a game: text, pixels or a window, by their `render_mode`."""
+
+import time
+from typing import Any
+
+import gymnasium
+
+from risk_env.game import Game
+from risk_env.lanes import check_choice
+
+MODES = ("human", "rgb_array", "ansi")
+
+
+def draw(game: Game, render_mode: str) -> Any:
+    """A game as text for people ("ansi") or as pixels, uint8 (H, W, 3) ("rgb_array"); public facts only."""
+    if render_mode == "ansi":
+        return str(game)
+    from risk_env.render.rgb import draw_rgb
+
+    return draw_rgb(game.board, game.scene())
+
+
+class Display:
+    """What an environment shows by its `render_mode`; a window shows at most `render_fps` pictures a second."""
+
+    def __init__(self, render_mode: str | None, render_fps: float) -> None:
+        check_choice("render_mode", render_mode, (None, *MODES))
+        self.mode, self._pause = render_mode, 1 / render_fps
+        self.window: Any = None
+        self._next_frame = 0.0
+
+    def render(self, game: Game) -> Any:
+        """The board as text, as pixels, or in the window (then None)."""
+        if self.mode == "human":
+            return self._show(game)
+        if self.mode is not None:
+            return draw(game, self.mode)
+        gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
+        return None
+
+    def _show(self, game: Game) -> None:
+        from risk_env.render.window import Window
+
+        self.window = self.window or Window()
+        self.window.show(game.board, game.scene())
+        if self.window.is_open:
+            time.sleep(max(0.0, self._next_frame - time.monotonic()))
+            self._next_frame = time.monotonic() + self._pause
+
+    def close(self) -> None:
+        """Close the window, if there is one; may be called again."""
+        if self.window is not None:
+            self.window.close()
+            self.window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the window: a copy opens its own."""
+        return {**vars(self), "window": None}
