@@ -12,11 +12,15 @@ ROOT = Path(__file__).parent.parent
 CLIENTS = ROOT / "tests" / "clients"
 LIBRARIES = {
     "gymnasium": "gymnasium",
+    "openenv": "openenv",
     "pettingzoo": "pettingzoo",
     "rllib": "ray",
     "sb3": "sb3_contrib",
+    "textarena": "textarena",
     "tianshou": "tianshou",
     "torchrl": "torchrl",
+    "trl": "trl",
+    "verifiers": "verifiers",
 }
 
 
