@@ -63,6 +63,7 @@ class FakeEndpoint:
             "garbage": said("I would rather play chess today."),
             "illegal": said("PLAN: attack Alaska > Brazil; occupy all"),
             "half": said('{"plan": "draft Al'),
+            "order": said(f"PLAN: always defend {1 + number % 2}"),
             "half body": b'{"choices": [{"message": {"content": "end',
             "nothing": {"id": "1", "object": "chat.completion", "choices": []},
             "no content": said(None),

@@ -34,6 +34,7 @@ FAULTS = {  # habit: what is counted
     "garbage": "illegal",
     "illegal": "illegal",
     "half": "illegal",
+    "order": "illegal",
     "half body": "connection",
     "nothing": "illegal",
     "no content": "illegal",

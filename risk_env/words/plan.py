@@ -108,7 +108,7 @@ def _read_step(part: str, board: Board) -> list[Step]:
 def _written_out(word: str, argument: str, board: Board) -> list[Step]:
     """A short form as steps that are each an answer to a question, or the step itself."""
     if word == TRY:
-        return [step._replace(is_optional=True) for step in _read_step(argument, board)]
+        return [step._replace(is_optional=step.word != ALWAYS) for step in _read_step(argument, board)]
     if word == ALWAYS:
         return [Step(word, _order(argument))]
     if word == TRADE and argument:
@@ -163,7 +163,7 @@ class Plan:
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
         self._attacks: dict[tuple[int, int], None] = {}  # source and target of those played, in order
-        self._stopped = ""
+        self.stopped = ""  # why the rest was not played
         self._unplayed: tuple[Step, ...] = ()
 
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
@@ -179,7 +179,7 @@ class Plan:
         before = self._defence
         self._first = self._try(game)
         if self._first is None and self._defence == before:
-            reason = self._stopped or "the answer has no action for this question"
+            reason = self.stopped or "the answer has no action for this question"
             self.clear()
             raise ValueError(reason)
 
@@ -187,7 +187,7 @@ class Plan:
         """Forget the steps and what was played, not the standing order."""
         self._steps.clear()
         self._first = None
-        self._played, self._attacks, self._stopped, self._unplayed = [], {}, "", ()
+        self._played, self._attacks, self.stopped, self._unplayed = [], {}, "", ()
 
     def fall_back(self, game: Any) -> None:
         """Let `fallback_action` play the rest of this turn, or this one decision in set-up."""
@@ -217,20 +217,20 @@ class Plan:
                 raise Stopped("the turn was over")
             return self._next(game) if self._steps and not is_over else None
         except Stopped as stop:
-            self._stopped, self._unplayed = str(stop), tuple(self._steps)
+            self.stopped, self._unplayed = str(stop), tuple(self._steps)
             self._steps.clear()
             return None
 
     def account(self, game: Any) -> str:
         """What has been played since the last answer and why no more, in a few lines; "" if there was no answer."""
-        if not self._played and not self._stopped:
+        if not self._played and not self.stopped:
             return ""
         played = [answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played]
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         lines += [self._result(source, target, game) for source, target in self._attacks]
-        if self._stopped:
+        if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
-            lines.append(f"Stopped: {self._stopped}" + (f". Not played: {rest}" if rest else ""))
+            lines.append(f"Stopped: {self.stopped}" + (f". Not played: {rest}" if rest else ""))
         return "\n".join(lines)
 
     def _result(self, source: int, target: int, game: Any) -> str:
