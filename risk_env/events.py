@@ -7,6 +7,7 @@ compares the records before and after each. An event that only one seat may see 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import NOBODY, NOWHERE, Held, Phase
-from risk_env.public import dice_of, members
+from risk_env.public import dice_of, fields_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
@@ -110,14 +111,16 @@ class GameLog:
         self._watch = watch
         self._lines: list[str] = []
         self._lined = 0  # events that are in the lines
+        self._seen_by: dict[int, tuple[list[Event], int]] = {}  # by seat: what it saw, up to which event
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
         self._games = self._tables.new_games(1)
         self._played = 0
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
-            self._add(setup_events(self._games[0], rules, board))
+            self._add(setup_events(self._look(), rules, board))
         else:
             self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)
+            self._look()
             self._add([])
         self._play_chance()
         self._play_forced()
@@ -129,6 +132,13 @@ class GameLog:
             self._play_forced()
         self._played = len(actions)
 
+    def seen_by(self, seat: int) -> list[Event]:
+        """What this seat saw; NOBODY: what everybody saw."""
+        seen, known = self._seen_by.get(seat, ([], 0))
+        seen += [event for event in self.events[known:] if event.only in (NOBODY, seat)]
+        self._seen_by[seat] = seen, len(self.events)
+        return seen
+
     def lines(self) -> list[str]:
         """The log (docs/decisions.md)."""
         self._lines += log_lines(self.events[self._lined :], self._board)
@@ -137,25 +147,28 @@ class GameLog:
 
     def _play_forced(self) -> None:
         """Forced actions, up to the next asked one."""
-        while not self._ask_forced and len(legal := members(self._games[0].legal)) == 1:
+        while not self._ask_forced and len(legal := members(self._record.legal)) == 1:
             self._act(legal[0], forced=True)
 
     def _act(self, action: int, forced: bool) -> None:
-        record = self._games[0]
-        text = action_text(action, record, self._tables, self._board)
-        before = record.copy()
+        text = action_text(action, self._games[0], self._tables, self._board)
+        before = self._record
         entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
-        step = Step(before, record, self._tables.space.decode(action), forced, self._board)
+        step = Step(before, self._look(), self._tables.space.decode(action), forced, self._board)
         self._add(action_events(step, text))
         self._play_chance()
 
     def _play_chance(self) -> None:
         """Chance results, until a seat must decide."""
-        record = self._games[0]
-        while record.phase > Phase.OVER:
-            before = record.copy()
+        while self._record.phase > Phase.OVER:
+            before = self._record
             entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules)
-            self._add(chance_events(before, record, self._board))
+            self._add(chance_events(before, self._look(), self._board))
+
+    def _look(self) -> Any:
+        """The record as it is now, kept for what comes: its fields as attributes."""
+        self._record = SimpleNamespace(**fields_of(self._games))
+        return self._record
 
     def _add(self, events: list[Event]) -> None:
         self.events += events

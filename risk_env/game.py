@@ -198,8 +198,8 @@ class Game:
     def hand(self, seat: int) -> tuple[str, ...]:
         """The cards of a seat by name, in map order; `wild` for a wild card."""
         self._check_seat(seat)
-        cards = [self.board.territories[t] for t in members(self.record.hand[seat])]
-        return (*cards, *["wild"] * int(self.record.wilds[seat]))
+        cards = [self.board.territories[t] for t in members(self._games["hand"][0, seat])]
+        return (*cards, *["wild"] * int(self._games["wilds"][0, seat]))
 
     def hand_size(self, seat: int) -> int:
         """How many cards a seat holds (public)."""
@@ -208,13 +208,13 @@ class Game:
     def mission(self, seat: int) -> Mission | None:
         """The secret mission of a seat, None where the game has none (RULES 8)."""
         self._check_seat(seat)
-        number = int(self.record.mission[seat])
+        number = int(self._games["mission"][0, seat])
         return None if number == NOBODY else self.board.missions[number]
 
     def headquarters(self, seat: int) -> str | None:
         """The headquarters of a seat, None if it has not picked one (RULES 7)."""
         self._check_seat(seat)
-        place = int(self.record.headquarters[seat])
+        place = int(self._games["headquarters"][0, seat])
         return None if place == NOWHERE else self.board.territories[place]
 
     def _check_seat(self, seat: int) -> None:
@@ -306,8 +306,7 @@ class Game:
         """
         if seat is not None:
             self._check_seat(seat)
-        viewers = (NOBODY,) if seat is None else (NOBODY, seat)
-        return [event for event in self._history().events if event.only in viewers][since:]
+        return self._history().seen_by(NOBODY if seat is None else int(seat))[since:]
 
     @property
     def last_battle(self) -> Battle | None:
@@ -433,7 +432,7 @@ class Game:
         other = Game.__new__(Game)
         other.rules, other.board, other.seed = self.rules, self.board, self.seed
         other._tables, other._ask_forced = self._tables, self._ask_forced
-        other._games = self._games.copy()
+        other._games = _records_of(self._games.tobytes(), self._games.dtype)
         other._game_log = other._last_turns = None
         return other
 
@@ -453,12 +452,10 @@ class Game:
         game = cls.__new__(cls)
         game.rules, game.board, game.seed = rules, board, int(seed)
         game._tables, game._ask_forced = tables(rules, board), ask_forced
-        game._games = game._tables.new_games(1)
-        if isinstance(games, bytes):
-            if len(games) != game._games.nbytes:
-                raise SaveError(f"the record has {len(games)} bytes, a game of this map {game._games.nbytes}")
-            games = np.frombuffer(games, game._games.dtype)
-        game._games[:] = games
+        data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
+        if len(data) != dtype.itemsize:
+            raise SaveError(f"the record has {len(data)} bytes, a game of this map {dtype.itemsize}")
+        game._games = _records_of(data, dtype)
         game._chance = word(0)
         game._begin_history()
         return game
@@ -631,6 +628,11 @@ def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[
     border = TERRITORY_WIDTH * board.num_territories
     territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)
     return {"territories": territories, "globals": values[..., border:]}
+
+
+def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Writable records of these bytes; NumPy's own copy of records goes field by field, far slower."""
+    return np.frombuffer(bytearray(data), dtype)
 
 
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:

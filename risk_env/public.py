@@ -6,6 +6,9 @@ missions and headquarters that are not open yet are not in it, nor anything that
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
+from operator import add
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -86,16 +89,10 @@ class PublicState:
 
     def to_json(self) -> dict[str, Any]:
         """A dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
-        values = {name: getattr(self, name) for name in _NAMES}
+        values = {"schema": SCHEMA, **vars(self)}
         values |= {name: values[name].tolist() for name in _ARRAYS}
-        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
-        return {
-            "schema": SCHEMA,
-            **values,
-            **lists,
-            "phase": self.phase.name,
-            "dice": [list(side) for side in self.dice],
-        }
+        values |= {name: list(values[name]) for name in _TUPLES}
+        return {**values, "phase": self.phase.name, "dice": [list(side) for side in self.dice]}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
@@ -118,44 +115,60 @@ _NUMBERS = (  # fields that are numbers of the record under the same name
     *("source", "target", "sets_traded", "discard_wilds", "picked_wilds"),
 )
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
+_TUPLES = (
+    *("discard", "shown", "shown_hands", "picked", "to_place", "cities", "airfields"),
+    *("objective_rewards", "rewards"),
+)
+_PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]  # of the bits in each byte
+
+
+def fields_of(games: Any) -> dict[str, Any]:
+    """The fields of a record, an array of one, by name: numbers as Python's, arrays read-only copies.
+
+    All at once is far quicker than one by one.
+    """
+    return dict(zip(games.dtype.names, np.frombuffer(games.tobytes(), games.dtype).item(), strict=True))
 
 
 def public_state(games: Any, tables: Tables) -> PublicState:
     """The public facts of a game, an array of one record (`core.types.game_dtype`)."""
-
-    def field(name: str) -> Any:
-        return games[name][0]  # far quicker than an attribute of the record
-
-    rules = tables.rules[0]
-    players, armies = int(rules.num_players), int(rules.num_armies)
-    territories, phase = int(tables.board["num_territories"][0]), Phase(field("phase"))
-    shown = tuple(members(field("shown")))
+    rules, territories = tables.rules, tables.board["num_territories"].item()
+    players, armies = rules["num_players"].item(), rules["num_armies"].item()
+    game = fields_of(games)
+    phase, shown = Phase(game["phase"]), tuple(members(game["shown"]))
     return PublicState(
-        owner=field("owner")[:territories],
-        troops=field("troops")[:territories],
+        owner=game["owner"][:territories],
+        troops=game["troops"][:territories],
         num_players=players,
         phase=phase,
-        round=int(field("round_number")),
-        alive=field("death")[:players] == 0,
-        hand_sizes=np.bitwise_count(field("hand")[:players]).sum(axis=1) + field("wilds")[:players],
-        next_set=int(_set_troops_due(rules, int(field("sets_traded")) + 1)) if rules.deck == Deck.SYMBOL else 0,
-        deck=int(np.bitwise_count(field("deck")).sum()) + int(field("deck_wilds")),
-        discard=tuple(members(field("discard"))),
+        round=game["round_number"],
+        alive=game["death"][:players] == 0,
+        hand_sizes=list(map(add, map(_size, game["hand"][:players]), game["wilds"].tolist())),
+        next_set=_next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
+        deck=_size(game["deck"]) + game["deck_wilds"],
+        discard=tuple(members(game["discard"])),
         shown=shown,
-        shown_hands=tuple(_holder(field("hand"), card) for card in shown),
-        picked=tuple(members(field("picked"))),
-        to_place=tuple(field("to_place")[:armies].tolist()),
-        chosen_dice=int(field("chosen_dice")[ATTACKER]),
-        dice=dice_of(field("settled")) if phase in ROLLED_PHASES else ((), ()),
-        cities=tuple(members(field("city"))),
-        airfields=tuple(place for place in field("airfield").tolist() if place != NOWHERE),
-        capitals=field("capital")[:players],
-        headquarters=field("headquarters")[:players] if field("headquarters_open") else np.full(players, NOWHERE),
-        objectives=field("objective"),
-        objective_rewards=tuple(field("objective_reward").tolist()),
-        rewards=tuple(field("reward_owner").tolist()),
-        **{name: field(name).item() for name in _NUMBERS},
+        shown_hands=tuple(_holder(game["hand"], card) for card in shown),
+        picked=tuple(members(game["picked"])),
+        to_place=tuple(game["to_place"][:armies].tolist()),
+        chosen_dice=int(game["chosen_dice"][ATTACKER]),
+        dice=dice_of(game["settled"]) if phase in ROLLED_PHASES else ((), ()),
+        cities=tuple(members(game["city"])),
+        airfields=tuple(place for place in game["airfield"].tolist() if place != NOWHERE),
+        capitals=game["capital"][:players],
+        headquarters=game["headquarters"][:players] if game["headquarters_open"] else [NOWHERE] * players,
+        objectives=game["objective"],
+        objective_rewards=tuple(game["objective_reward"].tolist()),
+        rewards=tuple(game["reward_owner"].tolist()),
+        **{name: game[name] for name in _NUMBERS},
     )
+
+
+@lru_cache(maxsize=1024)
+def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
+    """Troops for the next set (RULES 5.2), 0 with the star deck."""
+    rules = SimpleNamespace(set_values=set_values)  # all that the rules' function reads
+    return int(_set_troops_due(rules, sets_traded + 1)) if deck == Deck.SYMBOL else 0
 
 
 def most_troops(state: PublicState, max_troops: int | None) -> int:
@@ -176,8 +189,11 @@ def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...
     return attacker, defender
 
 
+def _size(words: npt.NDArray[np.uint64]) -> int:
+    """How many elements a set of bit words has."""
+    return int.from_bytes(words.tobytes()).bit_count()
+
+
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
     """The elements of a set of bit words, ascending."""
-    if not words.any():
-        return []
-    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+    return [8 * place + bit for place, byte in enumerate(words.tobytes()) if byte for bit in _PLACES[byte]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bots, first_use, measures, peers, random_play, records, speed
+from benchmarks import bots, first_use, measures, models, peers, protocol, random_play, records, speed
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -321,3 +321,29 @@ def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.Captur
     assert [(row[1].strip(), int(row[2])) for row in rows] == [(b, n) for b in ("random", "grower") for n in (2, 3, 6)]
     assert all(float(row[3].replace(",", "")) > 0 and float(row[4]) > 1 for row in rows)
     assert sum(line.startswith("* grower") for line in lines) == 2
+
+
+# Programs and language models
+
+
+def test_every_form_of_the_line_protocol_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(protocol, "RULES", protocol.RULES.replace(max_rounds=2))
+    protocol.main(["--games", "1"])
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| 1", "| 2"))]
+    assert [row[1].strip() for row in rows] == list(protocol.FORMS)
+    assert len({row[2] for row in rows}) == 1 and all(float(row[3]) > 0 for row in rows)
+
+
+def test_many_games_of_a_model_are_played_at_once_without_a_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "")  # put back afterwards
+    monkeypatch.setattr(models, "GAMES", [*models.GAMES, "--map", "tiny", "--max-rounds", "3"])
+    found = models.measure(8, 0.2)
+    assert found["games"] == 8 and found["faults"] == 0 and found["answers"] >= 8
+    assert found["wall_s"] < found["answers"] * 0.2  # they did not wait for each other
+    assert "share of one core" in models.report({**records.heading(["bench"], ()), "found": found})
+    assert not capsys.readouterr().out

@@ -12,11 +12,15 @@ ROOT = Path(__file__).parent.parent
 CLIENTS = ROOT / "tests" / "clients"
 LIBRARIES = {
     "gymnasium": "gymnasium",
+    "openenv": "openenv",
     "pettingzoo": "pettingzoo",
     "rllib": "tree",  # RLlib's own requirement; Ray alone has the package without what it needs
     "sb3": "sb3_contrib",
+    "textarena": "textarena",
     "tianshou": "tianshou",
     "torchrl": "torchrl",
+    "trl": "trl",
+    "verifiers": "verifiers",
 }
 
 

@@ -6,6 +6,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 pytest.importorskip("openai")
 
 from risk_agents.llm import agent as llm
+from risk_agents.llm import endpoint as endpoints
 from risk_agents.llm.agent import ModelAgent, prompt
 from risk_agents.llm.endpoint import plan_in
 from risk_agents.llm.settings import Settings, settings_for
@@ -31,6 +34,7 @@ FAULTS = {  # habit: what is counted
     "garbage": "illegal",
     "illegal": "illegal",
     "half": "illegal",
+    "order": "illegal",
     "half body": "connection",
     "nothing": "illegal",
     "no content": "illegal",
@@ -99,6 +103,28 @@ def test_what_passes_is_tried_again(status: str, tmp_path: Path) -> None:
     game, model, _ = play(f"{status} then good", tmp_path, max_rounds=2)
     assert game.is_over and not model.counts.fallbacks
     assert sum(model.counts.failures.values()) == model.counts.exchanges
+
+
+def test_the_endpoint_is_left_alone_as_long_as_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(endpoints.time, "sleep", waited.append)
+    with FakeEndpoint("429").running() as fake:
+        client = endpoints.Endpoint("fake", settings(fake, tmp_path, retries=4, backoff=1.0))
+        for header in ("7", "1e9", "-3", "nan", "soon", None):
+            fake.headers = {} if header is None else {"Retry-After": header}
+            with pytest.raises(endpoints.EndpointError):
+                client.ask([{"role": "user", "content": "?"}], lambda kind: None)
+    asked, long, *others = (waited[first : first + 4] for first in range(0, len(waited), 4))
+    assert asked[:3] == [7, 7, 7] and 7 <= asked[3] <= 8 and long == [endpoints.MOST_WAIT] * 4
+    for waits in others:
+        assert all(2**attempt / 2 <= wait <= 2**attempt for attempt, wait in enumerate(waits))
+
+
+def test_a_date_to_retry_after_is_seconds_from_now() -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=30)
+    assert 27 < endpoints.wait_of(format_datetime(soon, usegmt=True)) <= 30
+    assert endpoints.wait_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert [endpoints.wait_of(words) for words in ("", "-1", "inf", "9" * 400, "Wed, 99 Oct 2015")] == [0] * 5
 
 
 def test_what_is_wrong_is_said_back(tmp_path: Path) -> None:

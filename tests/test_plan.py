@@ -1,11 +1,13 @@
 """Plans: several actions in one answer are played as far as they are legal and make sense, and no further."""
 
+import random
+
 import pytest
 
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import SYMBOLS
 from risk_env.core.types import Phase
-from risk_env.words.plan import MOST_STEPS, Plan, fallback_action, read_plan
+from risk_env.words.plan import MOST_STEPS, WORDS, Plan, fallback_action, read_plan
 from tests.positions import CLASSIC, position
 from tests.test_public import GAMES, new_game
 
@@ -229,3 +231,45 @@ def test_a_standing_order_before_other_steps_changes_none_of_them() -> None:
     game.step("attack Ural > Ukraine")
     answer(game, "always defend 1; occupy 5")
     assert troops(game, "Ukraine") == 3 + 5
+
+
+AMOUNTS = ("1", "2", "7", "all", "half", "0", "-3", "9" * 30, "two", "")
+
+
+def random_step(game: Game, rng: random.Random) -> object:
+    """A legal action as text or number, or something that is more or less like an action."""
+    legal = int(rng.choice(game.legal_actions()))
+    here, there = rng.choices([*game.board.territories, "wild", "Atlantis", "9", ""], k=2)
+    word, amount = rng.choice(WORDS), rng.choice(AMOUNTS)
+    forms = (f"{word} {here} {amount}", f"{word} {here} > {there} {amount}", f"{word} {amount}", word)
+    step = rng.choice((game.action_text(legal), game.action_text(legal), *forms))
+    prefix = rng.choice(("", "", "", "", "", "try ", "always "))
+    return rng.choice((legal, rng.randrange(-3, game.num_actions + 3))) if rng.random() < 0.1 else prefix + step
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_whatever_is_answered_only_legal_actions_are_played(name: str) -> None:
+    game, rng = new_game(name, seed=2, ask_forced=False), random.Random(name)
+    plans = [Plan(seat) for seat in range(game.num_players)]
+    given = 0
+    for _ in range(250):
+        if game.is_over:
+            break
+        plan, state = plans[game.seat], game.to_record()
+        while (action := plan.next_action(game)) is None:
+            steps = [random_step(game, rng) for _ in range(rng.randrange(1, 5))]
+            try:
+                plan.give(rng.choice((steps, "; ".join(map(str, steps)))), game)
+                given += 1
+            except ValueError as error:
+                assert 0 < len(str(error)) < 1000
+            assert game.to_record() == state and isinstance(plan.account(game), str)
+        assert type(action) is int and action in game.legal_actions()
+        game.step(action)
+    assert given >= 10
+
+
+def test_a_standing_order_is_never_only_tried() -> None:
+    plan = Plan(0)
+    plan.give("try always defend 1", position(BLITZ, "Ural 9", "rest", "Brazil"))
+    assert plan.next_action(position(BLITZ, "Ural 9", "rest", "Brazil")) is None

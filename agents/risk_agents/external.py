@@ -57,6 +57,7 @@ class ExternalAgent(Agent):
             spoken, known = brief(hello.get("protocol")), " or ".join(map(str, PROTOCOLS))
             raise self._program.fault("garbage", f"speaks protocol {spoken}, not {known}")
         self._answers = protocol2.Answers(hello) if hello["protocol"] == protocol2.PROTOCOL else None
+        self._wants_texts = hello.get("texts") is not False
         self.name, self.version = (label(hello.get(name, getattr(self, name))) for name in ("name", "version"))
         self._program.name = self.name
 
@@ -70,8 +71,7 @@ class ExternalAgent(Agent):
         """Ask the program; ProgramFault if it does not answer with a legal action in time."""
         if self._answers is not None:
             return self._act_on_plan(view, self._answers)
-        question = question_facts(view)
-        return self._legal(self._ask(question).get("action"), question)
+        return self._legal(self._ask(question_facts(view, self._wants_texts)).get("action"), view)
 
     def _act_on_plan(self, view: View, answers: protocol2.Answers) -> int:
         """The next action of its plan (version 2), or of the one that it gives when it is asked."""
@@ -94,15 +94,15 @@ class ExternalAgent(Agent):
             raise self._program.fault("garbage", f"answers id {brief(answer.get('id'))} to question {self._asked}")
         return answer
 
-    def _legal(self, action: Any, question: dict[str, Any]) -> int:
+    def _legal(self, action: Any, view: View) -> int:
         """The number of an action that is given by number or by text."""
-        if isinstance(action, str) and action in question["texts"]:
-            return question["legal"][question["texts"].index(action)]
-        if isinstance(action, int) and not isinstance(action, bool) and action in question["legal"]:
+        if isinstance(action, str) and action in view.texts:
+            return int(view.legal_actions[view.texts.index(action)])
+        if isinstance(action, int) and not isinstance(action, bool) and action in view.legal_actions.tolist():
             return action
-        few = ", ".join(map(repr, question["texts"][:6]))
-        more = f", … ({len(question['legal'])} in all)" if len(question["legal"]) > 6 else ""
-        raise self._program.fault("illegal", f"action {brief(action)} in {question['phase']}: legal are {few}{more}")
+        few = ", ".join(map(repr, view.texts[:6]))
+        more = f", … ({len(view.texts)} in all)" if len(view.texts) > 6 else ""
+        raise self._program.fault("illegal", f"action {brief(action)} in {view.phase.name}: legal are {few}{more}")
 
     def over(self, outcome: dict[str, Any]) -> bool:
         """Tell the program how the game ended; whether it still listens."""
@@ -156,13 +156,13 @@ def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
     }
 
 
-def question_facts(view: View) -> dict[str, Any]:
-    """A question: what is legal, and what the seat may see."""
+def question_facts(view: View, has_texts: bool = True) -> dict[str, Any]:
+    """A question: what is legal, in words too if `has_texts`, and what the seat may see."""
     return {
         "seat": view.seat,
         "phase": view.phase.name,
-        "legal": [int(action) for action in view.legal_actions],
-        "texts": list(view.texts),
+        "legal": view.legal_actions.tolist(),
+        **({"texts": view.texts} if has_texts else {}),
         **_public_facts(view),
         "hand": list(view.hand),
         "mission": None if view.mission is None else vars(view.mission),

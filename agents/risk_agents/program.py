@@ -30,6 +30,7 @@ _QUOTED = 300  # letters of its standard error that a fault quotes
 _AT_ONCE = 1 << 16  # bytes that are read
 _MOST_READS = 64  # of what an ended process has left in its pipe
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 80
 
@@ -113,7 +114,7 @@ class Program:
         return answer
 
     def _send(self, message: dict[str, Any], until: float, limit: float) -> None:
-        unsent = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        unsent = memoryview(_encode(message).encode() + b"\n")
         while unsent:
             try:
                 unsent = unsent[os.write(self._stdin.fileno(), unsent) :]

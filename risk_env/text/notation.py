@@ -91,12 +91,19 @@ def card_text(card: int, board: Board) -> str:
 
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
     """The words of an action of the record's phase, legal or not; IllegalAction if it is no answer to that phase."""
-    question = QUESTIONS.get(Phase(int(record.phase)))
-    if question is None or not 0 <= action < tables.num_actions:
+    text = answer_text(action, QUESTIONS.get(Phase(int(record["phase"]))), tables, board)
+    if not text:
         raise illegal_action(record, tables, board, action)
+    return text
+
+
+def answer_text(action: int, question: Question | None, tables: Tables, board: Board) -> str:
+    """The words of an action as an answer to a question, "" if it is none."""
+    if question is None or not 0 <= action < tables.num_actions:
+        return ""
     kind, arguments = tables.space.decode(action)
     if not _answers(question, kind, arguments, board):
-        raise illegal_action(record, tables, board, action)
+        return ""
     return f"{question.word} {_argument_text(kind, arguments, board)}" if arguments else kind
 
 
@@ -112,7 +119,7 @@ def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: B
 
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
     """The legal action that a text means, in any case, extra blanks ignored; IllegalAction if there is none."""
-    question = QUESTIONS.get(Phase(int(record.phase)))
+    question = QUESTIONS.get(Phase(int(record["phase"])))
     words = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST_TEXT else ""
     if question is None or not words:
         raise illegal_action(record, tables, board, text)
@@ -120,19 +127,20 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
         action = _parse(words, question, tables.space)
     except ValueError as error:
         raise illegal_action(record, tables, board, text, str(error)) from None
-    if action not in members(record.legal):
+    if action not in members(record["legal"]):
         raise illegal_action(record, tables, board, text)
     return action
 
 
 def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
     """The legal actions as texts, in the order of their numbers."""
-    return [action_text(action, record, tables, board) for action in members(record.legal)]
+    question = QUESTIONS.get(Phase(int(record["phase"])))
+    return [answer_text(action, question, tables, board) for action in members(record["legal"])]
 
 
 def illegal_action(record: Any, tables: Tables, board: Board, action: Any, problem: str = "") -> IllegalAction:
     """The error for an action (number, text or anything) that is not legal; `problem` says why where that is known."""
-    phase = Phase(int(record.phase))
+    phase = Phase(int(record["phase"]))
     shown = str(action) if isinstance(action, int | np.integer) else shortened(action)
     because = f": {problem}" if problem else ""
     legal = _legal_summary(phase, record, tables, board)
@@ -144,7 +152,7 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
         return "the game is over"
     if phase not in QUESTIONS:
         return "chance is next"
-    legal = members(record.legal)
+    legal = members(record["legal"])
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
     more = f", ... ({len(legal)} in all)" if len(legal) > SHOWN_ACTIONS else ""
     return f"legal: {', '.join(words)}{more}"

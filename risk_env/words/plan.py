@@ -14,7 +14,7 @@ from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DONE
 from risk_env.board.maps import Board
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.public import most_troops
-from risk_env.text.notation import QUESTIONS, IllegalAction, shortened
+from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text, shortened
 
 MOST_STEPS = 200  # of one answer
 MOST_CHARACTERS = 20_000
@@ -106,7 +106,7 @@ def _read_step(part: str, board: Board) -> list[Step]:
 def _written_out(word: str, argument: str, board: Board) -> list[Step]:
     """A short form as steps that are each an answer to a question, or the step itself."""
     if word == TRY:
-        return [step._replace(is_optional=True) for step in _read_step(argument, board)]
+        return [step._replace(is_optional=step.word != ALWAYS) for step in _read_step(argument, board)]
     if word == ALWAYS:
         return [Step(word, _order(argument))]
     if word == TRADE and argument:
@@ -156,11 +156,12 @@ class Plan:
     def __init__(self, seat: int) -> None:
         self.seat = seat
         self._steps: deque[Step] = deque()
+        self._first: int | None = None  # action for the question to which the steps were given
         self._defence = ""  # dice of a standing order
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
-        self._played: list[str] = []
+        self._played: list[tuple[Phase, int]] = []
         self._attacks: dict[tuple[int, int], None] = {}  # source and target of those played, in order
-        self._stopped = ""
+        self.stopped = ""  # why the rest was not played
         self._unplayed: tuple[Step, ...] = ()
 
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
@@ -174,16 +175,17 @@ class Plan:
         self._steps.extend(steps)
         self._turn = (game.round, game.turn)
         before = self._defence
-        if self._try(game) is None and self._defence == before:
-            reason = self._stopped or "the answer has no action for this question"
+        self._first = self._try(game)
+        if self._first is None and self._defence == before:
+            reason = self.stopped or "the answer has no action for this question"
             self.clear()
             raise ValueError(reason)
-        self._stopped, self._unplayed, self._steps = "", (), deque(steps)
 
     def clear(self) -> None:
         """Forget the steps and what was played, not the standing order."""
         self._steps.clear()
-        self._played, self._attacks, self._stopped, self._unplayed = [], {}, "", ()
+        self._first = None
+        self._played, self._attacks, self.stopped, self._unplayed = [], {}, "", ()
 
     def fall_back(self, game: Any) -> None:
         """Let `fallback_action` play the rest of this turn, or this one decision in set-up."""
@@ -193,15 +195,18 @@ class Plan:
 
     def next_action(self, game: Any) -> int | None:
         """The legal action for the question at hand, None where the seat must be asked."""
-        action = self._try(game)
+        action, self._first = self._try(game) if self._first is None else self._first, None
         if action is not None:
-            self._played.append(game.action_text(action))
-            if game.phase == Phase.ATTACK and action != game.tables.space.done:
+            phase = game.phase
+            self._played.append((phase, action))
+            if phase == Phase.ATTACK and action != game.tables.space.done:
                 self._attacks[game.tables.space.decode(action).arguments] = None
         return action
 
     def _try(self, game: Any) -> int | None:
         """`next_action` without a record of it."""
+        if not self._steps and not self._defence:
+            return None
         if game.phase == Phase.DEFEND and self._defence:
             return self._answer_defence(game)
         is_over = bool(game.round) and (game.round, game.turn) != self._turn
@@ -210,19 +215,20 @@ class Plan:
                 raise Stopped("the turn was over")
             return self._next(game) if self._steps and not is_over else None
         except Stopped as stop:
-            self._stopped, self._unplayed = str(stop), tuple(self._steps)
+            self.stopped, self._unplayed = str(stop), tuple(self._steps)
             self._steps.clear()
             return None
 
     def account(self, game: Any) -> str:
         """What has been played since the last answer and why no more, in a few lines; "" if there was no answer."""
-        if not self._played and not self._stopped:
+        if not self._played and not self.stopped:
             return ""
-        lines = [f"Played: {'; '.join(self._played) or 'nothing'}"]
+        played = [answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played]
+        lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         lines += [self._result(source, target, game) for source, target in self._attacks]
-        if self._stopped:
+        if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
-            lines.append(f"Stopped: {self._stopped}" + (f". Not played: {rest}" if rest else ""))
+            lines.append(f"Stopped: {self.stopped}" + (f". Not played: {rest}" if rest else ""))
         return "\n".join(lines)
 
     def _result(self, source: int, target: int, game: Any) -> str:
@@ -286,8 +292,8 @@ class Plan:
             return "occupy all" if self._goes_on(step, game) else DONE
         if phase == Phase.DRAFT_AMOUNT and step.word != "troops" and not self._has("draft"):
             return "troops all"
-        may_decline = game.tables.space.done in game.legal_actions()
-        return DONE if step.word in _LATER.get(phase, ()) and may_decline else ""
+        is_declined = step.word in _LATER.get(phase, ()) and game.action_mask()[game.tables.space.done]
+        return DONE if is_declined else ""
 
     def _has(self, word: str) -> bool:
         return any(step.word == word for step in self._steps)
@@ -317,7 +323,8 @@ class Plan:
         return action
 
     def _play_number(self, number: int, game: Any) -> int:
-        if number not in game.legal_actions():
+        mask = game.action_mask()
+        if number >= len(mask) or not mask[number]:
             raise Stopped(f"action {number} is not legal in phase {game.phase.name}")
         self._steps.popleft()
         return number

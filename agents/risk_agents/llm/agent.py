@@ -91,9 +91,6 @@ class ModelAgent(Agent):
         if action is None:
             self._ask(view)
             action = self.plan.next_action(view.game)
-        if action is None:  # an answer that was only a standing order
-            self._fall_back(view, "the answer has no action for this question")
-            action = self.plan.next_action(view.game)
         self._remember(view, int(action))  # type: ignore[arg-type]  # a fallback always has one
         return int(action)  # type: ignore[arg-type]
 
@@ -117,14 +114,23 @@ class ModelAgent(Agent):
                 answer = self._answer(messages)
             except EndpointError as error:
                 return self._fall_back(view, f"the endpoint failed: {error}")
-            try:
-                return self.plan.give(answer, view.game)
-            except ValueError as error:
-                self.counts.illegal += 1
-                self.transcript.write("refused", reason=str(error))
-                refusal = _said("user", f"Not played: {error}. Answer again, with actions only.")
-                messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), refusal]
-        self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
+            problem = self._take(answer, view)
+            if not problem:
+                return None
+            messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), _refusal(problem)]
+        return self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
+
+    def _take(self, answer: str, view: View) -> str:
+        """Give the plan an answer; why it cannot be played, "" if it can."""
+        try:
+            self.plan.give(answer, view.game)
+            problem = self.plan.stopped  # of an answer that was only a standing order
+        except ValueError as error:
+            problem = str(error)
+        if problem:
+            self.counts.illegal += 1
+            self.transcript.write("refused", reason=problem)
+        return problem
 
     def _messages(self, view: View) -> list[dict[str, str]]:
         """The prompt of the phase, what became of the last plan, and the report."""
@@ -173,3 +179,8 @@ class ModelAgent(Agent):
 
 def _said(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
+
+
+def _refusal(problem: str) -> dict[str, str]:
+    """What is wrong with an answer, said back."""
+    return _said("user", f"Not played: {problem}. Answer again, with actions only.")

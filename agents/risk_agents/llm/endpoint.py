@@ -4,7 +4,10 @@ import json
 import re
 import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from math import isfinite
+from random import uniform
 from typing import Any, NamedTuple
 
 from risk_agents.llm.settings import Settings
@@ -29,11 +32,14 @@ _FORMS: dict[str, dict[str, Any]] = {  # how an answer is asked for
 
 
 class EndpointError(RuntimeError):
-    """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection" or "refused"."""
+    """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection" or "refused".
 
-    def __init__(self, kind: str, reason: str) -> None:
+    `wait` are the seconds for which it asks to be left alone (Retry-After).
+    """
+
+    def __init__(self, kind: str, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
-        self.kind = kind
+        self.kind, self.wait = kind, wait
 
 
 class Answer(NamedTuple):
@@ -60,7 +66,9 @@ class Endpoint:
             count(error.kind)
             if error.kind == "refused" or attempt == self.settings.retries:
                 raise
-        time.sleep(min(MOST_WAIT, self.settings.backoff * 2**attempt))
+            wait = error.wait
+        backoff = self.settings.backoff * 2**attempt * uniform(0.5, 1)  # games that failed together come back apart
+        time.sleep(min(MOST_WAIT, max(wait, backoff)))
         return self.ask(messages, count, attempt + 1)
 
     def _once(self, messages: list[dict[str, str]]) -> Answer:
@@ -80,7 +88,8 @@ class Endpoint:
         except openai.APITimeoutError:
             raise EndpointError("timeout", f"no answer within {settings.timeout:g} s") from None
         except openai.APIStatusError as error:
-            raise EndpointError(_kind(error.status_code), self._safe(error)) from None
+            wait = wait_of(error.response.headers.get("retry-after", ""))
+            raise EndpointError(_kind(error.status_code), self._safe(error), wait) from None
         except (openai.OpenAIError, ValueError, TypeError) as error:
             raise EndpointError("connection", self._safe(error)) from None
         return _answer(reply)
@@ -92,6 +101,18 @@ class Endpoint:
 
 def _kind(status: int) -> str:
     return "429" if status == 429 else "5xx" if status >= 500 else "refused"
+
+
+def wait_of(retry_after: str) -> float:
+    """Seconds from now that a header Retry-After asks for (a number of seconds, or a date), 0 if it is neither."""
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return 0.0
+    return max(0.0, seconds) if isfinite(seconds) else 0.0
 
 
 @lru_cache(maxsize=16)

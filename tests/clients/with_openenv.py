@@ -1,21 +1,22 @@
-"""The OpenEnv example: its server and its client play episodes, sessions do not disturb each other."""
+"""OpenEnv: its validation of `examples/openenv_risk.py`'s server, and sessions that play their own episodes."""
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
 
-import pytest
-
-pytest.importorskip("openenv")
 import uvicorn
+from openenv.cli._validation import validate_running_environment  # what `openenv validate --url` calls
 
-from tests.examples import example
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+import openenv_risk as risk
 
-risk = example("openenv_risk")
 
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextmanager
+def served() -> Iterator[str]:
     """The address of a server in a thread of this process."""
     server = uvicorn.Server(uvicorn.Config(risk.make_app(), host="127.0.0.1", port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
@@ -27,7 +28,8 @@ def address() -> Iterator[str]:
     thread.join(10)
 
 
-def test_two_sessions_play_their_own_episodes(address: str) -> None:
+def play_in_two_sessions(address: str) -> int:
+    """An episode in one session while another has its own; returns the number of steps."""
     with risk.RiskClient(base_url=address).sync() as one, risk.RiskClient(base_url=address).sync() as other:
         first = [client.reset(seed=5).observation.text for client in (one, other)]
         assert first[0] == first[1] and first[0].startswith("Risk report 1")
@@ -36,6 +38,22 @@ def test_two_sessions_play_their_own_episodes(address: str) -> None:
             if result.done:
                 break
         assert result.done and result.reward in (-1.0, 0.0, 1.0) and "winner" in result.observation.info
-        assert one.state().step_count > 1 and other.state().step_count == 0
+        steps = one.state().step_count
+        assert steps > 1 and other.state().step_count == 0
         refused = other.step(risk.RiskAction(text="conquer the world"))
         assert refused.observation.text.startswith("Not played") and not refused.done
+    return steps
+
+
+def main() -> None:
+    """Run all of it."""
+    with served() as address:
+        report = validate_running_environment(address)
+        assert report["passed"], report["criteria"]
+        steps = play_in_two_sessions(address)
+    passed = report["summary"]["passed_count"]
+    print(f"OpenEnv {version('openenv-core')}: {passed} criteria of its validation, an episode of {steps} steps")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Many games of a language model at the same time, on one core: `python -m benchmarks.models [--record]`.
+
+The model is a script behind an endpoint on loopback, in a process of its own, and takes `--delay` seconds an answer.
+All games of a tournament (`risk-env tournament --jobs`) wait for it at once. A thread that wakes every 10 ms measures
+stalls: how much later than that it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arguments import above_zero, at_least_one
+from benchmarks.records import heading, heading_lines, keep, table
+from risk_agents.tournament import cli
+from risk_agents.tournament.records import read_records
+
+ROOT = Path(__file__).parents[1]
+BEAT = 0.01  # seconds
+PACKAGES = ("risk-env", "numpy", "numba", "openai")
+GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--quiet", "--seed", "1"]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print, and with `--record` keep the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=at_least_one, default=64, help="all at once (default: %(default)s)")
+    parser.add_argument("--delay", type=above_zero, default=1.0, help="seconds an answer (default: %(default)s)")
+    parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
+    arguments = parser.parse_args(argv)
+    command = ["python", "-m", "benchmarks.models", *(sys.argv[1:] if argv is None else argv)]
+    record = heading(command, PACKAGES)
+    record["found"] = measure(arguments.games, arguments.delay)
+    print(report(record))
+    if arguments.record:
+        print(f"\nKept: {keep('models', record, report(record))}")
+
+
+def measure(games: int, delay: float) -> dict[str, Any]:
+    """Play these games at the same time."""
+    with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
+        os.environ["OPENAI_BASE_URL"] = address
+        path = Path(folder) / "games.jsonl"
+        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--jobs", str(games), *GAMES]
+        wall, processor = time.perf_counter(), time.process_time()
+        with redirect_stdout(io.StringIO()):
+            cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--record", str(path)])
+        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+        notes = [note for record in read_records(path) for note in record.facts["models"] if note]
+    lags.sort()
+    return {
+        "games": len(notes),
+        "delay": delay,
+        "answers": sum(note["exchanges"] for note in notes),
+        "faults": sum(note["illegal"] + note["fallbacks"] + sum(note["failures"].values()) for note in notes),
+        "wall_s": wall,
+        "longest_game_s": max(note["exchanges"] for note in notes) * delay,  # by the model's delay alone
+        "processor_s": processor,
+        "stall_median_ms": 1000 * lags[len(lags) // 2],
+        "stall_99_ms": 1000 * lags[len(lags) * 99 // 100],
+        "stall_most_ms": 1000 * lags[-1],
+    }
+
+
+@contextmanager
+def endpoint(delay: float) -> Iterator[str]:
+    """The address of the scripted model's endpoint."""
+    command = [sys.executable, "-m", "tests.fake_endpoint", "--delay", str(delay)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process.stdout.readline().strip()  # type: ignore[union-attr]
+        process.stdin.close()  # type: ignore[union-attr]
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """This thread, and those that it starts, on one core, where the system allows that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+@contextmanager
+def heartbeat() -> Iterator[list[float]]:
+    """Seconds by which a thread that should wake every `BEAT` is late."""
+    lags, stop = list[float](), threading.Event()
+
+    def beat() -> None:
+        while not stop.is_set():
+            start = time.perf_counter()
+            time.sleep(BEAT)
+            lags.append(time.perf_counter() - start - BEAT)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield lags
+    finally:
+        stop.set()
+        thread.join()
+
+
+def report(record: dict[str, Any]) -> str:
+    """The record as Markdown."""
+    found = record["found"]
+    rows = [
+        ("games at the same time", found["games"]),
+        ("seconds that the model takes for an answer", f"{found['delay']:g}"),
+        ("answers", found["answers"]),
+        ("faults of any kind", found["faults"]),
+        ("wall time, s", f"{found['wall_s']:.1f}"),
+        ("the longest game's answers alone, s", f"{found['longest_game_s']:.1f}"),
+        ("processor time, s", f"{found['processor_s']:.1f}"),
+        ("processor time an answer, ms", f"{1000 * found['processor_s'] / found['answers']:.1f}"),
+        ("share of one core", f"{found['processor_s'] / found['wall_s']:.0%}"),
+        *((f"stall, {name}, ms", f"{found[f'stall_{key}_ms']:.1f}") for key, name in STALLS.items()),
+    ]
+    return "\n".join(["# Language models, many games at once", "", *heading_lines(record), "", *table(("", ""), rows)])
+
+
+STALLS = {"median": "median", "99": "99th percentile", "most": "longest"}
+
+
+if __name__ == "__main__":
+    main()

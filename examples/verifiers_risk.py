@@ -1,0 +1,155 @@
+"""Risk for verifiers, the library for RL of language models: a task is a seed, an episode plays its game to the end.
+
+    cd examples
+    python verifiers_risk.py --model NAME --base-url http://127.0.0.1:8000/v1 --games 8
+
+needs `pip install verifiers` (0.4) in an environment without the extra `llm`, whose `openai` and `mcp` are newer than
+verifiers takes. A user message is a report, an answer a plan (docs/llm.md), the reward that of `risk_env.text_env`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import verifiers.v1 as vf
+from openai import AsyncOpenAI
+from verifiers.v1.dialects.chat import message_to_wire
+
+from risk_agents.llm.endpoint import plan_in
+from risk_env import text_env
+
+__all__ = ["RiskEnv", "RiskHarness", "RiskTaskset"]
+
+SYSTEM_PROMPT = """You play the board game Risk. A message is a report that ends with a question.
+You may think first. End with actions in order, separated by `;`, on a line of their own that begins with PLAN:
+PLAN: draft Ural all; attack Ural > Ukraine; occupy all; end"""
+
+
+class RiskConfig(vf.TasksetConfig):
+    """Which games are played."""
+
+    curriculum: str = "tiny"  # of `text_env.CURRICULA`
+    opponents: str = "random"
+    style: str = "brief"
+
+
+class RiskData(vf.TaskData):
+    """What an episode needs to play the game whose first report is the prompt."""
+
+    seed: int
+    arguments: dict[str, Any]
+
+
+class RiskTask(vf.Task[RiskData]):
+    """A game."""
+
+    def new_game(self) -> tuple[text_env.TextEnv, str]:
+        """The environment at the start of the game, and the first report."""
+        env = text_env.make(**self.data.arguments)
+        return env, env.reset(self.data.seed)[0]
+
+
+class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
+    """Games of seeds 0, 1, ..."""
+
+    INFINITE = True
+
+    def load(self) -> Iterator[RiskTask]:
+        """The tasks; the learner's seat is the seed's remainder, so that every seat comes equally often."""
+        config = self.config
+        arguments = {"curriculum": config.curriculum, "opponents": config.opponents, "style": config.style}
+        players = text_env.make(**arguments).rules.num_players
+        seed = 0
+        while True:
+            data = RiskData(seed=seed, arguments={**arguments, "seat": seed % players}, system_prompt=SYSTEM_PROMPT)
+            task = RiskTask(data, self.config.task)
+            yield task.with_data(name=f"{config.curriculum}-{seed}", prompt=task.new_game()[1])
+            seed += 1
+
+
+class RiskEnvConfig(vf.EnvConfig):
+    """The seat of the model: it runs no code, so the program that asks it runs in this process."""
+
+    player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class RiskEnv(vf.Env[RiskEnvConfig]):
+    """The game plays the user: it answers every plan with the next report."""
+
+    async def run(self, task: RiskTask, agents: vf.Agents) -> None:
+        """Play one game; the sum of its rewards is that of the trace."""
+        game, _ = task.new_game()
+        total, is_over, info = 0.0, False, dict[str, Any]()
+        async with agents.player.interaction(task) as interaction:
+            segment = await interaction.turn()
+            while not segment.terminated and not is_over:
+                report, reward, terminated, truncated, info = game.step(plan_in(segment.last_reply))
+                total, is_over = total + reward, terminated or truncated
+                if not is_over:
+                    segment = await interaction.turn(report)
+        interaction.trace.record_reward("game", total)
+        for name in ("exchanges", "illegal", "fallbacks"):
+            interaction.trace.record_metric(name, float(info.get(name, 0)))
+
+
+class RiskHarness(vf.Harness[vf.HarnessConfig]):
+    """Sends the conversation to the model: no tools, no files, no sandbox."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """Ask for one answer; verifiers records it on its way."""
+        system, prompt = self.resolve_prompt(data)
+        said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
+        messages = [{"role": "system", "content": system}, *said]
+        async with AsyncOpenAI(base_url=endpoint, api_key=secret) as client:
+            await client.chat.completions.create(model=ctx.model, messages=messages)
+        return vf.ProgramResult(0, "", "")
+
+
+async def evaluate(model: str, base_url: str, games: int, **taskset: Any) -> list[vf.Episode]:
+    """Play some games, at most 16 at the same time."""
+    env = vf.load_environment(vf.resolve_env_config({"taskset": {"id": "verifiers_risk", **taskset}}))
+    context = vf.ModelContext(model=model, client=vf.EvalClientConfig(base_url=base_url, api_key_var="OPENAI_API_KEY"))
+    bound = asyncio.Semaphore(16)
+    async with env.serving():
+        slots = [slot for task in env.taskset.take(games) for slot in env.slots(task)]
+        return list(await asyncio.gather(*(env.run_slot(slot, context, bound) for slot in slots)))
+
+
+def main() -> None:
+    """Play and print the reward of every game."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument(
+        "--base-url", required=True, help="of an endpoint with OpenAI's chat API; OPENAI_API_KEY has the key"
+    )
+    parser.add_argument("--games", type=int, default=8)
+    parser.add_argument("--curriculum", default="tiny", choices=text_env.CURRICULA)
+    arguments = parser.parse_args()
+    episodes = asyncio.run(
+        evaluate(arguments.model, arguments.base_url, arguments.games, curriculum=arguments.curriculum)
+    )
+    for episode in episodes:
+        errors = [error.message for error in episode.errors]
+        rewards = [trace.reward for trace in episode.traces]
+        print(f"{episode.task.data.name}: {errors or rewards}")
+
+
+if __name__ == "__main__":
+    main()
