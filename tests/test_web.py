@@ -1,62 +1,27 @@
 """The page: a server that decides everything, browsers that see what their seats may see, games that are kept."""
 
 import json
-import threading
+import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette")
-uvicorn = pytest.importorskip("uvicorn")
 
-from starlette.testclient import TestClient  # noqa: E402
-from starlette.websockets import WebSocketDisconnect  # noqa: E402
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
-from risk_agents.web import app as web  # noqa: E402
-from risk_agents.web.lobby import Lobby  # noqa: E402
-from risk_agents.web.store import GameStore  # noqa: E402
-from risk_agents.web.table import Setting  # noqa: E402
-from risk_env import Game, Rules, presets  # noqa: E402
-from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations  # noqa: E402
-
-HERE = {"origin": "http://testserver"}
-WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "options": {"setup": "random"}}
-
+from risk_agents.replay import Replayed
+from risk_agents.web.store import GameStore
+from risk_agents.web.table import Setting
+from risk_env import Game, Rules, presets
+from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.web_server import HERE, WISH, begun, client, posted, question, refused, seated, served
 
 POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_text()
-
-
-@contextmanager
-def client(folder: Path, **options: Any) -> Iterator[TestClient]:
-    lobby = Lobby(GameStore(folder / "games.sqlite"), **options)
-    with TestClient(web.make_app(lobby, ["testserver"])) as found:
-        found.lobby = lobby
-        yield found
-
-
-def begun(found: TestClient, **changes: Any) -> dict[str, Any]:
-    answer = found.post("/api/games", json=WISH | changes, headers=HERE)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-@contextmanager
-def seated(found: TestClient, game: str, token: str, have: int = 0) -> Iterator[Any]:
-    with found.websocket_connect(f"/game/{game}/live", headers=HERE) as socket:
-        socket.send_json({"token": token, "have": have})
-        yield socket
-
-
-def question(socket: Any) -> dict[str, Any]:
-    """The next question of a socket's seat."""
-    while True:
-        message = socket.receive_json()
-        if message.get("question"):
-            return message["question"]
 
 
 # ------------------------------------------------------------------------------------------------ what is seen
@@ -166,12 +131,12 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
         (WISH | {"players": ["human", "cmd:touch /tmp/x"]}, "need --allow-programs"),
         (WISH | {"players": ["human", "bot.py:Mine"]}, "need --allow-programs"),
         (WISH | {"players": ["human"] * 9}, "players must be a list of at most 6"),
-        (WISH | {"names": ["x" * 41, "b"]}, "at most 40 letters"),
+        (WISH | {"names": [7, "b"]}, "names must be a text"),
         (WISH | {"options": {"fortify": "sideways"}}, "fortify"),
         (WISH | {"players": ["human"]}, "num_players"),
         (WISH | {"position": "risk_env position 1\nnonsense"}, "line"),
         (WISH | {"position": POSITION, "players": ["human"] * 3}, "the position has 2 players, not 3"),
-        (WISH | {"options": {"x": "y" * 20_000}}, "longer than 16384 bytes"),
+        (WISH | {"options": {"x": "y" * 140_000}}, "longer than 131072 bytes"),
     ],
 )
 def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path) -> None:
@@ -179,6 +144,71 @@ def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path
         answer = found.post("/api/games", json=wish, headers=HERE)
         assert answer.status_code == 400 and message in answer.json()["error"]
         assert found.get("/api/games").json() == []  # nothing was begun
+
+
+# ------------------------------------------------------------------------------------------------ moments of games
+
+
+def finished() -> Replayed:
+    """A game with missions that was played elsewhere."""
+    rules = Rules.preset("secret_mission", 3, max_rounds=4, defender_dice="max")
+    game, rng = Game(rules, "classic", seed=9, lane=3), random.Random(0)
+    while not game.is_over:
+        game.step(int(rng.choice(game.legal_actions())))
+    return Replayed(game, ("Ann", "Bob", "bot\u202e"), "", lane=3)
+
+
+def moment(game: str, frame: int, token: str = "") -> dict[str, Any]:
+    return {"game": game, "frame": frame, "token": token}
+
+
+def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None:
+    replayed = finished()
+    with client(tmp_path) as found:
+        name = found.lobby.add_recorded(replayed)
+        assert found.lobby.add_recorded(replayed) == name  # once
+        with seated(found, name, "") as socket:
+            names, frames = socket.receive_json()["facts"]["names"], socket.receive_json()["frames"]
+        assert names == ["Ann", "Bob", "bot"]
+        battle = next(n for n, (_, events) in enumerate(frames) if events[0]["kind"] == "roll")
+        opened = posted(found, "/api/moment", moment(name, battle))
+        there = Game.from_text(opened["position"])
+        past = replayed.game.beginning()
+        for action in replayed.game.actions:
+            if past.public() == there.public():
+                break
+            past.step(action)
+        assert [there.hand(s) for s in range(3)] == [past.hand(s) for s in range(3)]
+        begin = begun(found, position=opened["position"], players=["human"] * 3)
+        assert found.lobby.tables[begin["game"]].game.public() == past.public() != replayed.game.public()
+        assert posted(found, "/api/moment", moment(name, len(frames) - 1))["over"]
+        for wrong in (moment(name, len(frames)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
+            assert refused(found, "/api/moment", wrong)
+
+
+def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, preset="secret_mission", map="classic", players=["human", "human", "random"], options={})
+        found.portal.call(found.lobby.table, begin["game"])
+        table, game = found.lobby.tables[begin["game"]], begin["game"]
+        assert "wait until it is over" in refused(found, "/api/moment", moment(game, 0))
+        assert "wait until it is over" in refused(found, "/api/moment", moment(game, 0, begin["owner"]))
+        drawn = [posted(found, "/api/moment", moment(game, 0, begin["tokens"][1]))["position"] for _ in range(12)]
+        missions = [[Game.from_text(text).mission(seat) for text in drawn] for seat in range(3)]
+        assert set(missions[1]) == {table.game.mission(1)}
+        assert len(set(missions[0])) > 1 < len(set(missions[2]))
+        assert len({Game.from_text(text).record.random for text in drawn}) == len(drawn)
+
+
+def test_nobody_gets_a_moment_in_which_another_decides_in_secret(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        position = "risk_env game 1\nrules: preset=classic, num_players=2\nmap: tiny\nphase: trade\nturn: 1\n"
+        position += (
+            "hand 1: Ash, wild, Birch\n[territories]\nAsh: 0, 3\nBirch: 0\nCedar: 0\nDune: 1\nEmber: 1\nFlint: 1\n"
+        )
+        begin = begun(found, position=position)
+        assert "in secret" in refused(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][0]))
+        assert "phase: TRADE" in posted(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][1]))["position"]
 
 
 def final_message(found: TestClient, game: str) -> str:
@@ -194,10 +224,16 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         found.lobby.store.add_game("theirs", facts)
         found.lobby.store.add_game("map", facts | {"players": ["human", "random"], "map": "/dev/zero"})
         found.lobby.store.add_game("odd", {"names": 7})
+        names = {"names": ["\x1b[2J", "b"], "players": ["human", "random"]}
+        found.lobby.store.add_game("names", facts | names)
+        found.lobby.store.add_game("seats", facts | {"players": ["human"]})
         assert "--allow-programs" in final_message(found, "theirs")
         assert "/dev/zero" in final_message(found, "map")
         assert "this version" in final_message(found, "odd")
-        assert found.get("/api/games").status_code == 200
+        assert "name that cannot be shown" in final_message(found, "names")
+        assert "this version" in final_message(found, "seats")
+        listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
+        assert listed["names"]["names"] == listed["odd"]["names"] == [] and "this version" in listed["odd"]["state"]
     assert not (tmp_path / "started").exists()
 
 
@@ -247,24 +283,6 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-@contextmanager
-def served(folder: Path, port: int = 0) -> Iterator[tuple[str, Lobby]]:
-    """A running server and its games."""
-    lobby = Lobby(GameStore(folder / "games.sqlite"))
-    config = uvicorn.Config(web.make_app(lobby, ["127.0.0.1"]), port=port, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    try:
-        yield address, lobby
-    finally:
-        server.should_exit = True
-        thread.join(10)
-
-
 def begin_by_hand(page: Any, preset: str, players: list[str], map_name: str = "tiny") -> None:
     page.wait_for_selector("body[data-ready]")
     page.select_option("#preset", preset)
@@ -292,6 +310,8 @@ def play_by_clicks(page: Any, most: int) -> None:
                 page.locator(f'.area[data-territory="{t}"]').dispatch_event("click")
         elif kinds[0] == "territory":
             areas.first.dispatch_event("click")
+        elif page.locator(".amount").count():
+            page.locator(".amount button").click()
         else:
             page.locator("#answers button:not([data-kind=done])").last.click()
         page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
@@ -308,19 +328,15 @@ def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path)
         assert table.game.is_over and page.locator("#status").inner_text().startswith("Round")
 
 
-@pytest.mark.parametrize("preset", presets())
-def test_every_preset_is_answered_by_keyboard_alone(browser: Any, tmp_path: Path, preset: str) -> None:
-    seats = 2 if preset == "two_player" else 3
-    players = ["human"] + ["random"] * (seats - 1)
-    short = {"setup": "random"} if preset in ("classic", "secret_mission") else {}
+def test_a_turn_is_played_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
-        wish = {"preset": preset, "map": "classic", "players": players, "options": short | {"defender_dice": "choice"}}
+        wish = {"preset": "capital", "map": "classic", "players": ["human", "random", "random"], "options": {}}
         begin = page.request.post(f"{address}/api/games", data=wish).json()
         table = lobby.tables[begin["game"]]
         table.set_pace(0)
         page.on("dialog", lambda dialog: dialog.accept())
         page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
-        for answered in range(14):
+        for answered in range(8):
             page.wait_for_selector('#question[data-asked="true"]')
             decision = page.evaluate("live.question.decision")
             page.keyboard.press("q")
@@ -328,7 +344,7 @@ def test_every_preset_is_answered_by_keyboard_alone(browser: Any, tmp_path: Path
                 page.keyboard.press("Tab")
             page.keyboard.press("Enter")
             page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
-        assert len(table.game.actions) >= 14
+        assert len(table.game.actions) >= 8
 
 
 def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ class Replayed(NamedTuple):
     game: Game
     names: tuple[str, ...]  # of the seats, or none
     line: str  # about the game
+    lane: int = 0
+    episode: int = 0
 
 
 def main(argv: Sequence[str]) -> None:
@@ -36,7 +38,7 @@ def main(argv: Sequence[str]) -> None:
     for kind, path in outputs:
         check_output(f"--{kind}", path, *([f".{kind}"] if kind != "html" else []))
     count = 0
-    for count, replayed in enumerate(_replayed(arguments.file, arguments.game), 1):
+    for count, replayed in enumerate(replayed_games(arguments.file, arguments.game), 1):
         if outputs and count > 1:
             raise ValueError(f"{arguments.file} holds several games: choose one with --game")
         _print(replayed, arguments)
@@ -65,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _replayed(path: str, number: int | None) -> Iterator[Replayed]:
+def replayed_games(path: str, number: int | None) -> Iterator[Replayed]:
     """The games of a file, or the one with this number, played to their recorded ends."""
     if is_saved_game(Path(path)):
         saved = load_game(path)
@@ -78,7 +80,8 @@ def _replayed(path: str, number: int | None) -> Iterator[Replayed]:
             names = tuple(map(str, facts.get("agents", ())))
             seats = ", ".join(f"{seat}: {label}" for seat, label in enumerate(names))
             end = f"{facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
-            yield Replayed(record.replay(), names, f"game {facts.get('game')} ({seats}): {end}")
+            line = f"game {facts.get('game')} ({seats}): {end}"
+            yield Replayed(record.replay(), names, line, facts["lane"], facts["episode"])
 
 
 def _print(replayed: Replayed, arguments: argparse.Namespace) -> None:

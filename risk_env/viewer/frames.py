@@ -20,8 +20,8 @@ class Frames:
     """The frames of a game for one seat, or for somebody who only watches (`seat` -1).
 
     `watch` is called with the record and the new events after every change (`events.GameLog`). A frame is the list
-    `[changes, events]`; `start` is the state of the first one. A state is the JSON form of the `PublicState` and
-    `income` (P,) and, for a seat, its `hand`, `mission` and `own_headquarters`.
+    `[changes, events]`; `start` is the state of the first one, `last` that of the last one. A state is the JSON form of
+    the `PublicState` and `income` (P,) and, for a seat, its `hand`, `mission` and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:
@@ -30,7 +30,7 @@ class Frames:
         self.chances: list[tuple[int, list[float]]] = []  # (frame, chance to win of every seat), one a turn
         self._tables, self._seat, self._evaluate = tables, seat, evaluate
         self._scratch = tables.new_games(1)
-        self._last: Facts = {}
+        self.last: Facts = {}
 
     def watch(self, records: Any, events: Iterable[Event]) -> None:
         """Add a frame, unless the viewer saw nothing of what happened."""
@@ -39,8 +39,8 @@ class Frames:
             return
         state = self._state(records)
         self.start = self.start or state
-        self.frames.append((changes(self._last or state, state), [_event_facts(event) for event in seen]))
-        self._last = state
+        self.frames.append((changes(self.last or state, state), [_event_facts(event) for event in seen]))
+        self.last = state
         if self._evaluate and (len(self.frames) == 1 or any(event.kind in ("turn", "over") for event in seen)):
             self.chances.append((len(self.frames) - 1, [round(float(c), 4) for c in self._evaluate(records)]))
 

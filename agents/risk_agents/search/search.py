@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.base import Agent, CompiledAgent, View
+from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam, planner
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
@@ -50,6 +51,7 @@ class SearchAgent(Agent):
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
         super().reset(seat, rules, board, seed)
+        self._explanation: Explanation | None = None
         for adviser in self._advisers:
             adviser.reset(seat, rules, board, seed)
         lanes = self.samples * (len(self._advisers) + 1)
@@ -65,13 +67,30 @@ class SearchAgent(Agent):
             return answers[0]
         values = self._values(view, answers)
         gains = values - values[0]
-        spread = gains.std(axis=1, ddof=1) / np.sqrt(self.samples)
-        clear = gains.mean(axis=1) - self.margin * spread
-        best = int(clear.argmax())
-        if clear[best] <= 0:
-            return answers[0]
-        self._forget_plan(self._advisers[0].seated.memory[0, self.seat], view)
+        clear = gains.mean(axis=1) - self.margin * self._error(gains)
+        best = int(clear.argmax()) if clear.max() > 0 else 0
+        if best:
+            self._forget_plan(self._advisers[0].seated.memory[0, self.seat], view)
+        self._explanation = self._explained(view, answers, values, best)
         return answers[best]
+
+    def explain(self) -> Explanation | None:
+        """The answers that were tried for the last choice in draft or attack, as values of `search.evaluation`."""
+        return self._explanation
+
+    def _error(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Standard errors of the means of the rows."""
+        return values.std(axis=1, ddof=1) / np.sqrt(self.samples)
+
+    def _explained(self, view: View, answers: list[int], values: npt.NDArray[np.float64], best: int) -> Explanation:
+        words = dict(zip(view.legal_actions.tolist(), view.texts, strict=True))
+        rows = zip(answers, values.mean(axis=1).tolist(), self._error(values).tolist(), strict=True)
+        plans = [
+            PlanEstimate(words[answer], self.samples, chance, error, _captures(view, answer))
+            for answer, chance, error in rows
+        ]
+        plans.sort(key=lambda plan: -plan.chance)
+        return Explanation(self.seat, view.position.round, words[answers[best]], tuple(plans))
 
     def _answers(self, view: View) -> list[int]:
         """The answers to try, the beam's first; only that one outside of draft and attack."""
@@ -111,3 +130,12 @@ class SearchAgent(Agent):
         T = self._batch.tables
         evaluate_games(self._batch.games, T.board, T.rules, self.seat, values)
         return values
+
+
+def _captures(view: View, action: int) -> tuple[tuple[str, str], ...]:
+    """The attack that an action is, by names; () for any other."""
+    kind, arguments = view.game.tables.space.decode(action)
+    if kind != "attack":
+        return ()
+    source, target = (view.board.territories[t] for t in arguments)
+    return ((source, target),)

@@ -7,7 +7,7 @@ answer the question that its seat is asked.
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,31 +21,39 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from risk_agents.web.analysis import Analysis
 from risk_agents.web.lobby import Lobby
 from risk_agents.web.table import Refused, Table
+from risk_env.untrusted import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
 
 PACKAGE = "risk_agents.web"
-LONGEST_BODY = 16_384  # bytes of a request
+LONGEST_BODY = 1 << 17  # bytes of a request: a position has up to 65,536 letters
 LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
 MOST_MESSAGES = 20  # a second on one socket
 MOST_SOCKETS = 500
 PATIENCE = 10.0  # seconds until a socket must say who it is
-OWN_MODULES = ("lobby", "play")
+OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 POLICY_VIOLATION = 1008
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
     """The application. `hosts` are the names under which it may be called, `*` for any."""
-    pages = Pages(lobby)
+    pages, analysis = Pages(lobby), Analysis()
     routes = [
         Route("/", pages.lobby_page),
         Route("/game/{game}", pages.game_page),
+        Route("/analysis", pages.analysis_page),
         Route("/static/{name}", pages.static_file),
         Route("/api/options", pages.options),
         Route("/api/games", pages.games),
-        Route("/api/games", pages.begin, methods=["POST"]),
+        Route("/api/games", answering(pages.begin), methods=["POST"]),
+        Route("/api/moment", answering(pages.moment), methods=["POST"]),
+        *(
+            Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
+            for answer in (analysis.node, analysis.chances, analysis.plans, analysis.agents, analysis.odds)
+        ),
         WebSocketRoute("/game/{game}/live", pages.live),
     ]
 
@@ -53,6 +61,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         lobby.close()
+        analysis.close()
 
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts), Middleware(SameOrigin)]
     return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
@@ -87,6 +96,10 @@ class Pages:
         """The lobby."""
         return _page(static("lobby.html", PACKAGE), "lobby")
 
+    async def analysis_page(self, request: Request) -> Response:
+        """The analysis board."""
+        return _page(static("analysis.html", PACKAGE), "analysis")
+
     async def game_page(self, request: Request) -> Response:
         """The page of a game; who looks at it is decided on its socket."""
         parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question")}
@@ -108,14 +121,19 @@ class Pages:
         """The open games."""
         return JSONResponse(self.lobby.listed())
 
-    async def begin(self, request: Request) -> Response:
+    async def begin(self, wish: Any) -> dict[str, Any]:
         """Begin a game; its secrets are in the answer and nowhere else."""
-        try:
-            wish = json.loads(await _body(request))
-            name, setting = self.lobby.begin(wish)
-        except (ValueError, TypeError, RecursionError) as error:
-            return JSONResponse({"error": " ".join(str(error).split())[:500]}, 400)
-        return JSONResponse({"game": name, "owner": setting.owner, "tokens": list(setting.tokens)})
+        name, setting = self.lobby.begin(wish)
+        return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
+
+    async def moment(self, wish: Any) -> dict[str, Any]:
+        """The position of a moment of a game, as far as who asks may go on from it."""
+        types = {"game": str, "frame": int, "token": str}
+        if not isinstance(wish, dict) or {name: type(value) for name, value in wish.items()} != types:
+            raise Refused("a moment is named by game, frame and token")
+        table = await self.lobby.table(wish["game"])
+        game = await asyncio.to_thread(table.moment, table.viewer(wish["token"]), wish["frame"])
+        return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
 
     async def live(self, socket: WebSocket) -> None:
         """A browser that watches or plays."""
@@ -135,14 +153,16 @@ class Pages:
 
     async def _serve(self, socket: WebSocket) -> None:
         hello = await asyncio.wait_for(_message(socket), PATIENCE)
-        table = self.lobby.table(socket.path_params["game"])
+        table = await self.lobby.table(socket.path_params["game"])
         token, have = str(hello.get("token", "")), hello.get("have", 0)
         viewer = table.viewer(token)
         may_pace = bool(token)
+        table.viewers += 1
         sending = asyncio.create_task(_send_frames(socket, table, viewer, have if isinstance(have, int) else 0))
         try:
             await _listen(socket, table, viewer, may_pace)
         finally:
+            table.viewers -= 1
             sending.cancel()
 
 
@@ -195,6 +215,18 @@ async def _close(socket: WebSocket, reason: str) -> None:
         await socket.close(POLICY_VIOLATION)
     except (RuntimeError, WebSocketDisconnect):
         pass  # the browser has gone
+
+
+def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
+    """The address that answers the JSON value of a request; status 400 and the reason where `answer` refuses."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return JSONResponse(await answer(parse_json(await _body(request))))
+        except (ValueError, TypeError, RecursionError) as error:
+            return JSONResponse({"error": " ".join(str(error).split())[:500]}, 400)
+
+    return answered
 
 
 async def _body(request: Request) -> bytes:

@@ -4,17 +4,20 @@ import asyncio
 import secrets
 from typing import Any
 
+from risk_agents.play.saved import digest
 from risk_agents.registry import HUMAN
+from risk_agents.replay import Replayed
 from risk_agents.web.store import GameStore
-from risk_agents.web.table import Refused, Setting, Table
+from risk_agents.web.table import MOST_DECISIONS, RECORDED, Refused, Setting, Table
 from risk_env import bots
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules, check_rules, preset_players, presets
 from risk_env.game import Game
+from risk_env.text.escape import label
+from risk_env.viewer.replay import seat_names
 
 MOST_GAMES = 200  # open at the same time
 MOST_LISTED = 30
-LONGEST_NAME = 40
 LONGEST_SPEC = 200
 
 
@@ -24,7 +27,8 @@ class Lobby:
     def __init__(self, store: GameStore, allow_programs: bool = False) -> None:
         self.store, self.allow_programs = store, allow_programs
         self.tables: dict[str, Table] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._playing: dict[str, asyncio.Task[None]] = {}
+        self._restoring: dict[str, asyncio.Task[None]] = {}
 
     def options(self) -> dict[str, Any]:
         """What a new game may be."""
@@ -34,14 +38,12 @@ class Lobby:
 
     def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
-        if len(self.tables) >= MOST_GAMES:
-            self._close_finished()
-        if len(self.tables) >= MOST_GAMES:
-            raise Refused(f"the server has {MOST_GAMES} open games: try again later")
+        self._make_room()
         setting = self._setting(wish)
         name = secrets.token_urlsafe(8)
-        self._open(name, setting, [])
+        table = self._new_table(name, setting, [])
         self.store.add_game(name, setting.to_dict())
+        self._open(name, table)
         return name, setting
 
     def _setting(self, wish: Any) -> Setting:
@@ -53,9 +55,9 @@ class Lobby:
             raise Refused("position must be a text")
         rules, map_name = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
         names = _list(wish, "names", 6) or _names(players)
-        if len(names) != len(players) or any(not isinstance(name, str) or len(name) > LONGEST_NAME for name in names):
-            raise Refused(f"names must be a text of at most {LONGEST_NAME} letters for each seat")
-        return Setting.new(rules, map_name, players, names, position)
+        if len(names) != len(players) or any(not isinstance(name, str) for name in names):
+            raise Refused("names must be a text for each seat")
+        return Setting.new(rules, map_name, players, [label(name) for name in names], position)
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
@@ -64,53 +66,99 @@ class Lobby:
             raise Refused(f"player={player!r} is no registered agent; files and programs need --allow-programs")
         return player
 
-    def table(self, name: str) -> Table:
-        """The game of this name, from the store if the server was restarted; Refused if there is none."""
+    async def table(self, name: str) -> Table:
+        """The game of this name, from the store if it is not open; Refused if there is none."""
         if name not in self.tables:
+            if name not in self._restoring:
+                self._restoring[name] = asyncio.create_task(self._restore(name))
+            await asyncio.shield(self._restoring[name])
+        return self.tables[name]
+
+    async def _restore(self, name: str) -> None:
+        """Open a kept game again. Its agents are asked again, which may take long: other games go on meanwhile."""
+        try:
             found = self.store.load(name)
             if found is None:
                 raise Refused("there is no such game")
-            self._open(name, self._kept(found[0]), found[1])
-        return self.tables[name]
+            setting = self._kept(found[0])
+            self._make_room()
+            self._open(name, await asyncio.to_thread(self._new_table, name, setting, found[1]))
+        finally:
+            del self._restoring[name]
 
-    def _kept(self, facts: dict[str, Any]) -> Setting:
+    def _kept(self, facts: Any) -> Setting:
         """The setting of a kept game; Refused where the file names what a browser could not ask for."""
         setting = Setting.from_dict(facts)
         for player in setting.players:
-            self._player(player)
+            if player != RECORDED:
+                self._player(player)
         if setting.map not in map_names():
             raise Refused(f"map={setting.map!r}: not known")
         return setting
 
-    def _open(self, name: str, setting: Setting, actions: list[int]) -> None:
-        table = Table(setting, actions, lambda number, action: self.store.add_action(name, number, action))
-        self.tables[name] = table
-        task = asyncio.get_running_loop().create_task(table.play())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def add_recorded(self, replayed: Replayed) -> str:
+        """Keep a game that was played elsewhere, so that it can be watched and gone on with; its name."""
+        game = replayed.game
+        if game.board.source not in map_names():
+            raise ValueError(f"map={game.board.source!r}: games on the page are played on {', '.join(map_names())}")
+        if len(game.actions) > MOST_DECISIONS:
+            raise ValueError(f"the game has {len(game.actions)} decisions; at most {MOST_DECISIONS} are shown")
+        names = [label(name) for name in seat_names(replayed.names, game.num_players)]
+        nobody = [""] * game.num_players
+        setting = Setting(
+            game.rules.to_dict(),
+            game.board.source,
+            game.seed,
+            (RECORDED,) * game.num_players,
+            tuple(names),
+            tuple(nobody),
+            "",
+            "",
+            replayed.lane,
+            replayed.episode,
+        )
+        name = f"recorded-{digest(game)[:16]}"
+        if self.store.load(name) is None:
+            self.store.add_game(name, setting.to_dict(), game.actions)
+        return name
 
-    def _close_finished(self) -> None:
+    def _new_table(self, name: str, setting: Setting, actions: list[int]) -> Table:
+        return Table(setting, actions, lambda number, action: self.store.add_action(name, number, action))
+
+    def _open(self, name: str, table: Table) -> None:
+        self.tables[name] = table
+        self._playing[name] = asyncio.get_running_loop().create_task(table.play())
+
+    def _make_room(self) -> None:
+        """Room for one more game: close those that nobody looks at and no agent plays; Refused if all are in use."""
+        if len(self.tables) < MOST_GAMES:
+            return
         for name, table in list(self.tables.items()):
-            if table.game.is_over or table.problem:
+            if table.viewers == 0 and not table.is_busy:
+                self._playing.pop(name).cancel()
                 table.close()
                 del self.tables[name]
+        if len(self.tables) >= MOST_GAMES:
+            raise Refused(f"the server has {MOST_GAMES} open games: try again later")
 
     def listed(self) -> list[dict[str, Any]]:
         """The newest games, for the page of the lobby; `state` is what the page says of each."""
         return [self._entry(name) for name in self.store.games(MOST_LISTED)]
 
     def _entry(self, name: str) -> dict[str, Any]:
-        table = self.tables.get(name)
-        if table is None:
+        if name in self.tables:
+            table = self.tables[name]
+            return {"game": name, "names": list(table.setting.names), "state": table.state}
+        try:
             facts, actions = self.store.load(name) or ({}, [])
-            return {"game": name, "names": facts.get("names", []), "state": f"kept after {len(actions)} decisions"}
-        game = table.game
-        state = "over" if game.is_over else f"round {game.round}" if game.round else "set-up"
-        return {"game": name, "names": list(table.setting.names), "state": state}
+            names = list(Setting.from_dict(facts).names)
+        except ValueError as error:
+            return {"game": name, "names": [], "state": str(error)}
+        return {"game": name, "names": names, "state": f"kept after {len(actions)} decisions"}
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""
-        for task in self._tasks:
+        for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
         for table in self.tables.values():
             table.close()
@@ -150,4 +198,4 @@ def _names(players: list[str]) -> list[str]:
     """Names of the seats: people by number, agents by name, with their seat where two are alike."""
     names = [f"Player {seat}" if player == HUMAN else player for seat, player in enumerate(players)]
     shown = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
-    return [name[:LONGEST_NAME] for name in shown]
+    return shown

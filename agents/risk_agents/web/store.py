@@ -2,8 +2,15 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from risk_env.untrusted import parse_json
+
+LONGEST_NAME = 40
+LONGEST_FACTS = 1 << 18  # letters of a game's facts, a position included
+MOST_ACTIONS = 1 << 15
 
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
@@ -26,9 +33,13 @@ class GameStore:
         except sqlite3.Error as error:
             raise ValueError(f"games={str(path)!r} cannot be opened as a file of games: {error}") from error
 
-    def add_game(self, game: str, facts: dict[str, Any]) -> None:
-        """Keep a new game."""
-        self._database.execute("INSERT INTO games VALUES (?, ?)", (game, json.dumps(facts)))
+    def add_game(self, game: str, facts: dict[str, Any], actions: Sequence[int] = ()) -> None:
+        """Keep a new game, with the actions that were played before, or nothing of it."""
+        self._database.execute("BEGIN")
+        with self._database:
+            rows = [(game, number, action) for number, action in enumerate(actions)]
+            self._database.executemany("INSERT INTO actions VALUES (?, ?, ?)", rows)
+            self._database.execute("INSERT INTO games VALUES (?, ?)", (game, json.dumps(facts)))
 
     def add_action(self, game: str, number: int, action: int) -> None:
         """Keep the action with this number, from 0."""
@@ -36,16 +47,21 @@ class GameStore:
 
     def games(self, most: int) -> list[str]:
         """The newest games, the newest first."""
-        rows = self._database.execute("SELECT game FROM games ORDER BY rowid DESC LIMIT ?", (most,))
-        return [game for (game,) in rows]
+        listed = "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? ORDER BY rowid DESC LIMIT ?"
+        return [game for (game,) in self._database.execute(listed, (LONGEST_NAME, most))]
 
-    def load(self, game: str) -> tuple[dict[str, Any], list[int]] | None:
-        """The facts and actions of a game, None if there is no such game."""
+    def load(self, game: str) -> tuple[Any, list[int]] | None:
+        """The facts (any JSON value) and actions of a game, None if there is no such game; ValueError for others."""
         found = self._database.execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
         if found is None:
             return None
-        actions = self._database.execute("SELECT action FROM actions WHERE game = ? ORDER BY number", (game,))
-        return json.loads(found[0]), [action for (action,) in actions]
+        if not isinstance(found[0], str) or len(found[0]) > LONGEST_FACTS:
+            raise ValueError(f"the facts of the game are no text of at most {LONGEST_FACTS} letters")
+        ordered = "SELECT action FROM actions WHERE game = ? ORDER BY number LIMIT ?"
+        actions = [action for (action,) in self._database.execute(ordered, (game, MOST_ACTIONS + 1))]
+        if len(actions) > MOST_ACTIONS or any(type(action) is not int for action in actions):
+            raise ValueError(f"the actions of the game are not at most {MOST_ACTIONS} whole numbers")
+        return parse_json(found[0]), actions
 
     def close(self) -> None:
         """Close the file."""

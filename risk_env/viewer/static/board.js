@@ -6,15 +6,20 @@ const DISC = 10;
 const INK = "#1d2329";
 const PAPER = "#ffffff";
 const ATTACK = "#c3202f";
+const PLAN = "#5b2a86";
 
 export class Board {
-  /** A board for `map` (map_data.py) in the SVG element `root`; `names` are those of the seats. */
-  constructor(root, map, names) {
-    Object.assign(this, { root, map, names });
+  /**
+   * A board for `map` (map_data.py) in the SVG element `root`; `names` are those of the seats. `tell` is called with
+   * the words for the territory that the mouse, or a finger, points at.
+   */
+  constructor(root, map, names, tell = () => {}) {
+    Object.assign(this, { root, map, names, tell });
     this.players = names.length;
     root.addEventListener("mouseover", ({ target }) => this.describe(target));
     set(root, "viewBox", `0 0 ${map.width} ${map.height}`);
     this.arrows = svg("g", { class: "arrows" });
+    this.plans = svg("g", { class: "arrows" });
     this.lights = svg("g", { class: "lights" });
     this.signs = svg("g", { class: "signs" });
     this.bubbles = svg("g", { class: "bubbles" });
@@ -34,6 +39,7 @@ export class Board {
       ...map.labels.map(([x, y, lines], t) => label(x, y, lines, t)),
       ...this.tokens.map(({ group }) => group),
       this.signs,
+      this.plans,
       this.bubbles,
     );
   }
@@ -81,7 +87,9 @@ export class Board {
     const t = Number(area.dataset.territory);
     const [owner, continent] = [this.state.owner[t], this.map.continents[this.map.continent_of[t]].name];
     const holder = owner < 0 ? "free" : `${this.name(owner)}, ${this.state.troops[t]}`;
-    write(area.firstChild, `${this.map.territories[t]} (${continent}): ${holder}`);
+    const words = `${this.map.territories[t]} (${continent}): ${holder}`;
+    write(area.firstChild, words);
+    this.tell(words);
   }
 
   // ------------------------------------------------------------------------------------------- signs
@@ -134,6 +142,22 @@ export class Board {
       svg("path", { d: shaft, fill: "none", stroke: colour, "stroke-width": 5, "stroke-linecap": "round" }),
       svg("path", { d: head, fill: colour, stroke: colour, "stroke-width": 2, "stroke-linejoin": "round" }),
     ];
+  }
+
+  /** Draw the attacks of plans: [{source, target, words}], `words` beside the arrow's middle. */
+  drawPlans(attacks) {
+    this.plans.replaceChildren(
+      ...attacks.flatMap(({ source, target }) => this.arrow(source, target, PLAN)),
+      ...attacks.filter(({ words }) => words).map((attack) => this.planWords(attack)),
+    );
+  }
+
+  planWords({ source, target, words }) {
+    const [[ax, ay], [bx, by]] = this.way(source, target).at(-1);
+    const width = 9 * words.length + 10;
+    const box = svg("rect", { x: -width / 2, y: -11, width, height: 22, rx: 11, fill: PLAN, stroke: PAPER, "stroke-width": 1.5 });
+    const text = svg("text", { y: 5, "text-anchor": "middle", class: "plan" }, words);
+    return svg("g", { transform: `translate(${(ax + bx) / 2} ${(ay + by) / 2})` }, box, text);
   }
 
   way(source, target) {

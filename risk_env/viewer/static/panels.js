@@ -64,17 +64,19 @@ export class Players {
     write(row.chance, chances ? `${Math.round(100 * chances[seat])} %` : "");
   }
 
-  /** Continents, Objectives and Rewards, and what is known of hidden facts. */
+  /** Continents, Objectives and Rewards, and what is known of hidden facts: on an analysis board all hands. */
   more(seat, state, held) {
     const { map, words } = this;
     const own = new Set(held);
     const continents = map.continents.filter((_, c) => map.continent_of.every((of, t) => of !== c || own.has(t)));
     const objectives = state.objectives.flatMap((holder, o) => (holder === seat && map.objectives[o] ? [map.objectives[o]] : []));
     const rewards = state.rewards.flatMap((owner, r) => (owner === seat ? [`[${map.rewards[r]}]`] : []));
-    const mission = seat === words.seat ? (state.mission ?? -1) : (this.secrets.missions?.[seat] ?? -1);
+    const missions = state.missions ?? this.secrets.missions;
+    const mission = seat === words.seat ? (state.mission ?? -1) : (missions?.[seat] ?? -1);
+    const hand = seat === words.seat ? state.hand : state.hands?.[seat];
     const facts = [...continents.map(({ name }) => name), ...objectives, ...rewards];
     if (mission >= 0) facts.push(`Mission: ${words.mission(mission, seat)}`);
-    if (seat === words.seat && state.hand?.length) facts.push(`Cards: ${words.cards(state.hand)}`);
+    if (hand?.length) facts.push(`Cards: ${words.cards(hand)}`);
     return facts;
   }
 }

@@ -26,7 +26,7 @@ export class Replay {
     this.history = new History(facts.start, facts.frames);
     this.words = new Words(facts.map, facts.names, facts.seat);
     document.body.append(chipTextures(facts.map));
-    this.board = new Board(byId("board"), facts.map, facts.names);
+    this.board = new Board(byId("board"), facts.map, facts.names, (words) => write(byId("place"), words));
     this.players = new Players(byId("players"), facts.map, this.words, facts.secrets);
     this.list = new EventList(byId("events"), facts.map, this.words, (frame) => this.show(frame));
     this.history.frames.forEach(({ events }, frame) => this.list.add(frame, events));

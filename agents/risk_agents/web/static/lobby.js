@@ -1,6 +1,7 @@
 // The lobby: a new game, links for its seats, and the open games.
 
 import { element } from "risk/dom";
+import { linkedPosition, post } from "risk/server";
 
 const byId = (id) => document.getElementById(id);
 const fillSelect = (select, values) => select.replaceChildren(...values.map((value) => element("option", { value }, String(value))));
@@ -16,10 +17,28 @@ async function load() {
   byId("map").value = "classic";
   drawCounts();
   byId("preset").addEventListener("change", drawCounts);
-  byId("count").addEventListener("change", drawSeats);
+  byId("count").addEventListener("change", () => drawSeats());
   byId("form").addEventListener("submit", begin);
+  await goOn().catch(fail);
   await drawGames();
   document.body.dataset.ready = "true";
+}
+
+/** Where the address names a position: only the seats are left to choose. */
+async function goOn() {
+  const linked = await linkedPosition();
+  if (!linked) return;
+  const { position, names } = linked;
+  byId("position").value = position;
+  byId("position").closest("details").open = true;
+  byId("new").textContent = "Go on from this position";
+  for (const id of ["preset", "map", "count", "attack", "defender"]) byId(id).closest("label").hidden = true;
+  fillSelect(byId("count"), [names.length]);
+  drawSeats(names);
+}
+
+function fail({ message }) {
+  byId("error").textContent = message;
 }
 
 function drawCounts() {
@@ -29,12 +48,12 @@ function drawCounts() {
   drawSeats();
 }
 
-function drawSeats() {
+function drawSeats(names = []) {
   const seats = Array.from({ length: Number(byId("count").value) }, (_, seat) => {
     const select = options.programs ? element("input", { list: "agents" }) : element("select");
     if (!options.programs) fillSelect(select, options.players);
     select.value = seat === 0 ? "human" : (OPPONENTS[seat - 1] ?? "grower");
-    return element("label", { class: "seat" }, `Seat ${seat} `, select);
+    return element("label", { class: "seat" }, `Seat ${seat}${names[seat] ? `: ${names[seat]}` : ""} `, select);
   });
   byId("seats").replaceChildren(...seats, element("datalist", { id: "agents" }, ...options.players.map((value) => element("option", { value }))));
 }
@@ -44,11 +63,8 @@ async function begin(event) {
   byId("error").textContent = "";
   const players = [...byId("seats").querySelectorAll("select, input")].map((select) => select.value);
   const rules = { attack: byId("attack").value, defender_dice: byId("defender").value };
-  const body = JSON.stringify({ preset: byId("preset").value, map: byId("map").value, players, options: rules, position: byId("position").value });
-  const answer = await fetch("/api/games", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  const found = await answer.json();
-  if (found.error) byId("error").textContent = found.error;
-  else invite(found);
+  const wish = { preset: byId("preset").value, map: byId("map").value, players, options: rules, position: byId("position").value };
+  await post("/api/games", wish).then(invite, fail);
 }
 
 /** Enter a game at once, unless several people need links. */
@@ -68,7 +84,7 @@ function invite({ game, owner, tokens }) {
 
 async function drawGames() {
   const games = await (await fetch("/api/games")).json();
-  const items = games.map(({ game, names, state }) => element("li", {}, element("a", { href: `/game/${game}` }, names.join(", ")), ` ${state}`));
+  const items = games.map(({ game, names, state }) => element("li", {}, element("a", { href: `/game/${encodeURIComponent(game)}` }, names.join(", ") || game), ` ${state}`));
   byId("games").replaceChildren(...(items.length ? items : [element("li", {}, "none yet")]));
 }
 

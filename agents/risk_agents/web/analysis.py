@@ -1,0 +1,138 @@
+"""The analysis board: positions as nodes of a tree of moves that the browser keeps; the server plays and estimates.
+
+Nothing of an analysis is kept here: each question of the browser carries its position as text (docs/positions.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
+
+from risk_agents.scripted.odds import battle_odds
+from risk_agents.web.analyst import Analyst
+from risk_agents.web.table import Refused, question_of
+from risk_env.core.types import NOBODY
+from risk_env.game import Game
+from risk_env.public import members
+from risk_env.seeds import game_seed
+from risk_env.viewer.frames import Frames
+from risk_env.viewer.map_data import map_data
+
+BOT = "breaker"  # plays on for the chances of the seats
+GAMES = 64
+MOST_WAITING = 8  # questions that wait for the analyst, or are played, at a time
+MOST_TROOPS = 1000  # of a battle whose odds are asked: exact ones take at most some 10 ms
+
+
+class Analysis:
+    """Answers to the questions of an analysis board."""
+
+    def __init__(self) -> None:
+        self._analyst = Analyst()
+        self._thinking, self._playing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)  # the analyst's questions; moves
+        self._waiting = 0
+        self._agents: list[str] | None = None
+
+    async def node(self, wish: Any) -> dict[str, Any]:
+        """The position of a text, or after an action in it (`action`), with the chance of a number (`chance`)."""
+        found = _checked(wish, {"position": str}, {"action": int, "chance": int})
+        return await self._in_turn(self._playing, _node, found)
+
+    async def chances(self, wish: Any) -> dict[str, Any]:
+        """Every seat's chance to win, by games that a compiled bot plays on."""
+        found = _checked(wish, {"position": str})
+        question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
+        return {"chances": await self._in_turn(self._thinking, self._analyst.ask, question), "bot": BOT, "games": GAMES}
+
+    async def plans(self, wish: Any) -> dict[str, Any]:
+        """What an agent considers for the seat that is asked (`risk_agents.explanation`)."""
+        found = _checked(wish, {"position": str, "agent": str})
+        agents = (await self.agents({}))["agents"]
+        if found["agent"] not in agents:
+            raise Refused(f"agent={found['agent'][:80]!r} must be one of {', '.join(agents)}")
+        return await self._in_turn(self._thinking, self._analyst.ask, {"type": "explain", **found})
+
+    async def agents(self, wish: Any) -> dict[str, Any]:
+        """The registered agents that explain their choices."""
+        if self._agents is None:
+            self._agents = await self._in_turn(self._thinking, self._analyst.ask, {"type": "explaining"})
+        return {"agents": self._agents}
+
+    async def odds(self, wish: Any) -> dict[str, Any]:
+        """How a blitz of some attackers against some defenders ends (`risk_agents.scripted.odds`)."""
+        found = _checked(wish, {"attackers": int, "defenders": int})
+        for name, troops in found.items():
+            if not 1 <= troops <= MOST_TROOPS:
+                raise Refused(f"{name}={troops} must be from 1 to {MOST_TROOPS}")
+        return battle_odds(**found)._asdict()
+
+    async def _in_turn(self, threads: Executor, work: Callable[..., Any], question: dict[str, Any]) -> Any:
+        """What `work` says, in another thread; Refused if too many wait already."""
+        if self._waiting >= MOST_WAITING:
+            raise Refused("the server has too many analyses at a time: try again soon")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(threads, work, question)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        """End the analyst."""
+        self._thinking.shutdown(wait=False, cancel_futures=True)
+        self._playing.shutdown(wait=False, cancel_futures=True)
+        self._analyst.close()
+
+
+def _checked(wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None) -> dict[str, Any]:
+    """The wish, if its entries have these types."""
+    types = needed | (optional or {})
+    if not isinstance(wish, dict) or not needed.keys() <= wish.keys() <= types.keys():
+        raise Refused(f"the request needs {', '.join(needed)}")
+    for name, value in wish.items():
+        if type(value) is not types[name]:
+            raise Refused(f"{name} must be of type {types[name].__name__}")
+    return wish
+
+
+def _node(wish: dict[str, Any]) -> dict[str, Any]:
+    """A position for the board. The map comes with a text, and stays the same after actions."""
+    game = Game.from_text(wish["position"])
+    facts = {} if "action" in wish else {"map": map_data(game.board), "players": game.num_players}
+    words = ""
+    if "action" in wish:
+        game = _with_chance(game, wish.get("chance", 0))
+        words = _words(game, wish["action"])
+        game.step(wish["action"])
+    frames = Frames(game.tables, game.seat)
+    game.watched(frames.watch)
+    return facts | {
+        "position": game.to_text(),
+        "words": words,
+        "state": frames.last | _hidden(game),
+        "events": [event for _, events in frames.frames for event in events],
+        "question": None if game.is_over else question_of(game),
+    }
+
+
+def _with_chance(game: Game, number: int) -> Game:
+    """The game with the chance to come of a number."""
+    records = game.records.copy()
+    records["random"] = game_seed(number)
+    return Game.from_record(game.rules, game.board, records)
+
+
+def _words(game: Game, action: int) -> str:
+    """The words of a legal action; IllegalAction for any other."""
+    if action not in game.legal_actions():
+        raise Refused(f"action={action} is not legal here")
+    return game.action_text(action)
+
+
+def _hidden(game: Game) -> dict[str, Any]:
+    """What the seats hide from each other: who analyses a position knows all of it."""
+    record, wild, seats = game.record, game.board.num_territories, range(game.num_players)
+    hands = [members(record["hand"][seat]) + [wild] * int(record["wilds"][seat]) for seat in seats]
+    missions = record["mission"][: game.num_players].tolist()
+    return {"hands": hands, "missions": missions if missions[0] != NOBODY else []}

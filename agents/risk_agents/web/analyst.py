@@ -1,0 +1,102 @@
+"""Estimates of a position, made by a process of their own: it may take long, and is ended when it takes too long.
+
+{"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
+{"type": "explain", "position": "...", "agent": "search"}                   {"answer": {"plans": [...], ...}}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+from risk_agents.base import View, chance_seed
+from risk_agents.explanation import Explaining
+from risk_agents.program import Program, ProgramFault
+from risk_agents.registry import make
+from risk_agents.rollouts import chances_by_play
+from risk_env import bots
+from risk_env.game import Game
+
+LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; the first of a kind waits for what has to be compiled
+_COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
+
+
+class Analyst:
+    """The near end: one process, which answers one question after another. One thread at a time may ask."""
+
+    def __init__(self) -> None:
+        self._program: Program | None = None
+        self._known: set[str] = set()  # kinds of questions that the process has answered
+
+    def ask(self, question: dict[str, Any]) -> Any:
+        """The answer; ValueError says why there is none."""
+        kind = f"{question['type']} {question.get('agent', '')}"
+        if self._program is None or not self._program.is_alive:
+            path = {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+            self._program = Program(_COMMAND, "the analysis", environment=path)
+            self._known.clear()
+        try:
+            reply = self._program.ask(question, LIMIT if kind in self._known else FIRST_LIMIT)
+        except ProgramFault as fault:
+            raise ValueError(str(fault)) from fault
+        self._known.add(kind)
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        return reply["answer"]
+
+    def close(self) -> None:
+        """End the process."""
+        if self._program is not None:
+            self._program.kill()
+
+
+# ------------------------------------------------------------------------------------------------ the far end
+
+
+def serve() -> None:
+    """Answer until the pipe is closed."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what agents print must not get into the answers
+    with suppress(BrokenPipeError):
+        for line in questions:
+            answers.write(json.dumps(answer_to(json.loads(line))).encode() + b"\n")
+            answers.flush()
+
+
+def answer_to(question: dict[str, Any]) -> dict[str, Any]:
+    """The message that answers a question: `answer`, or `error` with the reason why there is none."""
+    try:
+        return {"answer": _ANSWERS[question.pop("type")](**question)}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def _chances(position: str, bot: str, games: int) -> list[float]:
+    """The chance to win of every seat when a compiled bot plays on in all seats."""
+    game = Game.from_text(position)
+    return chances_by_play(game.rules, game.board, bot, games)(game).tolist()
+
+
+def _explain(position: str, agent: str) -> dict[str, Any]:
+    """What an agent says of its choice for the seat that is asked; it sees what that seat may see."""
+    game, player = Game.from_text(position), make(agent)
+    if not isinstance(player, Explaining):
+        raise ValueError(f"agent={agent!r} has no method explain()")
+    seed = chance_seed(player, 0)
+    player.reset(game.seat, game.rules, game.board, seed)
+    player.act(View(game, chance=seed))
+    explanation = player.explain()
+    if explanation is None:
+        raise ValueError(f"{agent} has nothing to say about this question")
+    return explanation.to_dict()
+
+
+def _explaining() -> list[str]:
+    """The registered agents that explain their choices."""
+    return [name for name in bots.names() if isinstance(make(name), Explaining)]
+
+
+_ANSWERS = {"chances": _chances, "explain": _explain, "explaining": _explaining}

@@ -1,0 +1,276 @@
+// The analysis board: a tree of positions; what may be played in each, every seat's chance to win, plans, odds.
+
+import { Board } from "risk/board";
+import { diceOf } from "risk/dice";
+import { element, set, write } from "risk/dom";
+import { chipTextures, Players } from "risk/panels";
+import { Asker, percent } from "risk/question";
+import { listenToLooks } from "risk/replay";
+import { linkedPosition, post } from "risk/server";
+import { Words } from "risk/words";
+
+const byId = (id) => document.getElementById(id);
+const share = (chance) => `${Math.round(100 * chance)} %`;
+
+/** A position and what led to it: {parent, children, action, chance, position, words, state, events, question}. */
+class Analysis {
+  constructor() {
+    this.node = null; // the position that is shown
+    this.root = null;
+    this.patterns = element("div");
+    document.body.append(this.patterns);
+    this.asker = new Asker((action) => this.play(action));
+    this.listen();
+    listenToLooks();
+  }
+
+  listen() {
+    const on = (id, kind, act) => byId(id).addEventListener(kind, act);
+    on("paste", "submit", (event) => this.submit(event, () => this.open(byId("position").value, [])));
+    on("ask", "submit", (event) => this.submit(event, () => this.askPlans()));
+    on("back", "click", () => this.back());
+    on("forward", "click", () => this.forward());
+    on("again", "click", () => this.again());
+    on("play-on", "click", () => this.playOn());
+    for (const id of ["source", "target"]) on(id, "change", () => this.battle());
+    for (const id of ["attackers", "defenders"]) on(id, "input", () => this.odds());
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  submit(event, act) {
+    event.preventDefault();
+    return act();
+  }
+
+  key(event) {
+    if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = { ArrowLeft: () => this.back(), ArrowRight: () => this.forward(), r: () => this.again() }[event.key];
+    act?.();
+  }
+
+  // --------------------------------------------------------------------------------------------- positions
+
+  /** Begin with a position; a wrong one changes nothing, and the page says what is wrong. */
+  async open(position, names) {
+    write(byId("error"), "");
+    const found = await post("/api/analysis/node", { position }).catch((error) => write(byId("error"), error.message));
+    if (!found) return;
+    this.setUp(found, names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`));
+    this.root = { ...found, parent: null, children: [] };
+    this.show(this.root);
+  }
+
+  /** The parts of the page that belong to a map and to names; the board stays while the map does. */
+  setUp({ map }, names) {
+    const isNew = map.name !== this.map?.name || names.length !== this.names.length;
+    Object.assign(this, { map, names, words: new Words(map, names, null) });
+    if (isNew) this.setMap();
+    this.board.names = names;
+    this.players = new Players(byId("players"), map, this.words);
+    byId("play-on").disabled = false;
+  }
+
+  setMap() {
+    const root = byId("board").cloneNode(false);
+    byId("board").replaceWith(root);
+    this.board = new Board(root, this.map, this.names, (words) => write(byId("place"), words));
+    this.asker.use(this.board);
+    root.addEventListener("click", (event) => this.point(event.target.dataset.territory));
+    this.patterns.replaceChildren(chipTextures(this.map));
+    this.pointed = [];
+    const places = this.map.territories.map((name, t) => [name, t]).sort();
+    for (const id of ["source", "target"]) byId(id).replaceChildren(...places.map(([name, t]) => element("option", { value: t }, name)));
+  }
+
+  show(node) {
+    this.node = node;
+    const { state, events, question } = node;
+    this.board.draw(state, events);
+    this.board.drawPlans([]);
+    byId("plans").replaceChildren();
+    write(byId("considered"), "");
+    byId("position").value = node.position;
+    write(byId("status"), this.words.status(state));
+    write(byId("happened"), this.words.sentences(events).join("; "));
+    const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
+    byId("dice").replaceChildren(...(roll ? [diceOf(roll)] : []));
+    this.asker.ask(question, question ? "" : "The game is over.");
+    this.drawMoves();
+    this.battle();
+    this.estimate(node);
+    document.body.dataset.ready = "true";
+  }
+
+  /** Play an action; one that was tried before is shown again, with the dice that it had. */
+  play(action) {
+    const known = this.node.children.find((child) => child.action === action);
+    return known ? this.show(known) : this.grow(this.node, action, 0);
+  }
+
+  async grow(parent, action, chance) {
+    try {
+      const found = await post("/api/analysis/node", { position: parent.position, action, chance });
+      const node = { ...found, parent, children: [], action, chance };
+      parent.children.push(node);
+      this.show(node);
+    } catch ({ message }) {
+      this.asker.ask(parent.question);
+      write(byId("asked"), message);
+    }
+  }
+
+  back() {
+    if (this.node?.parent) this.show(this.node.parent);
+  }
+
+  forward() {
+    if (this.node?.children.length) this.show(this.node.children.at(-1));
+  }
+
+  /** The move that led here once more, with other dice. */
+  again() {
+    if (!this.node?.parent) return;
+    const { parent, action } = this.node;
+    this.grow(parent, action, parent.children.filter((child) => child.action === action).length);
+  }
+
+  playOn() {
+    location.href = `/#${new URLSearchParams({ position: this.node.position, players: this.names.length })}`;
+  }
+
+  // --------------------------------------------------------------------------------------------- moves
+
+  drawMoves() {
+    const rows = [[this.root, 0], ...variations(this.root, 0)];
+    byId("moves").replaceChildren(...rows.map(([node, depth]) => this.move(node, depth)));
+    byId("moves").querySelector("[aria-current=true]").scrollIntoView({ block: "nearest" });
+    byId("back").disabled = byId("again").disabled = !this.node.parent;
+    byId("forward").disabled = !this.node.children.length;
+  }
+
+  move(node, depth) {
+    const words = node.parent ? `${this.words.name(node.parent.state.seat)}: ${node.words}` : "The position";
+    const button = element("button", { type: "button", "aria-current": node === this.node }, element("span", {}, words), element("span", {}, outcome(node.events)));
+    button.style.paddingLeft = `${8 + 14 * depth}px`;
+    button.addEventListener("click", () => this.show(node));
+    return element("li", {}, button);
+  }
+
+  // --------------------------------------------------------------------------------------------- estimates
+
+  /** Every seat's chance to win, asked once a position. */
+  async estimate(node) {
+    this.players.draw(node.state, node.chances);
+    write(byId("estimated"), node.estimated ?? "estimating …");
+    if (node.estimated) return;
+    try {
+      const { chances, bot, games } = await post("/api/analysis/chances", { position: node.position });
+      node.chances = chances;
+      node.estimated = `${games} games, played on by ${bot}`;
+    } catch ({ message }) {
+      node.estimated = message;
+    }
+    if (node !== this.node) return;
+    this.players.draw(node.state, node.chances);
+    write(byId("estimated"), node.estimated);
+  }
+
+  async askPlans() {
+    const { node } = this;
+    if (!node) return;
+    write(byId("considered"), "thinking …");
+    try {
+      const found = await post("/api/analysis/plans", { position: node.position, agent: byId("agent").value });
+      if (node === this.node) this.drawPlans(found);
+    } catch ({ message }) {
+      if (node === this.node) write(byId("considered"), message);
+    }
+  }
+
+  drawPlans({ seat, chosen, plans, chances }) {
+    write(byId("considered"), `${this.words.name(seat)} would choose: ${chosen}`);
+    if (chances.length) this.players.draw(this.node.state, chances);
+    const first = plans.filter(({ captures }) => captures.length).map(({ captures, chance }) => ({ ...this.attack(captures[0]), words: share(chance) }));
+    const best = first.filter(({ source, target }, i) => first.findIndex((other) => other.source === source && other.target === target) === i);
+    this.board.drawPlans(best);
+    byId("plans").replaceChildren(...plans.map((plan) => this.plan(plan, plan.plan === chosen, best)));
+  }
+
+  /** A plan in the list; a click draws all its attacks, in order, and a second one all plans again. */
+  plan(plan, isChosen, best) {
+    const words = `${plan.plan}${isChosen ? " (chosen)" : ""}`;
+    const estimate = `${share(plan.chance)} ± ${share(plan.error)}, ${plan.games} games`;
+    const button = element("button", { type: "button", "aria-pressed": false }, element("span", {}, words), element("span", {}, estimate));
+    button.addEventListener("click", () => {
+      const shows = button.getAttribute("aria-pressed") === "false";
+      for (const other of byId("plans").querySelectorAll("button")) set(other, "aria-pressed", shows && other === button);
+      this.board.drawPlans(shows ? plan.captures.map((capture, i) => ({ ...this.attack(capture), words: String(i + 1) })) : best);
+    });
+    return element("li", {}, button);
+  }
+
+  attack([source, target]) {
+    const { territories } = this.map;
+    return { source: territories.indexOf(source), target: territories.indexOf(target) };
+  }
+
+  // --------------------------------------------------------------------------------------------- battles
+
+  /** Two clicks on the board choose the territories of a battle. */
+  point(place) {
+    if (place === undefined) return;
+    this.pointed = [...this.pointed, Number(place)].slice(-2);
+    [byId("source").value, byId("target").value] = [this.pointed[0], this.pointed.at(-1)];
+    this.battle();
+  }
+
+  /** The troops on the chosen territories. */
+  battle() {
+    const { troops } = this.node.state;
+    byId("attackers").value = Math.max(1, troops[byId("source").value]);
+    byId("defenders").value = Math.max(1, troops[byId("target").value]);
+    this.odds();
+  }
+
+  async odds() {
+    const [attackers, defenders] = ["attackers", "defenders"].map((id) => Number(byId(id).value));
+    const asked = (this.asked = {});
+    try {
+      const { win, attacker_left, defender_left } = await post("/api/analysis/odds", { attackers, defenders });
+      if (asked !== this.asked) return;
+      write(byId("odds"), `A blitz takes it: ${percent(win)}. On average ${attacker_left.toFixed(1)} attackers and ${defender_left.toFixed(1)} defenders are left.`);
+    } catch ({ message }) {
+      if (asked === this.asked) write(byId("odds"), message);
+    }
+  }
+}
+
+/** The moves after a node with their depth: the first one of each in its line, others before it, indented. */
+function variations(node, depth) {
+  const [main, ...others] = node.children;
+  if (!main) return [];
+  const indented = others.flatMap((other) => [[other, depth + 1], ...variations(other, depth + 1)]);
+  return [[main, depth], ...indented, ...variations(main, depth)];
+}
+
+/** What the dice of a move did, in a few letters. */
+function outcome(events) {
+  const battles = events.filter(({ kind }) => kind === "battle");
+  if (!battles.length) return "";
+  const [lost, killed] = [0, 1].map((side) => battles.reduce((sum, { losses = [0, 0] }) => sum + losses[side], 0));
+  return `−${lost} : −${killed}${events.some(({ kind }) => kind === "capture") ? ", taken" : ""}`;
+}
+
+async function start() {
+  window.analysis = new Analysis();
+  post("/api/analysis/agents", {}).then(({ agents }) => byId("agent").replaceChildren(...agents.map((name) => element("option", {}, name))), () => {});
+  try {
+    const linked = await linkedPosition();
+    if (linked) await window.analysis.open(linked.position, linked.names);
+  } catch ({ message }) {
+    write(byId("error"), message);
+  }
+  document.body.dataset.ready = "true";
+}
+
+start();

@@ -1,0 +1,32 @@
+// What a page asks the server, and the secret that it shows: it comes in the link of a seat once, and is kept.
+
+/** The secret, "" for somebody who only watches. */
+export function tokenOf(game) {
+  return sessionStorage.getItem(game) ?? localStorage.getItem(game) ?? "";
+}
+
+/** Keep the secret of the link by which the page was opened, and take it out of the address. */
+export function keepToken(game) {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!found) return;
+  sessionStorage.setItem(game, found);
+  localStorage.setItem(game, found);
+  history.replaceState(null, "", location.pathname);
+}
+
+/** The answer of an address to a JSON value; an Error with the server's reason if it refuses. */
+export async function post(address, value) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await (await fetch(address, { method: "POST", headers, body: JSON.stringify(value) })).json();
+  if (answer.error) throw new Error(answer.error);
+  return answer;
+}
+
+/** The position that the address of this page names: that of a moment of a game, or a text; null if it names none. */
+export async function linkedPosition() {
+  const wish = new URLSearchParams(location.hash.slice(1));
+  if (wish.has("position")) return { position: wish.get("position"), names: new Array(Number(wish.get("players"))).fill("") };
+  if (!wish.has("from")) return null;
+  const game = wish.get("from");
+  return post("/api/moment", { game, frame: Number(wish.get("frame")), token: tokenOf(game) });
+}

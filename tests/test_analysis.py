@@ -1,0 +1,231 @@
+"""The analysis board: what may be asked of the server, and the page; every question there is, answered by hand."""
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from risk_agents.web import analysis, analyst
+from risk_agents.web.analyst import Analyst
+from risk_env import Game, Rules, presets
+from risk_env.core.types import Phase
+from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.web_server import client, posted, refused, served
+
+NODE, CHANCES, PLANS, ODDS = (f"/api/analysis/{name}" for name in ("node", "chances", "plans", "odds"))
+TEXT = """risk_env game 1
+rules: preset=classic, num_players=3, attack=blitz
+map: tiny
+phase: attack
+hand 0: Ash, wild
+[territories]
+Ash: 0, 9
+Birch: 0, 2
+Cedar: 1, 4
+Dune: 1, 2
+Ember: 2, 3
+Flint: 2, 3
+"""
+
+
+# ------------------------------------------------------------------------------------------------ what is answered
+
+
+def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        root = posted(found, NODE, {"position": TEXT})
+        assert root["map"]["territories"][0] == "Ash" and root["state"]["hands"][0] and not root["events"]
+        attack = next(choice for choice in root["question"]["legal"] if choice["kind"] == "attack")
+
+        def after(chance: int) -> dict[str, Any]:
+            return posted(found, NODE, {"position": root["position"], "action": attack["action"], "chance": chance})
+
+        assert after(0) == after(0) and "map" not in after(0) and after(0)["words"] == attack["text"]
+        assert len({after(chance)["position"] for chance in range(5)}) > 1
+        assert Game.from_text(after(1)["position"]).troops.sum() < Game.from_text(TEXT).troops.sum()
+
+
+@pytest.mark.parametrize(
+    ("address", "wish", "message"),
+    [
+        (NODE, {"position": "nonsense"}, "line 1: 'nonsense' must be 'risk_env game 1'"),
+        (NODE, {"position": TEXT.replace("Ash: 0, 9", "Ash: 0, -9")}, "line 7"),
+        (NODE, {"position": TEXT, "action": 9999}, "action=9999 is not legal here"),
+        (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
+        (NODE, {"text": TEXT}, "the request needs position"),
+        (NODE, {"position": "x" * 140_000}, "longer than"),
+        (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000 must be from 1 to 1000"),
+        (ODDS, {"attackers": True, "defenders": 1}, "attackers must be of type int"),
+    ],
+)
+def test_wrong_questions_are_refused_by_name(address: str, wish: Any, message: str, tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        assert message in refused(found, address, wish)
+
+
+def test_odds_are_those_of_the_library(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        assert posted(found, ODDS, {"attackers": 3, "defenders": 1})["win"] == pytest.approx(0.7542, abs=1e-4)
+
+
+def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: Any, tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        chances = posted(found, CHANCES, {"position": TEXT})
+        assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis.GAMES
+        assert "agent='cmd:true' must be one of" in refused(found, PLANS, {"position": TEXT, "agent": "cmd:true"})
+        monkeypatch.setattr(analyst, "LIMIT", 1e-3)
+        assert "no answer within" in refused(found, CHANCES, {"position": TEXT})
+        assert posted(found, CHANCES, {"position": TEXT}) == chances  # by a new process
+
+
+def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(analysis, "MOST_WAITING", 0)
+    with client(tmp_path) as found:
+        assert "too many" in refused(found, NODE, {"position": TEXT})
+
+
+# ------------------------------------------------------------------------------------------------ the page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def here(monkeypatch: Any) -> None:
+    """Estimates are made in this process, which has loaded all it needs."""
+
+    monkeypatch.setattr(Analyst, "ask", lambda _self, question: analyst.answer_to(question)["answer"])
+
+
+@pytest.fixture
+def no_estimates(monkeypatch: Any) -> None:
+    """Nothing is estimated."""
+    monkeypatch.setattr(Analyst, "ask", lambda _self, question: [0.0] * 3)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
+    with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis", size, scheme) as page:
+        page.wait_for_selector("body[data-ready]")
+        page.fill("#position", TEXT)
+        page.click("#paste button")
+        page.wait_for_selector("#estimated:has-text('64 games')")
+        assert page.locator(".chance").all_inner_texts() != ["", "", ""]
+        page.wait_for_selector("#agent option", state="attached")
+        page.click("#ask button")
+        page.locator("#plans button").first.click()
+        assert page.locator(".arrows .plan").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert violations(page) == []
+        for t in (0, 2):  # an attack of Ash on Cedar, by clicks
+            page.locator(f'.area[data-territory="{t}"]').dispatch_event("click")
+        page.wait_for_selector("#moves li:nth-child(2)")
+        assert "Player 0: attack Ash > Cedar" in page.locator("#moves").inner_text()
+        page.click("#again")
+        page.wait_for_selector("#moves li:nth-child(3)")
+        page.click("#back")
+        assert page.locator("#moves [aria-current=true]").inner_text() == "The position"
+        page.keyboard.press("ArrowRight")
+        assert "attack" in page.locator("#moves [aria-current=true]").inner_text()
+        page.fill("#attackers", "3")
+        page.fill("#defenders", "1")
+        page.wait_for_selector("#odds:has-text('75 %')")
+
+
+def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path) -> None:
+    with served(tmp_path) as (address, _lobby):
+        page = browser.new_page()  # its console tells of the refusal
+        page.goto(f"{address}/analysis")
+        page.wait_for_selector("body[data-ready]")
+        page.fill("#position", TEXT.replace("Ash: 0, 9", "Oak: 0, 9"))
+        page.click("#paste button")
+        page.wait_for_selector("#error:has-text('line 7')")
+        page.close()
+
+
+# ------------------------------------------------------------------------------------------------ every question
+
+
+@cache
+def questions(preset: str) -> dict[Phase, str]:
+    """A position for each question that the games of a preset ask, found by random play on a small map."""
+    options = {"initial_troops": 9} | ({} if preset == "two_player" else {"num_players": 3})
+    options |= {"card_reroll": True, "commander": True} if preset == "classic" else {}
+    found, rng = dict[Phase, str](), random.Random(0)
+    for seed in range(40):
+        board, options = ("classic", {}) if preset == "basic_training" else ("tiny", options)
+        game = Game(Rules.preset(preset, **options, defender_dice="choice"), board, seed)
+        for _ in range(300):
+            if game.is_over:
+                break
+            if game.phase not in found:
+                found[game.phase] = game.to_text()
+            game.step(int(rng.choice(game.legal_actions())))
+    return found
+
+
+def test_random_play_asks_every_question() -> None:
+    asked = set().union(*map(questions, presets()))
+    assert set(Phase) - asked == {Phase.OVER, Phase.ROLL, Phase.DRAW}
+
+
+@pytest.mark.usefixtures("no_estimates")
+@pytest.mark.parametrize("preset", presets())
+def test_every_question_is_answered_by_mouse_and_by_keyboard(browser: Any, tmp_path: Path, preset: str) -> None:
+    with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
+        page.wait_for_selector("body[data-ready]")
+        for phase, text in questions(preset).items():
+            page.evaluate("text => analysis.open(text, [])", text)
+            assert page.evaluate("analysis.node.question.phase") == phase.name
+            for answer in (by_mouse, by_keyboard):
+                page.evaluate("analysis.show(analysis.root)")
+                answer(page)
+                page.wait_for_function("() => Boolean(analysis.node.parent)")
+
+
+def by_mouse(page: Any) -> None:
+    """Click on the board where that answers; else draw a slider, or press a button."""
+    kinds = page.evaluate("analysis.node.question.legal.map(({kind, places}) => [kind, ...places])")
+    board = next((places for kind, *places in kinds if kind in ("territory", "attack")), None)
+    if board is not None:
+        for t in board:
+            page.locator(f'.area[data-territory="{t}"]').dispatch_event("click")
+    elif page.locator(".amount").count():
+        slider = page.locator(".amount input[type=range]")
+        slider.evaluate("slider => { slider.value = slider.min; slider.dispatchEvent(new Event('input')); }")
+        page.locator(".amount button").click()
+    else:
+        page.locator("#answers button").last.click()
+
+
+def by_keyboard(page: Any) -> None:
+    """A number and Enter, or the first answer."""
+    page.evaluate("document.activeElement.blur()")
+    if page.locator(".amount").count():
+        page.keyboard.press("1")
+    else:
+        page.keyboard.press("q")
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.usefixtures("no_estimates")
+def test_any_number_of_troops_is_moved_by_one_answer(browser: Any, tmp_path: Path) -> None:
+    text = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace("phase: attack", "phase: draft\ndraft left: 40")
+    with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
+        page.wait_for_selector("body[data-ready]")
+        page.evaluate("text => analysis.open(text, [])", text)
+        page.locator('.area[data-territory="0"]').dispatch_event("click")
+        page.wait_for_selector("#amount")
+        page.keyboard.type("37")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => analysis.node.state.draft_left === 3 && analysis.node.question.phase === 'DRAFT'")
+        assert page.evaluate("analysis.node.state.troops[0]") == 97

@@ -1,0 +1,80 @@
+"""A server of the page for tests: in this process, with a client for it or under an address."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from risk_agents.web import app as web
+from risk_agents.web.lobby import Lobby
+from risk_agents.web.store import GameStore
+
+HERE = {"origin": "http://testserver"}
+WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "options": {"setup": "random"}}
+
+
+@contextmanager
+def client(folder: Path, **options: Any) -> Iterator[TestClient]:
+    """A client of a server in this process; `lobby` are its games."""
+    lobby = Lobby(GameStore(folder / "games.sqlite"), **options)
+    with TestClient(web.make_app(lobby, ["testserver"])) as found:
+        found.lobby = lobby
+        yield found
+
+
+def begun(found: TestClient, **changes: Any) -> dict[str, Any]:
+    """A new game: its name and secrets."""
+    return posted(found, "/api/games", WISH | changes)
+
+
+def posted(found: TestClient, address: str, wish: Any) -> dict[str, Any]:
+    """What the server answers."""
+    answer = found.post(address, json=wish, headers=HERE)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(found: TestClient, address: str, wish: Any) -> str:
+    """Why the server does not answer."""
+    answer = found.post(address, json=wish, headers=HERE)
+    assert answer.status_code == 400, answer.text
+    return answer.json()["error"]
+
+
+@contextmanager
+def seated(found: TestClient, game: str, token: str, have: int = 0) -> Iterator[Any]:
+    """A socket of the seat with this secret."""
+    with found.websocket_connect(f"/game/{game}/live", headers=HERE) as socket:
+        socket.send_json({"token": token, "have": have})
+        yield socket
+
+
+def question(socket: Any) -> dict[str, Any]:
+    """The next question of a socket's seat."""
+    while True:
+        message = socket.receive_json()
+        if message.get("question"):
+            return message["question"]
+
+
+@contextmanager
+def served(folder: Path, port: int = 0) -> Iterator[tuple[str, Lobby]]:
+    """A running server and its games."""
+    lobby = Lobby(GameStore(folder / "games.sqlite"))
+    config = uvicorn.Config(web.make_app(lobby, ["127.0.0.1"]), port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    try:
+        yield address, lobby
+    finally:
+        server.should_exit = True
+        thread.join(10)
