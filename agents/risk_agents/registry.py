@@ -77,24 +77,25 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 
 def _load_trained(spec: str) -> Any:
-    """A policy with search or without, the beam with a learned value, or a policy of Stable-Baselines3."""
-    from risk_agents.learned import sb3_policy
-    from risk_agents.search import policy_search
+    """A policy with search or without, the beam or the strategist with a learned value, or one of Stable-Baselines3."""
+    from risk_agents.learned import sb3_policy, table_value
+    from risk_agents.search import policy_search, strategist
 
     if spec.endswith(".zip"):
         return sb3_policy.load_zip(spec)
     if spec.startswith(SEARCH):
         return policy_search.search_bot(spec.removeprefix(SEARCH))
-    return trained_class(spec).load_bot(spec)
+    kind = trained_class(spec)
+    return strategist.with_value(spec) if kind is table_value.TableValueFile else kind.load_bot(spec)
 
 
 def trained_class(path: str | Path) -> Any:
-    """What a `.npz` file is to be read as: `ValueFile` or `PolicyFile`."""
-    from risk_agents.learned import policy, trained
+    """What a `.npz` file is to be read as: `PolicyFile`, `ValueFile` or `TableValueFile`."""
+    from risk_agents.learned import policy, table_value, trained
     from risk_agents.search import value_beam
 
-    is_value = trained.kind_in(trained.facts_of(path)) == trained.VALUE
-    return value_beam.ValueFile if is_value else policy.PolicyFile
+    kinds = {trained.VALUE: value_beam.ValueFile, trained.TABLE_VALUE: table_value.TableValueFile}
+    return kinds.get(trained.kind_in(trained.facts_of(path)), policy.PolicyFile)
 
 
 def _load_class(spec: str, path: str, name: str) -> Any:
