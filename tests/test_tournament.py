@@ -401,7 +401,7 @@ def test_a_store_gives_back_what_was_put_in(tmp_path: Path) -> None:
 
 def test_a_file_without_openings_gets_their_column(tmp_path: Path) -> None:
     config = config_of(FIRST, BOLD, players=2)
-    results = played(config, 4)
+    results = sorted(played(config, 4), key=lambda result: result.game)
     path = tmp_path / "games.sqlite"
     store = Store.create(path, config, {"games": 4})
     for result in results[:2]:
@@ -625,7 +625,7 @@ def test_a_rate_that_never_varies_is_still_in_doubt() -> None:
 
 
 def repeated(games: int, times: int) -> tuple[np.ndarray, np.ndarray]:
-    """Deals and openings (games * times,) of that number of games, each of a deal and an opening, repeated in new deals."""
+    """Deals and openings (games * times,) of games that have one each, and are repeated in new deals."""
     return np.arange(games * times), np.tile(np.arange(games), times)
 
 

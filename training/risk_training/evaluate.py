@@ -114,13 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--preset", help="the rules (default: those a policy was trained by, else classic)")
     add("--players", type=int, metavar="N", help="seats; the opponent fills all but one")
     add("--map", help="name or file of the map (default: a policy's own, else classic)")
-    add(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the rules (RULES 13); setup is deal, not claim",
-    )
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the rules (RULES 13)")
     add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
     add("--seed", type=int, default=0, help="decides every deal (default: 0)")
     add("--json", metavar="FILE", help="write the scores")

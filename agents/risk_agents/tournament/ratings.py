@@ -4,9 +4,9 @@ An agent of strength g takes the next place of a game with probability g over th
 yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of finishing ahead. `choix.ilsr_rankings` fits
 the same model; here equal rankings are counted once, with a weight, so that hundreds of bootstrap samples take seconds.
 
-Games of one deal are one cluster, and so are games of one opening, whatever their deals. Intervals come from a bootstrap
-over deals. Where deals share openings they are made wider, by the ratio of two cluster-robust standard errors: by deals
-and openings (Cameron, Gelbach and Miller 2011), and by deals alone.
+Games of one deal are one cluster, and so are games of one opening, whatever their deals. Intervals come from a
+bootstrap over deals. Where deals share openings they are made wider, by the ratio of two cluster-robust standard
+errors: by deals and openings (Cameron, Gelbach and Miller 2011), and by deals alone.
 """
 
 from __future__ import annotations
