@@ -33,6 +33,7 @@ from risk_env.core.observe import MOST_CODE
 from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.engine import batch_loop
 from risk_env.engine.play_on import (
+    ANY_SEAT,
     CALLER,
     NO_ACTION,
     OVER,
@@ -50,7 +51,10 @@ from risk_env.game import split_view
 from risk_env.lanes import Lanes, check_count, check_memory, contiguous
 from risk_env.text import notation
 
-__all__ = ["CALLER", "OVER", "REFUSED", "STOPPED", "Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"]
+__all__ = [
+    *("ANY_SEAT", "CALLER", "OVER", "REFUSED", "STOPPED"),
+    *("Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"),
+]
 
 MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they are asked
@@ -177,7 +181,7 @@ class Arena:
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
         self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, NOBODY for none
-        self.stop_at_turn = np.full(N, NOBODY, np.int64)  # (N,) seat whose next turn's beginning does
+        self.stop_at_turn = np.full(N, NOBODY, np.int64)  # (N,) seat whose next turn's beginning does, or ANY_SEAT
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
         self.states = np.zeros(N, np.int8)  # (N,) why a lane has stopped: OVER, STOPPED, REFUSED
         self._stopped, self._left = np.zeros((2, N), np.int64)

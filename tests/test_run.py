@@ -14,7 +14,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from risk_training import ppo, values
+from risk_training import ppo, table_values, values
 from risk_training.config import EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
@@ -31,7 +31,17 @@ VALUES = values.Config(
     bot_share=0.3, explore=0.1, hidden_sizes=(6, 4), minibatches=8, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
 )  # fmt: skip
-TRAINERS = {"ppo": (ppo, PPO, ppo.POLICY), "values": (values, VALUES, values.VALUE)}
+TABLE_VALUES = table_values.Config(
+    map="tiny", players=2, options={"max_rounds": 5}, n_games=24, tables=(2, 3), round_games=6,
+    bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
+    batch_size=64, search_games=10,
+    evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
+)  # fmt: skip
+TRAINERS = {
+    "ppo": (ppo, PPO, ppo.POLICY),
+    "values": (values, VALUES, values.VALUE),
+    "table_values": (table_values, TABLE_VALUES, table_values.VALUE),
+}
 TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,12 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, SeatedBot
+from risk_env.core.entry import determinize_game
 from risk_env.core.types import Phase
 from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import PublicState
-from risk_env.seeds import bot_seed, veiled, word
+from risk_env.seeds import bot_seed, game_seed, veiled, word
 from risk_env.text import notation
 
 _BLIND_SEED = 0  # of hidden facts that are drawn again: any number
@@ -123,6 +125,13 @@ class View:
     def sample(self, seed: int) -> Game:
         """A game consistent with what the seat knows: hidden facts and future chance are drawn again."""
         return self._game.determinize(self.seat, seed)
+
+    def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
+        """The records of `sample(seed)` for many seeds, (k,): for lanes of games that are played on."""
+        games, T = np.repeat(self._game.records, len(seeds)), self._game.tables
+        for row, seed in enumerate(seeds.tolist()):
+            determinize_game(games, row, T.board, T.rules, self.seat, game_seed(seed, self.seat))
+        return games
 
 
 class Agent:

@@ -79,16 +79,18 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 
 def _load_trained(spec: str) -> Any:
-    """A policy with search or without, the beam with a learned value, or a policy of Stable-Baselines3."""
+    """A policy with search or without, the beam or the strategist with a learned value, or one of Stable-Baselines3."""
     from risk_agents.learned import policy, sb3_policy, trained
-    from risk_agents.search import policy_search, value_beam
+    from risk_agents.search import policy_search, strategist, value_beam
 
     if spec.endswith(".zip"):
         return sb3_policy.load_zip(spec)
     if spec.startswith(SEARCH):
         return policy_search.search_bot(spec.removeprefix(SEARCH))
-    is_value = trained.kind_in(trained.facts_of(spec)) == trained.VALUE
-    return (value_beam.ValueFile if is_value else policy.PolicyFile).load_bot(spec)
+    kind = trained.kind_in(trained.facts_of(spec))
+    if kind == trained.TABLE_VALUE:
+        return strategist.with_value(spec)
+    return (value_beam.ValueFile if kind == trained.VALUE else policy.PolicyFile).load_bot(spec)
 
 
 def _load_class(spec: str, path: str, name: str) -> Any:

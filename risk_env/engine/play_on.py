@@ -17,6 +17,7 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.engine.batch_loop import clear_rewards, step_game
 
 CALLER = -1  # instead of a player's number: the caller decides for this seat
+ANY_SEAT = -2  # instead of a seat: the next turn of any
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
 UNANSWERED = -1  # it has been asked, and has written nothing
 RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
@@ -35,7 +36,7 @@ class Stops(NamedTuple):
     """Where a lane stops before its game is over."""
 
     death: Any  # int64 (N,): when this seat is dead; NOBODY: at no death
-    turn: Any  # int64 (N,): when a turn of this seat begins; NOBODY: at no turn
+    turn: Any  # int64 (N,): when a turn of this seat, or of ANY_SEAT, begins; NOBODY: at no turn
 
 
 class Tally(NamedTuple):
@@ -142,7 +143,8 @@ def play_answer(records, results, stops, tally, actions, lane):
     actions[lane] = NO_ACTION
     step_game(game, board, rules, action, lane, results)
     state = state_of(game, stops, lane)
-    turn_begins = game.turn != turn and game.turn == stops.turn[lane]
+    watched = stops.turn[lane]
+    turn_begins = game.turn != turn and (game.turn == watched or watched == ANY_SEAT)
     return STOPPED if state == RUNNING and turn_begins else state
 
 

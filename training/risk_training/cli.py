@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> None:
         _check_resume(parser, arguments)
     _set_threads(arguments.threads)
     run = _resumed(arguments) if arguments.resume else _new(arguments)
-    unit = "games" if run.config.TRAINER == "value" else "steps"
+    unit = "games" if run.config.LENGTH == "n_games" else "steps"
     print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}")
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")

@@ -18,7 +18,12 @@ WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponen
 MOST_BYTES = 1 << 14  # of a configuration
 MOST = 2**63  # of a whole number in it
 # The modules of the trainers; each has a `Config` and a `Trainer`
-TRAINERS = {"sb3": "risk_training.sb3_trainer", "selfplay": "risk_training.ppo", "value": "risk_training.values"}
+TRAINERS = {
+    "sb3": "risk_training.sb3_trainer",
+    "selfplay": "risk_training.ppo",
+    "value": "risk_training.values",
+    "table_value": "risk_training.table_values",
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 Weights = Mapping[str, Any]
 
 FORMAT = 1
-POLICY, VALUE = "policy", "value"
+POLICY, VALUE, TABLE_VALUE = "policy", "value", "table value"
 MOST_BYTES = 1 << 25  # of all arrays of a file
 
 

@@ -11,7 +11,7 @@ from numpy import int64
 from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
 from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, is_inland, move_amount, next_legal
 from risk_agents.scripted.claims import claim
-from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator
+from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, WORKSPACE, Evaluator
 from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_answer
 from risk_agents.search.turn_search import (
     BEST,
@@ -35,12 +35,13 @@ from risk_env.compiler import entry_point, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 from risk_env.core.movement import movable
 from risk_env.core.position import add_troops, room, troops_on
-from risk_env.core.types import Phase
+from risk_env.core.types import MAX_SEATS, Phase
 
 WIDTH = 12
 DEPTH = 8
 # The weights of `search.evaluation` by number of players, found by `risk_training.tune_beam`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
+WEIGHTS_FOR = np.concatenate([TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)])
 # What the bot remembers of its turn: int32 words
 DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
 AT = DRAFT_WANTED + 1  # steps of the plan that were made
@@ -73,14 +74,17 @@ def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights,
         actions[lane] = answer(games[lane], memory[lane, seat], tree, evaluator) if claimed == NONE else claimed
 
 
+@entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
-    choose_by(games, boards, rules, lanes, randoms, memory, actions, weights_for(int(rules["num_players"][0])))
+    weights = np.empty((1, NUM_WEIGHTS))
+    weights[0] = WEIGHTS_FOR[int64(rules[0].num_players)]
+    choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
 
 
 def weights_for(players: int) -> npt.NDArray[np.float64]:
     """The weights for a number of players, float64 (1, NUM_WEIGHTS)."""
-    return TUNED.get(players, WEIGHTS[None])
+    return WEIGHTS_FOR[players : players + 1]
 
 
 @kernel

@@ -1,0 +1,170 @@
+"""Rollouts: several plans for the turn at hand, played on from the same games until they can be judged.
+
+Each sample of a game (hidden facts and future chance drawn again) is played once for every plan. A plan is a compiled
+bot that plays the rest of the turn; then bots drawn for the sample play all seats, the same for every plan, until the
+seat's next turns have begun or the game is over. A judge says how good the position is then. Everything is played by
+compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.arena import ANY_SEAT, Arena
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.core.types import MAX_SEATS, NOBODY, Phase
+from risk_env.lanes import Lanes
+
+MOST_ROUNDS = 200  # of a game that is played to its end, where the rules set no limit
+TO_THE_END = None  # instead of a number of turns
+
+Array = npt.NDArray[Any]
+Judge = Callable[[Lanes, Array], Array]  # the games, lanes int64 (k,) -> float64 (k, 6): each seat's chance to win
+
+
+class Rollouts:
+    """Lanes in which plans for a turn are played on.
+
+    `plans` and `players` are compiled bots: those that may play the turn, and those that play on afterwards. The same
+    samples and generator give the same values, whatever the number of `lanes`.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        board: Board,
+        plans: Sequence[CompiledBot],
+        players: Sequence[CompiledBot],
+        judge: Judge,
+        lanes: int = 256,
+    ) -> None:
+        if lanes < len(plans):
+            raise ValueError(f"lanes={lanes!r} must be at least {len(plans)}, one for each plan")
+        limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
+        self.judge, self.num_plans, self.num_players = judge, len(plans), len(players)
+        self._batch = Lanes(limited, board, lanes, observation=None, mask=None, autoreset=False)
+        self._arena = Arena(self._batch, [*plans, *players])
+
+    def play(
+        self,
+        plans: Sequence[int],
+        samples: Array,
+        rng: np.random.Generator,
+        turns: int | None = 1,
+        memories: Mapping[int, Array] | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The chances of the seat in turn after each plan in each sample: float64 (plans, samples).
+
+        `plans` are their numbers, `samples` the games' records (samples,), all with the same seat in turn; `rng` draws
+        the players and the chance of the bots. Positions are judged when `turns` own turns after the present one have
+        begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are what plans, by their numbers,
+        remember of a turn that they have begun, int32 (M,).
+        """
+        seat = int(samples["turn"][0])
+        seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
+        players = self.num_plans + rng.integers(self.num_players, size=(len(samples), MAX_SEATS))
+        values = np.zeros((len(plans), len(samples)))
+        at_once = max(1, self._batch.num_games // len(plans))
+        for first in range(0, len(samples), at_once):
+            part = slice(first, first + at_once)
+            lanes = self._begin(plans, samples[part], seeds[part], players[part])
+            for plan, memory in (memories or {}).items():
+                begun = lanes.reshape(len(plans), -1)[list(plans).index(plan)] if plan in plans else lanes[:0]
+                self._arena.memory[begun, seat, : len(memory)] = memory
+            self._finish_turn(lanes, seat, np.tile(players[part, seat], len(plans)))
+            self._await_turns(lanes, seat, turns)
+            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(len(plans), -1)
+        return values
+
+    def ends_of_turn(self, plans: Sequence[int], samples: Array, rng: np.random.Generator) -> Array:
+        """The games as the plans leave them when the turn is over: records (plans, samples)."""
+        seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
+        players = np.full((len(samples), MAX_SEATS), self.num_plans)
+        ends = np.zeros((len(plans), len(samples)), samples.dtype)
+        at_once = max(1, self._batch.num_games // len(plans))
+        for first in range(0, len(samples), at_once):
+            part = slice(first, first + at_once)
+            lanes = self._begin(plans, samples[part], seeds[part], players[part])
+            self._finish_turn(lanes, int(samples["turn"][0]), np.tile(players[part, 0], len(plans)))
+            ends[:, part] = self._batch.records[lanes].reshape(len(plans), -1)
+        return ends
+
+    def continue_games(
+        self, games: Array, seat: int, rng: np.random.Generator, turns: int | None = TO_THE_END
+    ) -> npt.NDArray[np.float64]:
+        """Each seat's chance to win in each of these games, float64 (games, 6), when players drawn by `rng` play on."""
+        seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
+        players = self.num_plans + rng.integers(self.num_players, size=(len(games), MAX_SEATS))
+        chances = np.zeros((len(games), MAX_SEATS))
+        for first in range(0, len(games), self._batch.num_games):
+            part = slice(first, first + self._batch.num_games)
+            lanes = np.arange(len(games[part]))
+            self._seat(lanes, games[part], seeds[part], players[part])
+            self._await_turns(lanes, seat, turns)
+            chances[part] = self.judge(self._batch, lanes)
+        return chances
+
+    def _begin(self, plans: Sequence[int], samples: Array, seeds: Array, players: Array) -> Array:
+        """Every sample once for each plan, its draft made; the lanes, plan by plan."""
+        lanes = np.arange(len(plans) * len(samples))
+        numbers = np.tile(players, (len(plans), 1))
+        numbers[:, int(samples["turn"][0])] = np.repeat(plans, len(samples))
+        self._seat(lanes, np.tile(samples, len(plans)), np.tile(seeds, len(plans)), numbers)
+        self._draft(lanes.reshape(len(plans), -1))
+        return lanes
+
+    def _seat(self, lanes: Array, games: Array, seeds: Array, numbers: Array) -> None:
+        self._batch.records[lanes] = games
+        self._batch.seeds[lanes] = seeds
+        self._arena.numbers[lanes] = numbers
+        self._arena.seat_players(lanes)
+        self._arena.stop_at_death[lanes] = NOBODY
+
+    def _draft(self, lanes: Array) -> None:
+        """Play each plan's trades and drafts; lanes (plans, samples).
+
+        Before the first dice a bot sees the same in every sample, so it is asked in the first one only.
+        """
+        records, arena = self._batch.records, self._arena
+        first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]
+        is_open = np.ones(len(lanes), np.bool_)
+        while True:
+            phase = records["phase"][first]
+            is_open &= (phase >= Phase.TRADE) & (phase <= Phase.DRAFT_AMOUNT) & (records["turn"][first] == turn)
+            if not is_open.any():
+                break
+            arena.ask(first[is_open])
+            drafting = lanes[is_open]
+            arena.actions[drafting] = arena.actions[drafting[:, :1]]
+            arena.step(drafting.ravel())
+        for kept in (arena.memory, arena.randoms):
+            kept[lanes, turn] = kept[first, turn][:, None]
+
+    def _finish_turn(self, lanes: Array, seat: int, players: Array) -> None:
+        """Play each plan to the end of the turn; from there on the seat is played by one of `players` (k,)."""
+        self._arena.stop_at_turn[lanes] = ANY_SEAT
+        still = lanes[
+            (self._batch.records["turn"][lanes] == seat) & (self._batch.records["phase"][lanes] != Phase.OVER)
+        ]
+        self._arena.play_on(still)
+        self._arena.numbers[lanes, seat] = players
+        self._arena.memory[lanes, seat] = 0
+
+    def _await_turns(self, lanes: Array, seat: int, turns: int | None) -> None:
+        """Play on until as many of the seat's turns have begun, or to the end of the game."""
+        records = self._batch.records
+        if turns is TO_THE_END:
+            self._arena.stop_at_turn[lanes] = NOBODY
+            self._arena.play_on(lanes[records["phase"][lanes] != Phase.OVER])
+            return
+        self._arena.stop_at_turn[lanes], self._arena.stop_at_death[lanes] = seat, seat
+        for _ in range(turns):
+            is_open = (records["phase"][lanes] != Phase.OVER) & (records["death"][lanes, seat] == 0)
+            self._arena.play_on(lanes[is_open])
+        self._arena.stop_at_turn[lanes] = NOBODY

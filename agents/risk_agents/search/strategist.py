@@ -1,0 +1,206 @@
+"""`strategist`: chooses among whole turns of other bots by playing on, for two to six players and every preset.
+
+When its turn begins, each of the plans (a bot that would play the turn) is played on in samples of the game that could
+be the one played: others' turns as `breaker` or `hunter`, until a learned value, or the heuristic evaluation for tables
+that it does not know, judges the position. Plans that do badly are dropped while samples come in (sequential halving,
+Karnin 2013). It chooses again before attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with
+common chance are a policy improvement step (Tesauro and Galperin 1996). Budgets count games, not time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.base import Agent, CompiledAgent, View
+from risk_agents.learned.table_value import TableValueFile
+from risk_agents.scripted import breaker, grower, hunter
+from risk_agents.search import beam, planner
+from risk_agents.search.judges import JudgeFinder, judge_for, judges_by
+from risk_agents.search.rollouts import Rollouts
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core.types import Phase
+from risk_env.game import Game
+
+PLANS = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)
+PLAYERS = (breaker.BOT, hunter.BOT)
+SET_UP = PLANS.index(breaker.BOT)  # the plan that places the first troops
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is tried."""
+
+    games: int = 240  # when a turn begins
+    again: int = 60  # before an attack; 0: the plan is kept
+    turns: int = 1  # own turns that are played on before a position is judged
+
+
+BUDGET, LONG = Budget(), Budget(games=2400, again=600)
+
+
+@dataclass(frozen=True)
+class PlanEstimate:
+    """What the rollouts said of a plan."""
+
+    plan: str  # name of the bot
+    games: int  # that were played
+    chance: float  # mean of the own chances to win
+    error: float  # standard error of that mean
+    captures: tuple[tuple[str, str], ...] = ()  # the attacks that it makes in one sample: from, to
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What was considered when a turn began."""
+
+    seat: int
+    round: int
+    chosen: str  # name of the plan that is played
+    plans: tuple[PlanEstimate, ...]  # best first
+    chances: tuple[float, ...]  # of every seat before the turn
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+class Strategist(Agent):
+    """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
+
+    name = "strategist"
+    version = "1"
+
+    def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
+        if budget.games < 2 * len(PLANS):
+            raise ValueError(f"games={budget.games!r} must be at least {2 * len(PLANS)}, two of each plan")
+        self.budget, self._find_judge = budget, find_judge
+        self._advisers = [CompiledAgent(plan) for plan in PLANS]
+        self._table: tuple[Rules, Board] | None = None
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """A game begins."""
+        super().reset(seat, rules, board, seed)
+        if self._table != (rules, board):
+            judge = self._find_judge(rules, board)
+            self._rollouts = Rollouts(rules, board, PLANS, PLAYERS, judge, self.budget.games)
+            self._table = rules, board
+        self._reset_advisers()
+        self._plan, self._turn = SET_UP, (0, -1)
+        self._considered: tuple[View, Array, int, list[Array]] | None = None
+
+    def act(self, view: View) -> int:
+        """What the chosen plan does."""
+        game = view.game
+        turn = game.round, game.turn
+        if game.turn == self.seat and view.phase >= Phase.TRADE and view.phase != Phase.DEFEND:
+            if turn != self._turn:
+                self._turn = turn
+                self._considered = self._begin_turn(view)
+            elif view.phase == Phase.ATTACK and self.budget.again:
+                self._choose_again(view)
+        return self._advisers[self._plan].act(view)
+
+    def explain(self) -> Explanation | None:
+        """What was considered when the present turn began; None before the first."""
+        return None if self._considered is None else self._explain(*self._considered)
+
+    def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:
+        game = Game.from_record(view.rules, view.board, samples[:1])
+        estimates = [_estimate(plan, values, self._captures(plan, game)) for plan, values in enumerate(found)]
+        first = estimates.pop(chosen)
+        estimates.sort(key=lambda estimate: -estimate.chance)
+        rng = np.random.default_rng(self.seed)
+        chances = self._rollouts.continue_games(samples, self.seat, rng, self.budget.turns).mean(axis=0)
+        seats = tuple(map(float, chances[: view.rules.num_players]))
+        return Explanation(self.seat, game.round, first.plan, (first, *estimates), seats)
+
+    def _reset_advisers(self) -> None:
+        """The advisers forget: in rollouts they begin without memory, too."""
+        for adviser in self._advisers:
+            adviser.reset(self.seat, self.rules, self.board, self.seed)
+
+    def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
+        """Choose the plan of a turn; what `_explain` takes."""
+        self._reset_advisers()
+        self._plan, found, samples = self._choose(view, list(range(len(PLANS))), self.budget.games)
+        return view, samples, self._plan, found
+
+    def _choose_again(self, view: View) -> None:
+        """Another plan for the rest of the turn, if it is better than to go on."""
+        plans = [self._plan, *(plan for plan in range(len(PLANS)) if plan != self._plan)]
+        memory = self._advisers[self._plan].seated.memory[0, self.seat]
+        chosen, _, _ = self._choose(view, plans, self.budget.again, memory)
+        if chosen != self._plan:
+            self._reset_advisers()
+            self._plan = chosen
+
+    def _choose(
+        self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
+    ) -> tuple[int, list[Array], Array]:
+        """The best plan by sequential halving: as many games in each round, of half as many plans.
+
+        Also the values of every plan, and the first samples. `memory` is what the first plan remembers of this turn.
+        """
+        first, found = plans[0], [np.zeros(0) for _ in PLANS]
+        rounds, samples = int(np.ceil(np.log2(len(plans)))), []
+        for _ in range(rounds):
+            count = max(2, games // rounds // len(plans))
+            samples.append(view.samples(view.rng.integers(2**63, size=count)))
+            memories = None if memory is None else {first: memory}
+            values = self._rollouts.play(plans, samples[-1], view.rng, self.budget.turns, memories)
+            for plan, new in zip(plans, values, strict=True):
+                found[plan] = np.append(found[plan], new)
+            plans = sorted(plans, key=lambda plan: -found[plan].mean())[: -(-len(plans) // 2)]
+        return plans[0], found, samples[0]
+
+    def _captures(self, plan: int, game: Game) -> tuple[tuple[str, str], ...]:
+        """The attacks that a plan makes in a sample."""
+        game, adviser, names = game.copy(), CompiledAgent(PLANS[plan]), []
+        adviser.reset(self.seat, self.rules, self.board, self.seed)
+        turn = game.round, game.turn
+        while not game.is_over and (game.round, game.turn) == turn:
+            action = adviser.act(View(game)) if game.seat == self.seat else int(game.legal_actions()[-1])
+            text = game.action_text(action)
+            if game.phase == Phase.ATTACK and text.startswith("attack "):
+                source, target = text.removeprefix("attack ").split(" > ")
+                names.append((source, target))
+            game.step(action)
+        return tuple(dict.fromkeys(names))
+
+
+class LongStrategist(Strategist):
+    """`strategist:long`: ten times as many games."""
+
+    name = "strategist:long"
+
+    def __init__(self, find_judge: JudgeFinder = judge_for) -> None:
+        super().__init__(LONG, find_judge)
+
+
+def with_value(path: str | Path) -> Callable[[], Strategist]:
+    """A function that makes strategists with the value of a file, which refuse tables that it does not know."""
+    file = TableValueFile.load(path)
+    return lambda: Strategist(BUDGET, judges_by(file, str(path)))
+
+
+def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
+    """What the strategist would consider for the seat in turn; ValueError outside of a turn."""
+    if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
+        raise ValueError(f"phase={game.phase.name}: there are plans where a seat is asked in its own turn only")
+    agent = Strategist(budget)
+    agent.reset(game.seat, game.rules, game.board, seed)
+    return agent._explain(*agent._begin_turn(View(game, chance=seed)))
+
+
+def _estimate(plan: int, values: Array, captures: tuple[tuple[str, str], ...]) -> PlanEstimate:
+    error = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return PlanEstimate(PLANS[plan].name, len(values), float(values.mean()), error, captures)

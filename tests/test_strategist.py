@@ -1,0 +1,260 @@
+"""`strategist`: rollouts of whole turns, the value for every table that judges them, and what it chooses."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from risk_agents import base
+from risk_agents.learned.schema import schema_of
+from risk_agents.learned.table_value import TableValueFile, input_columns, table_value_shapes
+from risk_agents.registry import make, play_game
+from risk_agents.scripted import breaker, grower, hunter
+from risk_agents.search import beam, judges
+from risk_agents.search.judges import judge_heuristically, judges_by
+from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
+from risk_agents.search.strategist import Budget, Strategist, analyse
+from risk_env import Game, Rules, load_map
+from risk_env.arena import ANY_SEAT, Arena
+from risk_env.board.maps import Board
+from risk_env.core.types import Phase
+from risk_env.doors.seat_lanes import training_rules
+from risk_env.lanes import Lanes
+from risk_training.table_values import Config, Games, Network, Positions, table_targets
+
+BOARD = load_map("classic")
+SMALL = Budget(games=20, again=10, turns=0)
+PLANS, PLAYERS = (beam.BOT, breaker.BOT, grower.BOT), (breaker.BOT, hunter.BOT)
+
+
+def heuristic_judge(rules: Rules, board: Board) -> Judge:
+    return judge_heuristically
+
+
+def table(players: int, preset: str = "classic", **options: Any) -> Rules:
+    rules = training_rules(preset, players, max_rounds=30, **options)
+    return rules.replace(setup="deal") if rules.setup == "claim" else rules
+
+
+def value_file(rules: Rules, seed: int = 0) -> TableValueFile:
+    """A value with drawn weights."""
+    rng = np.random.default_rng(seed)
+    shapes = table_value_shapes(len(input_columns(BOARD)), 8, 4)
+    weights = {name: rng.normal(scale=0.1, size=shape).astype(np.float32) for name, shape in shapes.items()}
+    return TableValueFile(weights, schema_of(rules, BOARD), {"name": "drawn"})
+
+
+def at_turn(rules: Rules, turns: int, seed: int = 3) -> Game:
+    """A game between growers where the given number of turns have been played."""
+    batch = Lanes(rules, BOARD, 1, seed, observation=None, mask=None, autoreset=False)
+    arena = Arena(batch, [grower.BOT])
+    arena.numbers[:] = 0
+    lane = np.zeros(1, np.int64)
+    batch.begin(lane)
+    arena.seat_players(lane)
+    arena.stop_at_turn[:] = ANY_SEAT
+    while turns:
+        arena.play_on(lane)
+        turns -= int(batch.records["round_number"][0]) > 0
+    return batch.game(0)
+
+
+def test_a_lane_stops_where_the_turn_of_any_seat_begins() -> None:
+    rules = table(3)
+    games = [at_turn(rules, turns) for turns in (1, 2, 3, 4)]
+    assert [(game.turn - games[0].turn) % 3 for game in games] == [0, 1, 2, 0]
+    assert all(game.phase in (Phase.TRADE, Phase.DRAFT) for game in games)
+
+
+def test_many_samples_are_those_of_single_seeds() -> None:
+    view = base.View(at_turn(table(3, "secret_mission"), 5))
+    records = view.samples(np.array([4, 9]))
+    assert [row.tobytes() for row in records] == [view.sample(seed).to_record() for seed in (4, 9)]
+
+
+@pytest.mark.parametrize("turns", [0, 2, TO_THE_END])
+def test_rollouts_do_not_depend_on_the_number_of_lanes(turns: int | None) -> None:
+    rules = table(3)
+    samples = base.View(at_turn(rules, 5)).samples(np.arange(6))
+    found = [
+        Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically, lanes).play(
+            [2, 0, 1], samples, np.random.default_rng(1), turns
+        )
+        for lanes in (18, 7, 3)
+    ]
+    assert found[0].shape == (3, 6)
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    assert 0 < found[0].mean() < 1 and len(np.unique(found[0])) > 1
+
+
+def test_a_plan_is_the_turn_that_its_bot_plays() -> None:
+    rules = table(4)
+    game = at_turn(rules, 6)
+    samples = base.View(game).samples(np.arange(3))
+    rollouts = Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically)
+    ends = rollouts.ends_of_turn([2, 0], samples, np.random.default_rng(0))
+    for row, bot in enumerate((grower.BOT, beam.BOT)):
+        for sample in range(3):
+            alone = Game.from_record(rules, BOARD, samples[sample : sample + 1])
+            player = base.CompiledAgent(bot)
+            player.reset(alone.seat, rules, BOARD, 0)
+            while not alone.is_over and alone.turn == game.turn:
+                alone.step(player.act(base.View(alone)))
+            assert np.array_equal(alone.record["troops"], ends[row, sample]["troops"])
+
+
+def test_games_that_are_played_to_the_end_are_won_by_one_seat() -> None:
+    rules = table(3)
+    samples = base.View(at_turn(rules, 4)).samples(np.arange(16))
+    rollouts = Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically, lanes=8)
+    chances = rollouts.continue_games(samples, 0, np.random.default_rng(0))
+    assert np.allclose(chances.sum(1), 1) and (chances[:, 3:] == 0).all()
+    assert np.isin(chances, (0, 0.5, 1 / 3, 1)).all()
+
+
+@pytest.mark.parametrize("players", [2, 3, 6])
+def test_compiled_and_torch_agree(players: int) -> None:
+    rules = table(players)
+    file = value_file(rules)
+    games = [at_turn(rules, turns) for turns in (1, 7, 12)]
+    records = np.concatenate([game.records for game in games])
+    columns = input_columns(BOARD)
+    codes = np.stack([game.observe_codes(game.seat)[columns] for game in games])
+    alive = np.stack([np.roll(game.alive, -game.seat) for game in games])
+    network = Network(len(columns), Games(Config(), BOARD).alive, 8, 4)
+    network.load_state_dict({f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()})
+    found, expected = file.chances(records, games[0].tables), network.chances(codes)
+    for row, game in enumerate(games):
+        assert found[row].sum() == pytest.approx(1)
+        assert np.allclose(np.roll(found[row, :players], -game.seat), expected[row, :players], atol=1e-5)
+        assert ((found[row, :players] > 0) == game.alive).all() and alive[row, 0]
+
+
+def test_a_value_knows_its_tables(tmp_path: Path) -> None:
+    file = value_file(table(6))
+    assert all(file.knows(table(players), BOARD) for players in (2, 3, 6))
+    assert file.knows(training_rules("classic", 4), BOARD)
+    assert not file.knows(table(3, "secret_mission"), BOARD)
+    assert not file.knows(table(3, "command_room"), BOARD)
+    assert not file.knows(table(3), load_map("tiny"))
+    with pytest.raises(ValueError, match="plays by, and no agent"):
+        file.bot("value.npz")
+    file.save(tmp_path / "value.npz")
+    agent = make(str(tmp_path / "value.npz"))
+    agent.reset(0, table(3), BOARD, 0)
+    with pytest.raises(ValueError, match="victory='domination', not 'mission'"):
+        agent.reset(0, table(3, "secret_mission"), BOARD, 0)
+    wrong = TableValueFile({**file.weights, "output": np.zeros((4, 5))}, file.schema, {})
+    with pytest.raises(ValueError, match="output has shape"):
+        _ = wrong.value
+
+
+def test_targets_by_their_definition() -> None:
+    chances = np.zeros((4, 6), np.float32)
+    chances[:, :2] = [[0.6, 0.4], [0.3, 0.7], [0.5, 0.5], [0.9, 0.1]]
+    positions = Positions(
+        np.zeros((4, 1), np.int8), np.array([0, 1, 0, 1]), np.array([0, 1, 1, 0]), np.array([0, -1]), 2
+    )
+    targets = table_targets(positions, chances, td_lambda=0.5)
+    assert np.allclose(targets[2, :2], [0, 1])  # its game was won by seat 0, it looks from seat 1
+    assert np.allclose(targets[0, :2], [0.75, 0.25])  # half of that, half of the chances there, seen from seat 0
+    assert np.allclose(targets[3, :2], [0.9, 0.1])  # the rounds ran out
+    assert np.allclose(targets[1, :2], [0.1, 0.9])
+    assert (targets[:, 2:] == 0).all()
+
+
+def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
+    config = Config(players=3, tables=(3,), round_games=4, bots=("grower", "hunter"), weights=(1.0, 1.0), share=0.5)
+    played = [Games(dataclasses.replace(config, seed=seed), BOARD).play(3, 0) for seed in (1, 1, 2)]
+    assert np.array_equal(played[0].codes, played[1].codes) and np.array_equal(played[0].winners, played[1].winners)
+    assert played[0].codes.shape != played[2].codes.shape
+    assert set(played[0].games.tolist()) == set(range(4))
+    assert (played[0].codes[:, Games(config, BOARD).alive[0]] == 1).all()  # who looks lives
+
+
+@pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("classic", 6), ("command_room", 3), ("capital", 4)])
+def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
+    rules = table(players, preset)
+    agent = Strategist(SMALL, heuristic_judge)
+    agent.reset(0, rules, BOARD, 5)
+    game, asked = Game(rules, BOARD, seed=2), 0
+    others = base.CompiledAgent(grower.BOT)
+    others.reset(1, rules, BOARD, 0)
+    while asked < 12 and not game.is_over:
+        if game.seat != 0:
+            game.step(others.act(base.View(game)))
+            continue
+        again = Strategist(SMALL, heuristic_judge)
+        again.__dict__.update({**vars(agent), "_advisers": copies(agent._advisers)})
+        action = agent.act(base.View(game, chance=5))
+        assert again.act(base.View(game.determinize(0, 99), chance=5)) == action
+        asked += game.phase >= Phase.TRADE
+        game.step(action)
+
+
+def copies(advisers: list[base.CompiledAgent]) -> list[base.CompiledAgent]:
+    """Advisers with the same memory."""
+    found = []
+    for adviser in advisers:
+        copy = base.CompiledAgent(adviser.bot)
+        copy.reset(adviser.seat, adviser.rules, adviser.board, adviser.seed)
+        copy.seated.memory[:], copy.seated.randoms[:] = adviser.seated.memory, adviser.seated.randoms
+        found.append(copy)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("preset", "players"), [("world_domination", 3), ("secret_mission", 4), ("command_room", 5), ("two_player", 2)]
+)
+def test_it_plays_every_preset_and_the_same_game_again(preset: str, players: int) -> None:
+    rules = training_rules(preset, players, max_rounds=4)
+    seats = [Strategist(SMALL), *[grower.BOT] * (players - 1)]
+    games = [play_game(rules, BOARD, seats, seed=6) for _ in range(2)]
+    assert games[0].is_over and games[0] == games[1]
+
+
+def test_it_says_what_it_considered() -> None:
+    rules = table(3)
+    game = at_turn(rules, 5)
+    agent = Strategist(SMALL)
+    agent.reset(game.seat, rules, BOARD, 1)
+    assert agent.explain() is None
+    agent.act(base.View(game, chance=1))
+    told = agent.explain()
+    assert told is not None and (told.seat, told.round) == (game.seat, game.round)
+    assert {plan.plan for plan in told.plans} == {"beam", "planner", "breaker", "hunter", "grower"}
+    assert told.plans[0].plan == told.chosen and sum(plan.games for plan in told.plans) >= 10
+    assert all(0 <= plan.chance <= 1 and plan.error >= 0 for plan in told.plans)
+    owned = {name for name, owner in zip(BOARD.territories, game.owner, strict=True) if owner == game.seat}
+    assert all(plan.captures[0][0] in owned for plan in told.plans if plan.captures)
+    assert any(plan.captures for plan in told.plans)
+    assert sum(told.chances) == pytest.approx(1)
+    assert told.to_dict()["plans"][0]["plan"] == told.chosen
+    assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
+    with pytest.raises(ValueError, match="in its own turn only"):
+        analyse(Game(training_rules("classic", 3), BOARD, seed=1))
+    with pytest.raises(ValueError, match="games=4 must be at least 10"):
+        Strategist(Budget(games=4))
+
+
+def test_a_learned_judge_decides_what_is_chosen() -> None:
+    rules = table(3)
+    view = base.View(at_turn(rules, 5), chance=1)
+    told = []
+    for seed in range(3):
+        agent = Strategist(SMALL, judges_by(value_file(rules, seed), "drawn"))
+        agent.reset(view.seat, rules, BOARD, 1)
+        agent.act(view)
+        told.append(agent.explain())
+    assert len({tuple(plan.chance for plan in found.plans) for found in told if found}) == 3
+
+
+def test_the_shipped_value_knows_the_classic_tables() -> None:
+    shipped = TableValueFile.load(judges.FILE)
+    assert all(shipped.knows(table(players), BOARD) for players in range(2, 7))
+    assert judges.FILE.stat().st_size < 5e6

@@ -1,0 +1,300 @@
+"""The trainer of the value for every table: each seat's chance to win, where turns begin, with two to six players.
+
+A round plays whole games at every table by scripted bots; a seat's player changes now and then when its turn begins, so
+that positions differ more than those of one bot. What is learnt is who won, and by TD(λ) partly what the network says
+of the turns to come (Tesauro 1995). The network learns from a round, then the next one is played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from risk_agents.agent_player import AgentPlayer
+from risk_agents.learned.schema import schema_of
+from risk_agents.learned.table_value import TableValueFile, input_columns, input_scales, table_value_shapes
+from risk_agents.search.judges import judges_by
+from risk_agents.search.strategist import Budget, Strategist
+from risk_env.arena import ANY_SEAT, Arena, Player
+from risk_env.board.rules import Rules
+from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
+from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.doors.seat_lanes import training_rules
+from risk_env.lanes import Lanes
+from risk_env.seeds import game_seed
+from risk_training.config import EvaluationSettings, RunSettings, check_range
+from risk_training.run import Metrics, TorchRun, made_by, timed
+
+Array = npt.NDArray[Any]
+Tensor = torch.Tensor
+
+VALUE = "value.npz"
+LANES = 512
+DEAD = -1e9  # logit of a seat that cannot win
+
+
+@dataclass(frozen=True)
+class Config(RunSettings):
+    """A run of the trainer of values for every table. A step is a game."""
+
+    TRAINER: ClassVar[str] = "table_value"
+    LENGTH: ClassVar[str] = "n_games"
+
+    evaluation: EvaluationSettings = field(
+        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=40_000)
+    )
+    checkpoint_interval: int = 1  # games; at most a round is lost
+    n_games: int = 40_000
+    tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
+    round_games: int = 2000  # games between two fits
+    bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
+    weights: tuple[float, ...] = (0.4, 0.3, 0.15, 0.1, 0.05)  # how often each bot plays
+    change: float = 0.1  # probability that another bot goes on when a seat's turn begins
+    share: float = 0.4  # of the positions that are kept
+    td_lambda: float = 0.9
+    hidden_sizes: tuple[int, ...] = (192, 32)  # of the two hidden layers
+    n_epochs: int = 3  # how often a position is learnt from
+    batch_size: int = 1024
+    learning_rate: float = 2e-3  # falls to a tenth, linearly
+    weight_decay: float = 0.01
+    search_games: int = 60  # a turn, of the strategist in evaluations
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("n_games", "round_games", "n_epochs", "batch_size"):
+            check_range(name, getattr(self, name), 1)
+        for name in ("change", "share", "td_lambda"):
+            check_range(name, getattr(self, name), 0, 1)
+        if not self.tables or self.round_games % len(self.tables):
+            raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
+        if len(self.hidden_sizes) != 2:
+            raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
+        if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
+            raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
+        for players in self.tables:
+            self.table(players)
+
+    def table(self, players: int) -> Rules:
+        """The rules of the games with that many players: territories are dealt where the preset claims them."""
+        options = dict(self.options)
+        rules = training_rules(self.preset, players, **options)
+        return rules.replace(setup="deal") if rules.setup == "claim" and "setup" not in options else rules
+
+    def rules(self) -> Rules:
+        """The rules of the games of evaluations."""
+        return self.table(self.players or max(self.tables))
+
+
+class Network(nn.Module):
+    """The value of `risk_agents.learned.table_value` in torch, to be trained."""
+
+    def __init__(self, columns: int, alive: Array, first: int, second: int) -> None:
+        super().__init__()
+        self.weights = nn.ParameterDict()
+        for name, shape in table_value_shapes(columns, first, second).items():
+            self.weights[name] = torch.zeros(shape)
+            if len(shape) == 2:
+                nn.init.kaiming_uniform_(self.weights[name].T, 5**0.5)
+        self.register_buffer("scales", torch.as_tensor(input_scales()), persistent=False)
+        self.register_buffer("alive", torch.as_tensor(alive), persistent=False)
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """Logarithms of the chances (k, 6) of the looker and the players after it, of codes int8 (k, columns)."""
+        weights = self.weights
+        inputs = self.scales[codes.int()].flatten(1)
+        first = (inputs @ weights["first"] + weights["first_bias"]).clip(0)
+        second = (first @ weights["second"] + weights["second_bias"]).clip(0)
+        logits = second @ weights["output"] + weights["output_bias"]
+        return logits.masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
+
+    def chances(self, codes: Array) -> Array:
+        """Chances float32 (k, 6) of codes int8 (k, columns)."""
+        with torch.no_grad():
+            return torch.cat([self(part).exp() for part in torch.as_tensor(codes).split(1 << 13)]).numpy()
+
+    def arrays(self) -> dict[str, Array]:
+        """The weights as NumPy arrays, copied."""
+        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
+
+
+@dataclass
+class Positions:
+    """The positions of a table's games where turns began, in the order in which they came up."""
+
+    codes: Array  # int8 (k, columns): what the seat to decide observes
+    games: Array  # int64 (k,)
+    lookers: Array  # int64 (k,): the seats to decide
+    winners: Array  # int64 (games,): -1 where the rounds ran out
+    players: int
+
+
+class Games:
+    """Plays rounds of whole games between scripted bots."""
+
+    def __init__(self, config: Config, board: Any) -> None:
+        self.config = config
+        self.columns = input_columns(board)
+        alive = TERRITORY_WIDTH * board.num_territories + BLOCK.alive + np.arange(MAX_SEATS)
+        self.alive = np.searchsorted(self.columns, alive)  # where among these columns it says which players live
+        self.chance = np.random.default_rng(config.seed)
+        self.arenas = {players: self._arena(config.table(players), board) for players in config.tables}
+
+    def _arena(self, rules: Rules, board: Any) -> Arena:
+        lanes = min(LANES, self.config.round_games // len(self.config.tables))
+        arena = Arena(Lanes(rules, board, lanes, mask=None, autoreset=False), self.config.bots)
+        arena.stop_at_turn[:] = ANY_SEAT
+        return arena
+
+    def play(self, players: int, first: int) -> Positions:
+        """Play this table's share of a round; `first` is the number of its first game."""
+        arena, count = self.arenas[players], self.config.round_games // len(self.config.tables)
+        batch, number = arena.batch, np.zeros(arena.batch.num_games, np.int64)
+        winners, found = np.full(count, -1), []
+
+        def begin(lanes: Array, numbers: Array) -> None:
+            number[lanes] = numbers
+            arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
+            seeds = [game_seed(self.config.seed, first + int(game)) for game in numbers]
+            batch.begin_seeded(lanes, np.array(seeds, np.uint64))
+            arena.seat_players(lanes)
+
+        lanes, following = np.arange(len(number)), len(number)
+        begin(lanes, lanes)
+        while len(lanes):
+            arena.play_on(lanes)
+            is_over = batch.records["phase"][lanes] == Phase.OVER
+            over, lanes = lanes[is_over], lanes[~is_over]
+            winners[number[over]] = batch.records["winner"][over]
+            in_turns = lanes[batch.records["round_number"][lanes] > 0]  # set-up is over
+            found.append(self._seen(arena, in_turns, number))
+            self._change_players(arena, in_turns)
+            free = over[: count - following]
+            begin(free, following + np.arange(len(free)))
+            following += len(free)
+            lanes = np.concatenate([lanes, free])
+        codes, games, lookers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Positions(codes, games, lookers, winners, players)
+
+    def _draw(self, shape: tuple[int, ...]) -> Array:
+        """Numbers of bots, drawn by their weights."""
+        weights = np.array(self.config.weights) / sum(self.config.weights)
+        return self.chance.choice(len(weights), size=shape, p=weights)
+
+    def _seen(self, arena: Arena, lanes: Array, number: Array) -> tuple[Array, Array, Array]:
+        """What the seats see whose turns have just begun, in some of these lanes; their games; the seats."""
+        kept = lanes[self.chance.random(len(lanes)) < self.config.share]
+        arena.batch.ask(kept)
+        return arena.batch.observation[kept[:, None], self.columns], number[kept], arena.batch.seat[kept]
+
+    def _change_players(self, arena: Arena, lanes: Array) -> None:
+        """Some seats get another player for the turn that begins, and from there on."""
+        changed = lanes[self.chance.random(len(lanes)) < self.config.change]
+        seats = arena.batch.records["turn"][changed]
+        arena.numbers[changed, seats] = self._draw((len(changed),))
+        arena.memory[changed, seats] = 0
+
+
+def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Array:
+    """The targets of TD(λ), float32 (k, 6), counted from the looker, by the present chances float32 (k, 6).
+
+    A game's last position gets its result, or its own chances where the rounds ran out; one before that `td_lambda` of
+    the next one's target and the rest of the next one's chances.
+    """
+    P = positions.players
+    seats = (positions.lookers[:, None] + np.arange(P)) % P  # of each column
+    rows = np.arange(len(chances))[:, None]
+    by_seat = np.zeros((len(chances), P), np.float32)
+    by_seat[rows, seats] = chances[:, :P]
+    targets = np.zeros_like(by_seat)
+    for game, own in _by_game(positions.games):
+        winner = positions.winners[game]
+        ahead = by_seat[own[-1]] if winner < 0 else np.eye(P, dtype=np.float32)[winner]
+        for row in own[::-1]:
+            targets[row] = ahead
+            ahead = td_lambda * ahead + (1 - td_lambda) * by_seat[row]
+    found = np.zeros((len(chances), MAX_SEATS), np.float32)
+    found[:, :P] = targets[rows, seats]
+    return found
+
+
+def _by_game(games: Array) -> list[tuple[int, Array]]:
+    """The rows of each game, ascending."""
+    order = np.argsort(games, kind="stable")
+    numbers, firsts = np.unique(games[order], return_index=True)
+    return list(zip(numbers.tolist(), np.split(order, firsts[1:]), strict=True))
+
+
+class Trainer(TorchRun):
+    """A run: network and optimizer."""
+
+    CONFIG, FILE = Config, VALUE
+    config: Config
+
+    def __init__(self, config: Config, folder: str | Path, threads: int = 1) -> None:
+        super().__init__(config, folder, threads)
+        self.games = Games(config, self.board)
+        self.network = Network(len(self.games.columns), self.games.alive, *config.hidden_sizes)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
+
+    def update(self) -> Metrics:
+        """Play a round and learn from it."""
+        with timed(self.spent, "games"):
+            played = [self.games.play(players, self.steps) for players in self.config.tables]
+        self.steps += self.config.round_games
+        with timed(self.spent, "update"):
+            chances = [self.network.chances(part.codes) for part in played]
+            metrics = {"games/positions": sum(len(part.games) for part in played)}
+            for part, predicted in zip(played, chances, strict=True):
+                metrics |= table_metrics(part, predicted)
+            return metrics | self.learn(played, chances)
+
+    def learn(self, played: list[Positions], chances: list[Array]) -> Metrics:
+        """Fit the network to these positions."""
+        wanted = [table_targets(part, now, self.config.td_lambda) for part, now in zip(played, chances, strict=True)]
+        codes = torch.as_tensor(np.concatenate([part.codes for part in played]))
+        targets = torch.as_tensor(np.concatenate(wanted))
+        learning_rate = self.set_learning_rate()
+        rows = [row for _ in range(self.config.n_epochs) for row in self.minibatches(len(targets))]
+        losses = [self._update_on(codes[at], targets[at]) for at in rows]
+        return {"train/value_loss": float(np.mean(losses)), "train/learning_rate": learning_rate}
+
+    def _update_on(self, codes: Tensor, targets: Tensor) -> float:
+        """One step of the optimizer on a minibatch; the cross-entropy before it."""
+        loss = -(targets * self.network(codes)).sum(1).mean()
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return loss.item()
+
+    def policy(self) -> TableValueFile:
+        """The network as it is."""
+        return TableValueFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
+
+    def player(self) -> Player:  # type: ignore[override]
+        """The strategist with the network as it is as judge."""
+        judges, budget = judges_by(self.policy(), "learner"), Budget(games=self.config.search_games, again=0)
+        return AgentPlayer(lambda: Strategist(budget, judges))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Also the generator of the games."""
+        return super().state_dict() | {"chance": self.games.chance.bit_generator.state}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        super().load_state_dict(state)
+        self.games.chance.bit_generator.state = state["chance"]
+
+
+def table_metrics(positions: Positions, chances: Array) -> Metrics:
+    """How well the network predicted the lookers' results, and the share of games that ran out of rounds."""
+    won = positions.winners[positions.games] == positions.lookers
+    truncated = float((positions.winners < 0).mean())
+    brier = float(np.mean((chances[:, 0] - won) ** 2))
+    return {f"games/brier_{positions.players}": brier, f"games/truncated_{positions.players}": truncated}
