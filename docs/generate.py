@@ -176,7 +176,8 @@ rounded to three digits.
   own observations and masks. The ratio says what a step costs, not how good a library is.
 * **The ladder** is measured in games, not in seconds: its table, commands and intervals are in the
   [README](../README.md#the-ladder). Every deal is played from all seats (rotations of them from four players on),
-  intervals are bootstrapped over deals, and a truncated game is won by nobody.
+  territories are dealt, [intervals](agents.md#openings) are by deals and openings, and a truncated game is won by
+  nobody.
 """
 
 

@@ -232,15 +232,24 @@ class Arena:
         """Let these lanes continue in the run that has just yielded."""
         self._resumed.append(contiguous(lanes))
 
-    def run_games(self, games: int, begin: Callable[[Numbers, Numbers], None]) -> Iterator[tuple[Numbers, Numbers]]:
+    def run_games(
+        self, games: int, begin: Callable[[Numbers, Numbers], None], on_stop: Callable[[Numbers], None] | None = None
+    ) -> Iterator[tuple[Numbers, Numbers]]:
         """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that have ended.
 
-        `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`, `seat_players`.
+        `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`, `seat_players`. With
+        `on_stop(lanes)`, which is called with the lanes that have stopped before their games are over, these continue.
         """
         game_of = np.arange(min(self.batch.num_games, games))
         following = len(game_of)
         begin(game_of, game_of)
-        for ended in self.run(game_of.copy()):
+        for stopped in self.run(game_of.copy()):
+            ended = stopped
+            if on_stop is not None and (self.states[stopped] == STOPPED).any():
+                ended = stopped[self.states[stopped] != STOPPED]
+                continuing = stopped[self.states[stopped] == STOPPED]
+                on_stop(continuing)
+                self.resume(continuing)
             yield ended, game_of[ended]
             free = ended[: games - following]
             if len(free):

@@ -31,7 +31,16 @@ from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
 from risk_agents.tournament.records import RecordError, read_records, write_records
 from risk_agents.tournament.report import PLOTS, picture, write_report
-from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult, final_places, winner_of_forfeit
+from risk_agents.tournament.results import (
+    FORFEIT,
+    NOBODY,
+    TRUNCATED,
+    WON,
+    GameResult,
+    final_places,
+    opening_of,
+    winner_of_forfeit,
+)
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import duel_pairings, pairings
@@ -150,6 +159,31 @@ def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
     assert {result.ending for result in alone} <= {WON, TRUNCATED}
     assert all(sum(result.decisions) == len(result.actions) > 0 for result in alone)
     assert all(turns <= result.rounds + 1 for result in alone for turns in result.turns)
+
+
+@pytest.mark.parametrize(("preset", "setup"), [("classic", "claim"), ("classic", "deal"), ("basic_training", "chart")])
+def test_an_opening_is_the_position_when_the_first_turn_begins(preset: str, setup: str) -> None:
+    rules = Rules.preset(preset, 3, setup=setup, max_rounds=4, **FAST)
+    config = make_config([FIRST, BOLD, "grower"], rules, record=True)
+    results = played(config, 12)
+    for result in results:
+        game = Game(rules, config.board, config.seed, lane=result.deal)
+        for action in result.actions:
+            if game.round == 1:
+                break
+            game.step(action)
+        assert result.opening == opening_of(game.record, 3, config.board.num_territories)
+    assert len({result.opening for result in results}) == (1 if setup == "chart" else 12)
+
+
+def test_an_opening_counts_owners_from_the_starter() -> None:
+    game = Game(Rules.preset("classic", 3, setup="random"), seed=1)
+    turned = game.copy().record
+    turned.starter = (turned.starter + 1) % 3
+    turned.owner[:42] = (turned.owner[:42] + 1) % 3
+    assert opening_of(turned, 3, 42) == opening_of(game.record, 3, 42)
+    turned.troops[0] += 1
+    assert opening_of(turned, 3, 42) != opening_of(game.record, 3, 42)
 
 
 def test_lanes_take_the_next_game_when_theirs_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,6 +399,26 @@ def test_a_store_gives_back_what_was_put_in(tmp_path: Path) -> None:
         opened.close()
 
 
+def test_a_file_without_openings_gets_their_column(tmp_path: Path) -> None:
+    config = config_of(FIRST, BOLD, players=2)
+    results = sorted(played(config, 4), key=lambda result: result.game)
+    path = tmp_path / "games.sqlite"
+    store = Store.create(path, config, {"games": 4})
+    for result in results[:2]:
+        store.add(result)
+    store.close()
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE games DROP COLUMN opening")
+    database.close()
+    store = Store.open(path)
+    store.add(results[2])
+    found = list(store.results())
+    assert [result.opening for result in found] == ["", "", results[2].opening]
+    assert timeless(found) == timeless([*(replace(result, opening="") for result in results[:2]), results[2]])
+    assert summarise(config, found).openings == 1
+    store.close()
+
+
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("not a database at all, but long enough to look like something" * 20)
     with pytest.raises(ValueError, match="no tournament"):
@@ -383,6 +437,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE games SET seconds = '[NaN, 1]'", "seconds is"),
     ("UPDATE games SET turns = '[1, 99999999999999999999]'", "turns is"),
     ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "cannot be read|can be read"),
+    ("UPDATE games SET opening = '0123456789ABCDEF'", "opening is '0123456789ABCDEF', not 16 hexadecimal digits"),
     ("UPDATE games SET ending = x'ff'", "ending is b'.*', not one of"),
     ("UPDATE games SET forfeit_reason = cast(x'ff' as text)", "UTF-8"),
     ("UPDATE games SET deal = -1", "deal is -1"),
@@ -569,6 +624,57 @@ def test_a_rate_that_never_varies_is_still_in_doubt() -> None:
     assert 0.2 < high < 0.4
 
 
+def repeated(games: int, times: int) -> tuple[np.ndarray, np.ndarray]:
+    """Deals and openings (games * times,) of games that have one each, and are repeated in new deals."""
+    return np.arange(games * times), np.tile(np.arange(games), times)
+
+
+def test_openings_that_differ_leave_the_intervals_of_ratings_as_they_are() -> None:
+    rankings = Rankings(made_up([0.0, 0.4, -0.4], 120, 3, seed=5), 3)
+    deals = np.arange(120) // 6
+    alone = ratings(rankings, deals, 0, samples=50)
+    for openings in (np.arange(120), deals):
+        assert np.array_equal(alone[1], ratings(rankings, deals, 0, samples=50, openings=openings)[1])
+
+
+def test_the_same_games_again_do_not_make_a_rating_surer() -> None:
+    order = made_up([0.0, 0.4, -0.4], 120, 3, seed=5)
+    deals, openings = repeated(120, 4)
+    (_, once), (_, naive), (_, again) = (
+        ratings(Rankings(order, 3), np.arange(120), 0),
+        ratings(Rankings(np.tile(order, (4, 1)), 3), deals, 0),
+        ratings(Rankings(np.tile(order, (4, 1)), 3), deals, 0, openings=openings),
+    )
+    widths = [np.diff(ends).reshape(-1) for ends in (once, naive, again)]
+    assert widths[1] == pytest.approx(widths[0] / 2, rel=0.25)
+    assert widths[2] == pytest.approx(widths[0], rel=0.25)
+
+
+@pytest.mark.parametrize("times", [1, 2, 9])
+def test_the_same_games_again_do_not_make_a_rate_surer(times: int) -> None:
+    config = config_of(FIRST, BOLD, players=2)
+    rng = np.random.default_rng(3)
+    winners = rng.integers(2, size=100).tolist()
+    results = []
+    for game, opening in zip(*repeated(100, times), strict=True):
+        places = (1, 2) if winners[opening] == 0 else (2, 1)
+        results.append(replace(result_of(int(game), int(game), (0, 1), places), opening=f"{opening:016x}"))
+    summary = summarise(config, results)
+    rate = summary.agents[0].win_rate
+    assert 0.16 < rate.high - rate.low < 0.23  # of 100 games
+    assert summary.openings == 100
+    known_by_none = summarise(config, [replace(result, opening="") for result in results])
+    assert (known_by_none.openings, known_by_none.deals) == (0, 100 * times)
+    assert (known_by_none.agents[0].win_rate == rate) == (times == 1)
+
+
+def test_who_never_wins_few_openings_is_still_in_doubt() -> None:
+    results = [replace(result_of(game, game, (0, 1), (1, 2)), opening=f"{game % 4:016x}") for game in range(400)]
+    summary = summarise(config_of(FIRST, BOLD, players=2), results)
+    assert summary.agents[-1].win_rate.high > 0.4  # Wilson's interval of four games
+    assert any("fewer than 10 openings" in line for line in remarks(config_of(FIRST, BOLD, players=2), summary))
+
+
 def blocks(rng: np.random.Generator, gain: float, number: int) -> np.ndarray:
     """Scores of blocks of three players: the lone A's wins in 3 games less the lone B's, over 3."""
     return (rng.binomial(3, (1 + 1.5 * gain) / 3, number) - rng.binomial(3, (1 - 1.5 * gain) / 3, number)) / 3
@@ -670,6 +776,25 @@ def test_the_command_plays_tells_and_writes(tmp_path: Path, capsys: pytest.Captu
     assert "chance: starter" in told and "1 game replayed" in told
     with pytest.raises(ValueError, match="no game 99"):
         replay([str(names["jsonl"]), "--game", "99"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "setup"),
+    [
+        ((), "deal"),
+        (("--players", "3", "--preset", "command_room"), "capitals"),
+        (("--players", "3", "--setup", "claim"), "claim"),
+        (("--players", "3", "--option", "setup=random"), "random"),
+    ],
+)
+def test_territories_are_dealt_where_they_would_be_claimed(
+    arguments: tuple[str, ...], setup: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "--agents", "random,grower,attacker", "--games", "1", *arguments)
+    store = Store.open(tmp_path / "games.sqlite")
+    assert store.config.rules.setup == setup
+    store.close()
+    assert re.search(r"6 games, 1 deals, \d openings: ", capsys.readouterr().out)
 
 
 def test_every_plot_shows_something(tmp_path: Path) -> None:

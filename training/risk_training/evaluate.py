@@ -19,6 +19,7 @@ from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import schema_in
 from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
+from risk_agents.tournament.rules_arguments import dealt
 from risk_env.arena import MAX_LANES
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
@@ -129,13 +130,14 @@ def _best_of(run: Path) -> str:
 
 
 def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
-    """Rules and map: what the command line says, else what the policy was trained by."""
+    """Rules and map: what the command line says, else what the policy was trained by, else dealt territories."""
     options = dict(_option(text) for text in arguments.option)
     schema = _schema(agent) if agent.endswith(POLICY_FILES) else None
     board = load_map(arguments.map or (schema.map_source if schema else "classic"))
     if schema and not arguments.preset and not arguments.players:
         return schema.rules.replace(**options), board
-    return training_rules(arguments.preset or "classic", arguments.players, **options), board
+    rules = training_rules(arguments.preset or "classic", arguments.players, **options)
+    return rules if "setup" in options else dealt(rules), board
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -23,6 +23,7 @@ from risk_env.game import Game
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # who sits there if nobody is named
 HELP = {
     "players": "you and as many as are named, where the preset has that number",
+    "setup": "the preset's",
     "attack": "choice",
     "defender_dice": "choice",
     "max_rounds": "no limit",

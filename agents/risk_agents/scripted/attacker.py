@@ -15,6 +15,7 @@ from risk_agents.scripted.board_sense import (
     next_attack,
     usual_answer,
 )
+from risk_agents.scripted.claims import claim
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
 from risk_env.core.movement import movable
@@ -27,7 +28,9 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
     for k in range(len(lanes)):
         lane = lanes[k]
-        actions[lane] = answer(games[lane], boards[0], rules[0], int64(games[lane].seat))
+        seat = int64(games[lane].seat)
+        claimed = claim(games[lane], boards[0], randoms, lane, seat)
+        actions[lane] = answer(games[lane], boards[0], rules[0], seat) if claimed == NONE else claimed
 
 
 @kernel
@@ -65,4 +68,4 @@ def advance(game, board, rules, seat):
     return movable(game, rules) if ahead >= behind and ahead > 0 else 0
 
 
-BOT = CompiledBot("attacker", "1", choose)
+BOT = CompiledBot("attacker", "2", choose)

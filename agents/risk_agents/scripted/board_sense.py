@@ -21,7 +21,7 @@ LAST_TO_FALL = 100  # round of death, in imagined positions, of a seat that fall
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
 # What a place is chosen for (`place_worth`)
-STRIKE, DEFENCE, CLAIM, NEUTRAL, HEADQUARTERS = range(5)
+STRIKE, DEFENCE, NEUTRAL, HEADQUARTERS = range(4)
 
 
 # A bot's own random numbers
@@ -36,10 +36,15 @@ def draw_word(randoms, lane, seat):
 
 
 @inlined
+def chance_below(randoms, lane, seat, n):
+    """A random whole number 0 ... n - 1 (uneven by less than n / 2**32)."""
+    return int64(times(draw_word(randoms, lane, seat) >> _HALF_WORD, np.uint64(n)) >> _HALF_WORD)
+
+
+@inlined
 def any_legal(game, randoms, lane, seat):
-    """A uniformly random legal action (uneven by less than their number / 2**32)."""
-    word = draw_word(randoms, lane, seat) >> _HALF_WORD
-    return nth(game.legal, int64(times(word, np.uint64(size(game.legal))) >> _HALF_WORD))
+    """A uniformly random legal action."""
+    return nth(game.legal, chance_below(randoms, lane, seat, size(game.legal)))
 
 
 # The board as one seat sees it
@@ -203,13 +208,11 @@ def place_worth(game, board, seat, territory, purpose):
     """What a territory is worth for a purpose.
 
     STRIKE: most neighbours of others, then most own troops. DEFENCE: outnumbered most by the troops around it.
-    CLAIM: `claim_worth`. NEUTRAL: in the way of others, not of the seat (RULES 6.1). HEADQUARTERS: safe (RULES 7.1).
+    NEUTRAL: in the way of others, not of the seat (RULES 6.1). HEADQUARTERS: safe (RULES 7.1).
     """
     troops = troops_on(game, territory)
     if purpose == STRIKE:
         return (enemy_neighbours(game, board, seat, territory) << 32) + troops
-    if purpose == CLAIM:
-        return claim_worth(game, board, seat, territory)
     if purpose == NEUTRAL:
         own, others = own_neighbours(game, board, seat, territory), own_neighbours(game, board, 1 - seat, territory)
         return 4 * (others - own) - troops
@@ -217,21 +220,6 @@ def place_worth(game, board, seat, territory, purpose):
     if purpose == HEADQUARTERS:
         return 2 * troops - near
     return near - troops if near > 0 else -(1 << 40)
-
-
-@kernel
-def claim_worth(game, board, seat, territory):
-    """How much a free territory helps towards a continent: own ones there count for it, those of others against it."""
-    continent = int64(board.continent_of[territory])
-    own, members, taken = 0, 0, 0
-    for w in range(len(game.strong)):
-        inside = board.continent_members[continent, w]
-        members += popcount(inside)
-        own += popcount(inside & game.owned[seat, w])
-        for other in range(len(game.owned)):
-            taken += popcount(inside & game.owned[other, w])
-    bonus, near = int64(board.continent_bonus[continent]), own_neighbours(game, board, seat, territory)
-    return 40 * (2 * own - taken) // members + 20 * bonus // members + 4 * near - members
 
 
 # Cards
@@ -300,10 +288,10 @@ def best_die(game, rules):
 
 @kernel
 def usual_answer(game, board, rules, seat):
-    """The answer to all but attacks, the place of a draft, and occupations (NONE there).
+    """The answer to all but claims, attacks, the place of a draft, and occupations (NONE there).
 
     Drafts and fortify moves are made whole, from the largest stack without enemy neighbours to where others press most.
-    Claims go towards continents; sets are traded at once; dice are as many as allowed, a blitz before all.
+    Sets are traded at once; dice are as many as allowed, a blitz before all.
     """
     phase = game.phase
     if phase == Phase.DRAFT_AMOUNT:
@@ -316,8 +304,6 @@ def usual_answer(game, board, rules, seat):
         return card_to_trade(game, board, rules, seat)
     if phase == Phase.FORTIFY_TO or phase == Phase.BONUS or phase == Phase.AIRFIELD or phase == Phase.DEPLOY:
         return best_place(game, board, seat, DEFENCE)
-    if phase == Phase.CLAIM or phase == Phase.CAPITAL:
-        return best_place(game, board, seat, CLAIM)
     if phase == Phase.DEPLOY_NEUTRAL:
         return best_place(game, board, seat, NEUTRAL)
     if phase == Phase.HEADQUARTERS:

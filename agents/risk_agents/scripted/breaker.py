@@ -9,6 +9,7 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import NONE, ends_of, enemy_troops_near, is_inland, next_attack, num_rivals
+from risk_agents.scripted.claims import claim
 from risk_agents.scripted.continents import easiest_continent, has_majority, is_spoil
 from risk_agents.scripted.grower import grow
 from risk_agents.scripted.hunter import hunt
@@ -27,7 +28,10 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
-        actions[lane] = break_threats(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
+        action = claim(games[lane], boards[0], randoms, lane, seat)
+        if action == NONE:
+            action = break_threats(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
+        actions[lane] = action
 
 
 @kernel
@@ -133,4 +137,4 @@ def is_thin(game, board, rules, seat, leader):
     return 2 * total_troops(game, seat) < power
 
 
-BOT = CompiledBot("breaker", "1", choose)
+BOT = CompiledBot("breaker", "2", choose)

@@ -19,6 +19,7 @@ from risk_agents.scripted.board_sense import (
     num_rivals,
     usual_answer,
 )
+from risk_agents.scripted.claims import claim
 from risk_agents.scripted.continents import (
     easiest_continent,
     has_majority,
@@ -39,7 +40,9 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
     for k in range(len(lanes)):
         lane = lanes[k]
-        actions[lane] = grow(games[lane], boards[0], rules[0], int64(games[lane].seat))
+        seat = int64(games[lane].seat)
+        claimed = claim(games[lane], boards[0], randoms, lane, seat)
+        actions[lane] = grow(games[lane], boards[0], rules[0], seat) if claimed == NONE else claimed
 
 
 @kernel
@@ -104,4 +107,4 @@ def attack_worth(game, board, seat, bold, wanted, source, target):
     return worth
 
 
-BOT = CompiledBot("grower", "1", choose)
+BOT = CompiledBot("grower", "2", choose)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import NONE, border_action, move_amount
+from risk_agents.scripted.claims import claim
 from risk_agents.scripted.continents import own_stack_near, split_advance
 from risk_agents.scripted.grower import grow
 from risk_env.bots import CompiledBot
@@ -34,7 +35,9 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
-        action = hunt(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
+        action = claim(games[lane], boards[0], randoms, lane, seat)
+        if action == NONE:
+            action = hunt(games[lane], boards[0], rules[0], seat, memory[lane, seat], seen)
         actions[lane] = action if action != NONE else grow(games[lane], boards[0], rules[0], seat)
 
 
@@ -166,4 +169,4 @@ def follow(game, board, rules, seat, prey):
     return split_advance(game, board, seat, movable(game, rules))
 
 
-BOT = CompiledBot("hunter", "1", choose)
+BOT = CompiledBot("hunter", "2", choose)

@@ -10,6 +10,7 @@ from numpy import int64
 
 from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
 from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, is_inland, move_amount, next_legal
+from risk_agents.scripted.claims import claim
 from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, WORKSPACE, Evaluator
 from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_answer
 from risk_agents.search.turn_search import (
@@ -51,24 +52,26 @@ MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 @entry_point
 def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
     """Answer in each of the lanes by the weights of its row: float64 (N or 1, NUM_WEIGHTS)."""
-    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
+    choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
 
 
 @vectorized_entry_point
 def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weights, width):
     """Answer in each of the lanes by a learned value: float32 (1, n) of `risk_agents.learned.learned_value.packed`."""
-    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(LEARNED_WORKSPACE, np.float32), width)
+    work = np.zeros(LEARNED_WORKSPACE, np.float32)
+    choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width)
 
 
 @kernel
-def choose_lanes(games, boards, rules, lanes, memory, actions, weights, work, width):
+def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width):
     """Answer in each of the lanes by the weights of its row; `width` positions are kept at each depth."""
     tree = new_tree(games, width, DEPTH)
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
         evaluator = Evaluator(boards[0], rules[0], seat, weights[lane % len(weights)], work)
-        actions[lane] = answer(games[lane], memory[lane, seat], tree, evaluator)
+        claimed = claim(games[lane], boards[0], randoms, lane, seat)
+        actions[lane] = answer(games[lane], memory[lane, seat], tree, evaluator) if claimed == NONE else claimed
 
 
 @entry_point
@@ -76,7 +79,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
     weights = np.empty((1, NUM_WEIGHTS))
     weights[0] = WEIGHTS_FOR[int64(rules[0].num_players)]
-    choose_lanes(games, boards, rules, lanes, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
+    choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
 
 
 def weights_for(players: int) -> npt.NDArray[np.float64]:
@@ -193,4 +196,4 @@ def occupy(game, rules, memory):
     return move_amount(game, rules, movable(game, rules))
 
 
-BOT = CompiledBot("beam", "2", choose, MEMORY)
+BOT = CompiledBot("beam", "3", choose, MEMORY)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import NONE, border_action, is_inland, move_amount
+from risk_agents.scripted.claims import claim
 from risk_agents.scripted.odds import left_after, win_chance
 from risk_agents.scripted.threats import ODDS
-from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
+from risk_agents.search.evaluation import WEIGHTS, WON, WORKSPACE, Evaluator, evaluate
 from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_or_usual_answer
 from risk_agents.search.turn_search import succeed
 from risk_env.bots import CompiledBot
@@ -24,7 +25,7 @@ from risk_env.core.types import Phase
 
 LEAST_CHANCE = 0.6  # of a whole route
 LONGEST = 8  # captures of a route
-LEAST_GAIN = 0.001
+LEAST_GAIN = 0.002  # of what is missing to a certain win: a game that is nearly won goes on until the last capture
 FIXED_COST = 12.0  # troops added to every route's cost, so that cheap routes with small gains do not win always
 FAR = 1e9
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
@@ -51,7 +52,8 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
         lane = lanes[k]
         seat = int64(games[lane].seat)
         evaluator = Evaluator(boards[0], rules[0], seat, WEIGHTS, work)
-        actions[lane] = answer(games[lane], memory[lane, seat], space, evaluator)
+        claimed = claim(games[lane], boards[0], randoms, lane, seat)
+        actions[lane] = answer(games[lane], memory[lane, seat], space, evaluator) if claimed == NONE else claimed
 
 
 @kernel
@@ -159,7 +161,7 @@ def weigh_route(game, source, target, drafted, now, best, space, evaluator):
         set_troops(nodes[OTHER], first, max(1, troops_on(game, first) // 2))
         gain += (1.0 - chance) * evaluate(nodes[OTHER], evaluator)
     rate = gain / (FIXED_COST + routes[COST, target])
-    if gain > LEAST_GAIN and rate > best:
+    if gain > LEAST_GAIN * (WON - now) and rate > best:
         plan[SOURCE], plan[TARGET] = source, first
         return rate
     return best
@@ -200,4 +202,4 @@ def safest_place(game, nodes, evaluator):
     return best
 
 
-BOT = CompiledBot("planner", "1", choose, MOVE_WORDS)
+BOT = CompiledBot("planner", "2", choose, MOVE_WORDS)

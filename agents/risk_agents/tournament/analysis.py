@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.ratings import MEAN, Rankings, rates, ratings
+from risk_agents.tournament.ratings import MEAN, Rankings, rates, ratings, share_openings, widening
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, GameResult
 
 Floats = npt.NDArray[np.float64]
@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its 95 % interval (bootstrap over deals)."""
+    """A number and its 95 % interval (`ratings`: games of one deal or one opening are one cluster)."""
 
     value: float
     low: float
@@ -48,6 +48,7 @@ class Summary:
 
     games: int
     deals: int
+    openings: int  # different ones, of the games whose opening is known
     won: int
     truncated: int
     forfeited: int
@@ -78,6 +79,9 @@ class Games:
         self.order: Ints = (np.arange(self.num_players) - starters[:, None]) % self.num_players  # (G, P)
         self.deal: Ints = np.unique([result.deal for result in results], return_inverse=True)[1].reshape(-1)
         self.num_deals = int(self.deal.max()) + 1
+        names = [result.opening or f"of game {number}" for number, result in enumerate(results)]
+        self.opening: Ints = np.unique(names, return_inverse=True)[1].reshape(-1)
+        self.shares_openings = share_openings(self.deal, self.opening)
         self.rounds: Ints = np.array([result.rounds for result in results])
         self.decisions: Ints = np.array([result.decisions for result in results])
         self.turns: Ints = np.array([result.turns for result in results])
@@ -96,8 +100,17 @@ class Games:
     def rate(self, values: npt.NDArray[Any], groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
         """Mean of `values` (G, P) in each group, with intervals."""
         ones = np.ones(values.shape)
-        found = rates(self.by_deal(values, groups, num_groups), self.by_deal(ones, groups, num_groups), seed)
-        return _estimates(*found)
+        parts, wholes = (self.by_deal(counted, groups, num_groups) for counted in (values, ones))
+        if not self.shares_openings:
+            return _estimates(*rates(parts, wholes, seed))
+        members = [groups == group for group in range(num_groups)]
+        most = np.array([len(np.unique(self.opening[member.any(axis=1)])) for member in members])
+        found, intervals = rates(parts, wholes, seed, most=most)
+        for group, member in enumerate(members):
+            influence = ((values - found[group]) * member).sum(axis=1)
+            factor = widening(influence, self.deal, self.opening)
+            intervals[group] = np.clip(found[group] + factor * (intervals[group] - found[group]), 0.0, 1.0)
+        return _estimates(found, intervals)
 
 
 def _estimates(values: Floats, intervals: Floats) -> list[Estimate]:
@@ -115,6 +128,7 @@ def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summar
     return Summary(
         games=len(results),
         deals=games.num_deals,
+        openings=len({result.opening for result in results} - {""}),
         won=sum(result.winner != NOBODY for result in results),
         truncated=endings.count(TRUNCATED),
         forfeited=endings.count(FORFEIT),
@@ -176,7 +190,7 @@ def _rated(games: Games, seed: int) -> list[Estimate]:
     if games.num_agents == 1:
         return [Estimate(MEAN, MEAN, MEAN)]
     order = np.take_along_axis(games.seats, np.argsort(games.places, axis=1), axis=1)
-    return _estimates(*ratings(Rankings(order, games.num_agents), games.deal, seed))
+    return _estimates(*ratings(Rankings(order, games.num_agents), games.deal, seed, openings=games.opening))
 
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:

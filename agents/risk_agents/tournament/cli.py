@@ -49,6 +49,7 @@ DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says
     "map": "classic",
     "expert": False,
     "option": [],
+    "setup": None,
     "attack": None,
     "defender_dice": "max",
     "max_rounds": 100,
@@ -60,6 +61,7 @@ DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says
 }
 HELP = {  # the same in words, for the rules
     "players": "as many as agents, where the preset has that number",
+    "setup": "the preset's; deal instead of claim",
     "attack": "blitz; with --expert max",
     "defender_dice": "max",
     "max_rounds": "100",
@@ -208,9 +210,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 
 
 def _rules(wanted: dict[str, Any], num_agents: int) -> Rules:
-    """The rules; by default as many seats as agents, where the preset is for so many."""
+    """The rules; by default as many seats as agents, where the preset is for so many, and territories dealt."""
     attack = wanted["attack"] or ("max" if wanted["expert"] else "blitz")
-    return rules_of({**wanted, "attack": attack}, num_agents)
+    return rules_of({**wanted, "attack": attack}, num_agents, deals=True)
 
 
 def _resumed(arguments: argparse.Namespace) -> Store:

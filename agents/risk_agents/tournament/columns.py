@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -50,6 +51,10 @@ def _is_actions(value: Any, config: TournamentConfig) -> bool:
     return value is None or (isinstance(value, bytes) and len(value) % 4 == 0)
 
 
+def _is_opening(value: Any, config: TournamentConfig) -> bool:
+    return isinstance(value, str) and re.fullmatch("([0-9a-f]{16})?", value) is not None
+
+
 def _whole(kind: str = "INTEGER NOT NULL") -> Column:
     return Column(kind, f"a whole number from 0 to {MOST}", _is_whole)
 
@@ -76,6 +81,7 @@ COLUMNS = {
     "forfeit_kind": _one_of("", *Forfeit.KINDS),
     "forfeit_reason": Column("TEXT NOT NULL", "a text", _is_text),
     "actions": Column("BLOB", "whole numbers of 32 bits", _is_actions),
+    "opening": Column("TEXT NOT NULL DEFAULT ''", "16 hexadecimal digits, or nothing", _is_opening),
 }
 LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")  # JSON, one value a seat
 

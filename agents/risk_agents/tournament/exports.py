@@ -13,7 +13,7 @@ from risk_agents.tournament.analysis import AgentSummary, Estimate, Summary
 from risk_agents.tournament.columns import COLUMNS, LISTS
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import HEADING, model_rows
-from risk_agents.tournament.ratings import FEW_DEALS
+from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.store import Store
 from risk_env.text.escape import for_csv, for_terminal
@@ -82,7 +82,7 @@ def _agent_grid(summary: Summary) -> Grid:
         "ms a turn",
         "forfeits",
     ]
-    return "Agents (intervals: 95 %, bootstrap over deals)", heading, [_agent_row(agent) for agent in summary.agents]
+    return "Agents (intervals: 95 %, by deals and openings)", heading, [_agent_row(agent) for agent in summary.agents]
 
 
 def _agent_row(agent: AgentSummary) -> list[str]:
@@ -138,8 +138,9 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
 def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     """What was played and how it ended, in a few lines."""
     mean, median, late = summary.rounds
+    deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
     return [
-        f"{summary.games} games, {summary.deals} deals: {summary.won} won, {summary.truncated} truncated after "
+        f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
         f"{config.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
         *_bounds(summary),
@@ -158,9 +159,10 @@ def _bounds(summary: Summary) -> Iterator[str]:
 
 
 def _doubts(summary: Summary) -> Iterator[str]:
-    """Too few deals to draw from."""
-    if summary.deals < FEW_DEALS:
-        yield f"fewer than {FEW_DEALS} deals: the intervals of the ratings are narrower than what is known of them"
+    """Too few deals or openings to draw from."""
+    for number, what in ((summary.deals, "deals"), (summary.openings or FEW_CLUSTERS, "openings")):
+        if number < FEW_CLUSTERS:
+            yield f"fewer than {FEW_CLUSTERS} {what}: the intervals are narrower than what is known"
 
 
 def config_lines(config: TournamentConfig) -> list[str]:

@@ -1,8 +1,12 @@
-"""Ratings by Plackett-Luce (Bradley-Terry with two players), and intervals by bootstrap over deals.
+"""Ratings by Plackett-Luce (Bradley-Terry with two players), and intervals by bootstrap over deals and openings.
 
 An agent of strength g takes the next place of a game with probability g over the strengths of all that have no place
 yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of finishing ahead. `choix.ilsr_rankings` fits
 the same model; here equal rankings are counted once, with a weight, so that hundreds of bootstrap samples take seconds.
+
+Games of one deal are one cluster, and so are games of one opening, whatever their deals. Intervals come from a
+bootstrap over deals. Where deals share openings they are made wider, by the ratio of two cluster-robust standard
+errors: by deals and openings (Cameron, Gelbach and Miller 2011), and by deals alone.
 """
 
 from collections.abc import Iterator
@@ -19,7 +23,7 @@ MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
 PRIOR = 0.5  # games that everybody has won and lost against an average player: keeps ratings finite
 LEVEL = 0.95
-FEW_DEALS = 10  # with fewer, what is drawn from them differs less than the deals that were not played
+FEW_CLUSTERS = 10  # with fewer deals or openings, those that were played differ less than all that there are
 SAMPLES = 1000  # bootstrap samples of rates
 RATING_SAMPLES = 300  # and of ratings
 _STEPS = 100
@@ -55,30 +59,72 @@ class Rankings:
                 break
         return strengths - strengths.mean()
 
+    def influences(self, strengths: Floats) -> Floats:
+        """How far each game moves these strengths, to first order: float (G, K)."""
+        share = self._shares(strengths)
+        slopes = self._chosen - share.sum(axis=1)
+        bend = self._bend(share, np.bincount(self.which).astype(float), strengths, PRIOR)
+        return np.linalg.lstsq(bend, slopes.T, rcond=None)[0].T[self.which]
+
     def _newton_step(self, strengths: Floats, weights: Floats, prior: float) -> Floats:
-        share = self._left * np.exp(strengths)  # (R, stages, K)
-        share /= share.sum(axis=2, keepdims=True)
-        weighted = share * weights[:, None, None]
-        expected = weighted.sum(axis=(0, 1))
+        share = self._shares(strengths)
         average = 1.0 / (1.0 + np.exp(-strengths))
-        slope = weights @ self._chosen - expected + prior * (1.0 - 2.0 * average)
-        flat = self.num_agents
-        bend = np.diag(expected + 2.0 * prior * average * (1.0 - average))
-        bend -= weighted.reshape(-1, flat).T @ share.reshape(-1, flat)
-        return np.linalg.lstsq(bend, slope, rcond=None)[0]
+        slope = weights @ (self._chosen - share.sum(axis=1)) + prior * (1.0 - 2.0 * average)
+        return np.linalg.lstsq(self._bend(share, weights, strengths, prior), slope, rcond=None)[0]
+
+    def _shares(self, strengths: Floats) -> Floats:
+        """The chance of each agent to win each stage of each ranking, float (R, stages, K)."""
+        share = self._left * np.exp(strengths)
+        return share / share.sum(axis=2, keepdims=True)
+
+    def _bend(self, share: Floats, weights: Floats, strengths: Floats, prior: float) -> Floats:
+        """The second derivatives of the log likelihood, their sign changed: float (K, K)."""
+        weighted, average = share * weights[:, None, None], 1.0 / (1.0 + np.exp(-strengths))
+        bend = np.diag(weighted.sum(axis=(0, 1)) + 2.0 * prior * average * (1.0 - average))
+        return bend - weighted.reshape(-1, self.num_agents).T @ share.reshape(-1, self.num_agents)
 
 
-def ratings(rankings: Rankings, deals: Ints, seed: int, samples: int = RATING_SAMPLES) -> tuple[Floats, Floats]:
-    """Rating of each agent, float (K,), and its interval (K, 2); `deals` (G,) is the deal of each game, from 0."""
+def ratings(
+    rankings: Rankings, deals: Ints, seed: int, samples: int = RATING_SAMPLES, openings: Ints | None = None
+) -> tuple[Floats, Floats]:
+    """Rating of each agent, float (K,), and its interval (K, 2).
+
+    `deals` (G,) and `openings` (G,; None: each game has its own) are those of each game, numbers from 0.
+    """
     fitted = rankings.fit()
     draws = [rankings.fit(counts[deals], fitted) for counts in resampled(int(deals.max()) + 1, samples, seed)]
-    return MEAN + POINTS * fitted, MEAN + POINTS * _between(np.array(draws))
+    intervals = _between(np.array(draws))
+    if openings is not None and share_openings(deals, openings):
+        factors = np.array([widening(column, deals, openings) for column in rankings.influences(fitted).T])
+        intervals = fitted[:, None] + factors[:, None] * (intervals - fitted[:, None])
+    return MEAN + POINTS * fitted, MEAN + POINTS * intervals
 
 
-def rates(parts: Floats, wholes: Floats, seed: int, samples: int = SAMPLES) -> tuple[Floats, Floats]:
+def share_openings(deals: Ints, openings: Ints) -> bool:
+    """Whether an opening was seen in several deals."""
+    pairs = np.unique(np.stack([deals, openings]), axis=1).shape[1]
+    return pairs > len(np.unique(openings))
+
+
+def widening(influence: Floats, deals: Ints, openings: Ints) -> float:
+    """How much wider an interval is by deals and openings than by deals alone, at least 1.
+
+    All are (G,): how far each game moves the estimate, and its deal and opening, numbers from 0.
+    """
+    both = np.unique(np.stack([deals, openings]), axis=1, return_inverse=True)[1].reshape(-1)
+    of_deals, of_openings, of_both = (
+        float((np.bincount(clusters, influence) ** 2).sum()) for clusters in (deals, openings, both)
+    )
+    return max(1.0, (of_deals + of_openings - of_both) / of_deals) ** 0.5 if of_deals > 0.0 else 1.0
+
+
+def rates(
+    parts: Floats, wholes: Floats, seed: int, samples: int = SAMPLES, most: Ints | None = None
+) -> tuple[Floats, Floats]:
     """Rates `parts / wholes` over all deals, float (K,), and their intervals (K, 2); both are (D, K), a row a deal.
 
-    Where every deal says the same, the bootstrap knows no doubt: Wilson's interval over the deals stands there.
+    Where every deal says the same, the bootstrap knows no doubt: Wilson's interval stands there, over the deals or, if
+    they are fewer, `most` clusters (K,).
     """
     drawn = np.array([(counts @ parts, counts @ wholes) for counts in resampled(len(parts), samples, seed)])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -88,7 +134,8 @@ def rates(parts: Floats, wholes: Floats, seed: int, samples: int = SAMPLES) -> t
         seen = wholes.sum(axis=0) > 0
         interval[seen] = _between(drawn_rates[:, seen])
         alike = ~np.any(np.abs(parts - found * wholes) > 1e-12, axis=0)
-    interval[alike] = _wilson(found[alike], (wholes[:, alike] > 0).sum(axis=0))
+    number = (wholes > 0).sum(axis=0)
+    interval[alike] = _wilson(found, number if most is None else np.minimum(number, most))[alike]
     return found, interval
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class GameResult:
     forfeit_seat: int = NOBODY
     forfeit_kind: str = ""
     forfeit_reason: str = ""
+    opening: str = ""  # `opening_of` the first turn's beginning; "" if it is not known
     actions: tuple[int, ...] | None = None  # the asked actions, if the tournament keeps them
     notes: tuple[dict[str, Any] | None, ...] | None = None  # (P,) what each language model did, None if there is none
 
@@ -53,6 +55,14 @@ class GameResult:
     def winning_agent(self) -> int:
         """Number of the agent that won, NOBODY if none did."""
         return NOBODY if self.winner == NOBODY else self.seats[self.winner]
+
+
+def opening_of(game: Any, num_players: int, num_territories: int) -> str:
+    """A digest, 16 hexadecimal digits, of owners and troops of a game record; owners by their place in turn order."""
+    owner = game.owner[:num_territories].astype(np.int32)
+    place = np.where(owner < num_players, (owner - int(game.starter)) % num_players, owner)
+    words = np.concatenate([place, game.troops[:num_territories]]).astype("<i4")
+    return blake2b(words.tobytes(), digest_size=8).hexdigest()
 
 
 def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, 
     add("--players", type=int, metavar="N", help=f"seats (default: {defaults['players']})")
     add("--map", help="name or file of the map (default: classic)")
     add("--expert", action="store_true", default=None, help="with the variations for experts (RULES 10)")
+    add("--setup", metavar="NAME", help=f"where players start, RULES 4.3 (default: {defaults['setup']})")
     add("--attack", choices=("choice", "max", "blitz"), help=f"RULES 3.2.4 (default: {defaults['attack']})")
     add("--defender-dice", choices=("choice", "max"), help=f"RULES 3.2.2 (default: {defaults['defender_dice']})")
     add(
@@ -28,10 +29,11 @@ def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, 
     add("--option", action="append", metavar="NAME=VALUE", help="any other option of the rules (RULES 13)")
 
 
-def rules_of(wanted: Mapping[str, Any], named: int | None) -> Rules:
+def rules_of(wanted: Mapping[str, Any], named: int | None, deals: bool = False) -> Rules:
     """The rules of these arguments; by default as many seats as players are `named`, where the preset is for so many.
 
-    What is None is as the preset has it; --option wins over an argument of its own.
+    What is None is as the preset has it; --option wins over an argument of its own. With `deals`, territories are dealt
+    where the preset has them claimed and nothing is said.
     """
     preset = wanted["preset"] or PRESET
     players = wanted["players"]
@@ -40,10 +42,16 @@ def rules_of(wanted: Mapping[str, Any], named: int | None) -> Rules:
     options = dict(_option(text) for text in wanted["option"] or ())
     for name in options.keys() & _OWN:
         raise ValueError(f"--option {name}: is said by {_OWN[name]}")
-    for name in ("attack", "defender_dice", "max_rounds"):
+    for name in ("setup", "attack", "defender_dice", "max_rounds"):
         if wanted[name] is not None:
             options.setdefault(name, wanted[name])
-    return Rules.preset(preset, num_players=players, expert=bool(wanted["expert"]), **options)
+    rules = Rules.preset(preset, num_players=players, expert=bool(wanted["expert"]), **options)
+    return dealt(rules) if deals and "setup" not in options else rules
+
+
+def dealt(rules: Rules) -> Rules:
+    """The same rules with territories dealt where they would be claimed: scripted bots claim alike in most games."""
+    return rules.replace(setup="deal") if rules.setup == "claim" else rules
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -21,6 +21,7 @@ from risk_agents.tournament.results import (
     Forfeit,
     GameResult,
     final_places,
+    opening_of,
     winner_of_forfeit,
 )
 from risk_agents.tournament.schedule import Pairing
@@ -85,13 +86,14 @@ class BatchRunner:
         number = {agent: k for k, agent in enumerate(agents)}
         self._line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
+        self._openings = [""] * lanes
 
     def _arena(self, players: Sequence[Any]) -> Arena:
         return Arena(self.batch, players, counts=True, keeps_actions=self.config.record, stops_at_illegal=True)
 
     def play(self) -> Iterator[GameResult]:
         """Play all the games; yields each when it has ended."""
-        for lanes, games in self.arena.run_games(len(self.pairings), self._begin):
+        for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
                 yield self.result(lane, self.pairings[game], self._illegal_answer(lane))
 
@@ -99,6 +101,19 @@ class BatchRunner:
         self.arena.numbers[lanes, : self.config.num_players] = self._line_ups[games]
         self.batch.begin_seeded(lanes, self._seeds[games])
         self.arena.seat_players(lanes)
+        self.arena.stop_at_turn[lanes] = self.batch.records["starter"][lanes]
+        for lane in lanes.tolist():
+            self._openings[lane] = ""
+        self._look_at_openings(lanes)
+
+    def _look_at_openings(self, lanes: Numbers) -> None:
+        """Keep the openings of the games whose first turn begins; in set-up the starter has turns, too (round 0)."""
+        rounds = self.batch.records["round_number"][lanes]
+        for lane in lanes[rounds == 1].tolist():
+            self._openings[lane] = opening_of(
+                self.batch.games[lane], self.config.num_players, self.config.board.num_territories
+            )
+        self.arena.stop_at_turn[lanes[rounds > 0]] = NOBODY
 
     def _illegal_answer(self, lane: int) -> Forfeit | None:
         """The forfeit of a lane that has stopped because an answer was not legal."""
@@ -128,6 +143,7 @@ class BatchRunner:
             forfeit_seat=loser,
             forfeit_kind="" if forfeit is None else forfeit.kind,
             forfeit_reason="" if forfeit is None else forfeit.reason,
+            opening=self._openings[lane],
             actions=tuple(tally.actions(lane)) if self.config.record else None,
         )
 

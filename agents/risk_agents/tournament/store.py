@@ -4,6 +4,7 @@
  | setting | arguments |   | game | deal | agents | versions | starter | ending | winner | places | ... | actions |
 
 Agents, versions, places, decisions, turns and seconds are JSON lists, one value a seat; `actions` (if kept) is int32.
+A file of a version that did not keep openings gets their column when it is opened, with nothing in it.
 """
 
 import json
@@ -27,12 +28,12 @@ LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
 SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
+_DEFINED = [f"{name} {column.kind}" for name, column in COLUMNS.items()]
 _TABLES = {
     "setting": "CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)",
-    "games": f"CREATE TABLE games ({', '.join(f'{name} {column.kind}' for name, column in COLUMNS.items())})",
+    "games": f"CREATE TABLE games ({', '.join(_DEFINED)})",
 }
-
-
+_WITHOUT_OPENINGS = f"CREATE TABLE games ({', '.join(_DEFINED[:-1])})"  # of files before 2026-11-22
 _NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"}  # where models play
 
 
@@ -73,6 +74,7 @@ class Store:
             raise FileNotFoundError(f"no tournament at {path}")
         with _reading(path), closing(_connect(Path(path))) as database:
             _check_tables(database)
+            _add_openings(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
                 raise ValueError("its configuration is not one row of two texts")
@@ -202,5 +204,14 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _check_tables(database: sqlite3.Connection) -> None:
     """ValueError where there are other tables, views or triggers than those that `create` makes: they could do more."""
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
+    if found.get("games") == _WITHOUT_OPENINGS:
+        found["games"] = _TABLES["games"]
     if found not in (_TABLES, _TABLES | _NOTES):
         raise ValueError(f"its tables are not those of a tournament, {' and '.join(_TABLES)}")
+
+
+def _add_openings(database: sqlite3.Connection) -> None:
+    """The column of openings, in a file that was begun without it."""
+    with database:
+        if database.execute("SELECT 1 FROM sqlite_master WHERE sql = ?", (_WITHOUT_OPENINGS,)).fetchone():
+            database.execute(f"ALTER TABLE games ADD COLUMN {_DEFINED[-1]}")

@@ -1,0 +1,60 @@
+"""Which territory a scripted bot claims: towards a small continent that has few borders (RULES 4.3, 9.2).
+
+Its own chance decides between territories that are worth nearly the same: bots that claim alike in every game would
+see a handful of openings.
+"""
+
+from risk_agents.scripted.board_sense import NONE, chance_below, own_neighbours
+from risk_env.compiler import inlined, kernel
+from risk_env.core.bits import ONE, ZERO, lowest, popcount
+from risk_env.core.types import Phase
+
+BORDER = 6  # points off for each territory of a continent that has neighbours outside
+CLOSE = 8  # chance decides between territories whose worths differ by less
+
+
+@kernel
+def claim(game, board, randoms, lane, seat):
+    """The territory to claim, or to found a capital in; NONE in other phases."""
+    best, most = NONE, -(1 << 60)
+    if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
+        return best
+    for continent in range(board.num_continents):
+        prize = continent_prize(game, board, seat, continent)
+        for w in range(len(game.strong)):
+            word = board.continent_members[continent, w] & game.legal[w]
+            while word != ZERO:
+                territory = (w << 6) + lowest(word)
+                word &= word - ONE
+                worth = prize + 4 * own_neighbours(game, board, seat, territory)
+                worth += chance_below(randoms, lane, seat, CLOSE)
+                if worth > most:
+                    best, most = territory, worth
+    return best
+
+
+@kernel
+def continent_prize(game, board, seat, continent):
+    """What a territory of a continent is worth: own ones there count for it, those of others and borders against it."""
+    own, members, taken, borders = 0, 0, 0, 0
+    for w in range(len(game.strong)):
+        inside = board.continent_members[continent, w]
+        members += popcount(inside)
+        own += popcount(inside & game.owned[seat, w])
+        for other in range(len(game.owned)):
+            taken += popcount(inside & game.owned[other, w])
+        word = inside
+        while word != ZERO:
+            borders += has_neighbours_outside(board, continent, (w << 6) + lowest(word))
+            word &= word - ONE
+    bonus = board.continent_bonus[continent]
+    return 40 * (2 * own - taken) // members + 20 * bonus // members - members - BORDER * borders
+
+
+@inlined
+def has_neighbours_outside(board, continent, territory):
+    """Whether a territory has neighbours outside this continent."""
+    outside = ZERO
+    for w in range(len(board.continent_members[continent])):
+        outside |= board.neighbours[territory, w] & ~board.continent_members[continent, w]
+    return outside != ZERO
