@@ -1,7 +1,6 @@
 """Lanes: many games at once, begun, stepped and asked in the lanes that the caller chooses."""
 
 import os
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -173,9 +172,8 @@ class Lanes:
             return actions
         actions = np.asarray(actions)
         if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({self.num_games},), not {actions.dtype} {actions.shape}"
-            )
+            found = f"{actions.dtype} {actions.shape}"
+            raise ValueError(f"actions must be whole numbers of shape ({self.num_games},), not {found}")
         return actions.astype(np.int64, copy=False)
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
@@ -253,9 +251,7 @@ _STATE = [
 ]
 
 
-def _restored(
-    arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: Callable[..., Lanes]
-) -> Lanes:
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: type[Lanes]) -> Lanes:
     lanes = kind(*arguments, **options)
     for read, values in zip(_STATE, state, strict=True):
         read(lanes)[...] = values

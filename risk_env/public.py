@@ -88,14 +88,8 @@ class PublicState:
         """A dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
         values = {name: getattr(self, name) for name in _NAMES}
         values |= {name: values[name].tolist() for name in _ARRAYS}
-        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
-        return {
-            "schema": SCHEMA,
-            **values,
-            **lists,
-            "phase": self.phase.name,
-            "dice": [list(side) for side in self.dice],
-        }
+        values |= {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+        return {"schema": SCHEMA, **values, "phase": self.phase.name, "dice": [list(side) for side in self.dice]}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:

@@ -171,14 +171,8 @@ class TextEnv:
     def _info(self) -> dict[str, Any]:
         game = self.game
         ends = {"winner": game.winner, "placement": int(game.placements()[self.seat])} if self._is_done() else {}
-        return {
-            "seat": self.seat,
-            "round": game.round,
-            "phase": game.phase.name,
-            "episode": self._episode,
-            **vars(self.counts),
-            **ends,
-        }
+        course = {"seat": self.seat, "round": game.round, "phase": game.phase.name, "episode": self._episode}
+        return course | vars(self.counts) | ends
 
 
 def make(curriculum: str, **arguments: Any) -> TextEnv:

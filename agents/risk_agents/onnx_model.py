@@ -129,10 +129,8 @@ def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) 
     first = TERRITORY_WIDTH * T
     columns = graph.add("Slice", codes, np.array([first]), np.array([first + G]), np.array([1]))
     rows = graph.add("Add", columns, np.arange(G) * (MOST_CODE + 1))
-    parts = [
-        graph.add("Reshape", own, np.array([-1, T * width])),
-        graph.add("Gather", spec.global_values.ravel(), rows, axis=0),
-    ]
+    parts = [graph.add("Reshape", own, np.array([-1, T * width]))]
+    parts.append(graph.add("Gather", spec.global_values.ravel(), rows, axis=0))
     for end in spec.ends:
         marks = graph.add("Gather", features, np.array([end]), axis=2)  # (N, T, 1)
         is_end = graph.add("Cast", graph.add("Cast", marks, to=TensorProto.BOOL), to=TensorProto.FLOAT)

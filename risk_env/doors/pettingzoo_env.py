@@ -197,10 +197,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": mask}
-        self._observation = {
-            "observation": view if self._kind == "flat" else split_view(view, self.board),
-            "action_mask": mask,
-        }
+        seen = view if self._kind == "flat" else split_view(view, self.board)
+        self._observation = {"observation": seen, "action_mask": mask}
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""

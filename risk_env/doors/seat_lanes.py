@@ -353,9 +353,8 @@ def _player(opponent: Opponent) -> CompiledBot | Policy:
         return compiled(opponent)
     if isinstance(opponent, Policy):
         return opponent
-    raise ValueError(
-        f"opponent={opponent!r} must be a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
-    )
+    allowed = "a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
+    raise ValueError(f"opponent={opponent!r} must be {allowed}")
 
 
 def check_seat(seat: Any, num_players: int) -> None:

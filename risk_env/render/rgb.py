@@ -21,9 +21,7 @@ def import_pygame() -> Any:
     try:
         import pygame
     except ImportError as error:
-        raise ImportError(
-            "drawing pixels needs pygame-ce: pip install pygame-ce, or risk-env with its extra [render]"
-        ) from error
+        raise ImportError("drawing pixels needs pygame-ce: pip install 'risk-env[render]'") from error
     return pygame
 
 

@@ -101,9 +101,8 @@ class Lines(NamedTuple):
 
     def error(self, key: str, problem: str) -> PositionError:
         """The error to raise for a line of the game."""
-        return PositionError(
-            f"line {self.game[key].number}, {key}: {problem}" if key in self.game else f"{key}: {problem}"
-        )
+        where = f"line {self.game[key].number}, " if key in self.game else ""
+        return PositionError(f"{where}{key}: {problem}")
 
     def value(self, key: str) -> str:
         """The value of a line of the game, empty without such a line."""

@@ -103,9 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
     add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
     add("--resume", metavar="FILE", help="go on with a game that was kept")
-    add(
-        "--allow-programs", action="store_true", help="with --resume: start programs and ask models that the file names"
-    )
+    add("--allow-programs", action="store_true", help="with --resume: start programs, ask models that the file names")
     return parser
 
 
