@@ -154,8 +154,7 @@ def public_state(games: Any, tables: Tables) -> PublicState:
 
 def most_troops(state: PublicState, max_troops: int | None) -> int:
     """How many troops can be placed or moved where an amount is asked for (docs/decisions.md)."""
-    is_draft = state.phase == Phase.DRAFT_AMOUNT
-    most = state.draft_left if is_draft else int(state.troops[state.source]) - 1
+    most = state.draft_left if state.phase == Phase.DRAFT_AMOUNT else int(state.troops[state.source]) - 1
     return most if max_troops is None else min(most, max_troops - int(state.troops[state.target]))
 
 

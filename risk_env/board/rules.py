@@ -266,8 +266,7 @@ def _known(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as a dict; ValueError for one that is not in RULES 13."""
     for option in options:
         if option not in OPTIONS:
-            known = ", ".join(OPTIONS)
-            raise ValueError(f"option {option!r} is unknown{near(option, OPTIONS)}: options are {known}")
+            raise ValueError(f"option {option!r} is unknown{near(option, OPTIONS)}: options are {', '.join(OPTIONS)}")
     return dict(options)
 
 

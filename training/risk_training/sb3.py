@@ -47,8 +47,7 @@ class RiskVecEnv(VecEnv):
 
     def reset(self) -> Any:
         """Begin every environment's next game, or after `seed` its first: the observations."""
-        seed = self._seeds[0] if self._seeds[0] is not None else self._first_seed
-        self.lanes.reset(seed)
+        self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
         self._first_seed = None
         self._reset_seeds()
         self._reset_options()
