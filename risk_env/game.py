@@ -246,7 +246,6 @@ class Game:
         self._actions.append(number)
 
     def _play_chance(self) -> None:
-        """Chance, until a seat must decide."""
         while entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules):
             pass
 

@@ -87,7 +87,6 @@ class Lanes:
         self._bind_kernels()
 
     def _bytes_of_a_game(self) -> int:
-        """About how much memory the buffers of a lane take."""
         D = observation_size(self.board) if self._observation else 0
         mask = 8 * WORDS_FOR_64[self._mask_kind] * -(-self.num_actions // 64)
         records = self.tables.new_games(1).nbytes + new_view_caches(1, self.tables.sizes).nbytes
@@ -118,7 +117,6 @@ class Lanes:
         self._group_buffers()
 
     def _group_buffers(self) -> None:
-        """The buffers as kernels take them."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
         self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
@@ -230,7 +228,6 @@ class Lanes:
             self._pool.share(work, self._shares if lanes is self._all else self._parts(lanes), *arguments)
 
     def _parts(self, lanes: Array) -> list[Array]:
-        """The lanes of each thread."""
         return np.array_split(lanes, max(1, min(self._threads, len(lanes) // LEAST_LANES)))
 
     # ------------------------------------------------------------------------------------------ copies

@@ -161,7 +161,6 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
     def _use_buffer_of(self, game: Game) -> None:
-        """Move the game into a step buffer."""
         self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
 
     # ------------------------------------------------------------------------------------------ playing

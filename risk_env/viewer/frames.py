@@ -54,7 +54,6 @@ class Frames:
         return state if self._seat == NOBODY else state | self._own(records)
 
     def _own(self, records: Any) -> Facts:
-        """What the viewer's seat knows besides."""
         wild = int(self._tables.board["num_territories"][0])
         cards = members(records["hand"][0, self._seat]) + [wild] * int(records["wilds"][0, self._seat])
         numbers = {name: int(records[field][0, self._seat]) for name, field in _OWN.items()}

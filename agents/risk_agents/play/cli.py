@@ -108,7 +108,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
-    """The table of a new game."""
     rules = rules_of(vars(arguments), len(arguments.opponents) + 1 if arguments.opponents else None)
     board = load_map(arguments.map or "classic")
     check_rules(rules, board)
