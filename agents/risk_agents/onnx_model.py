@@ -70,11 +70,12 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     float32 (N, n), -inf where an action is not legal, and `action` int64 (N,), what the compiled policy plays.
     """
     network, graph = policy.network, Graph()
-    n, D = policy.layout.num_actions, _observation_width(network.spec)
+    spec, n = network.spec, policy.layout.num_actions
+    D = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
     codes = graph.add("Round", graph.add("Mul", "observation", _float(MOST_CODE)))
     codes = graph.add("Cast", codes, to=TensorProto.INT64)
-    features = _territory_features(graph, network.spec, codes)
-    trunk = graph.layer(_board_features(graph, network.spec, codes, features), network.trunk_1, network.trunk_1_bias)
+    features = _territory_features(graph, spec, codes)
+    trunk = graph.layer(_board_features(graph, spec, codes, features), network.trunk_1, network.trunk_1_bias)
     trunk = graph.layer(trunk, network.trunk_2, network.trunk_2_bias)
     logits = graph.add("Add", graph.add("MatMul", trunk, network.actions), network.actions_bias)
     for head in range(len(HEADS)):
@@ -187,10 +188,6 @@ def metadata(trained: TrainedFile) -> dict[str, str]:
     texts |= {"kind": trained.KIND, "map": schema.map_source, "map_digest": schema.map_digest}
     texts |= {"rules": json.dumps(dict(schema.options)), "actions": json.dumps(actions)}
     return texts | {"columns": schema.columns}
-
-
-def _observation_width(spec: FeatureSpec) -> int:
-    return TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
 
 
 def _value(name: str, kind: int, *shape: int) -> Any:

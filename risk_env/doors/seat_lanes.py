@@ -204,7 +204,8 @@ class SeatLanes:
         for read, values in zip(_STATE, state["arrays"], strict=True):
             read(self)[...] = values
         self.arena.check_numbers()
-        _check_seats(self.seat, self.rules.num_players)
+        if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
+            raise ValueError(f"seats {self.seat.min()} ... {self.seat.max()} for num_players={self.rules.num_players}")
         if self.batch.records["random"].any():  # games have begun
             self.batch.check_records()
             self.batch.ask(self._all)
@@ -326,11 +327,6 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     lanes = SeatLanes(*arguments, **options)
     lanes.load_state_dict(state)
     return lanes
-
-
-def _check_seats(seats: Array, num_players: int) -> None:
-    if seats.min() < 0 or seats.max() >= num_players:
-        raise ValueError(f"seats {seats.min()} ... {seats.max()} for num_players={num_players}")
 
 
 def _players(opponents: Opponent | Sequence[Opponent], num_players: int, order: str) -> list[CompiledBot | Policy]:
