@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
@@ -19,7 +20,6 @@ from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase
 SCHEMA = 1
 ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
 
-Ints = npt.NDArray[np.int64]
 _EMPTY: Any = ()  # an array that is not given
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python
 
