@@ -63,14 +63,12 @@ test: $(DEV) browser lint modes-compiled modes-nojit modes-bounds modes-plain ##
 browser:
 	@.ci/browser
 
+# Types are checked meanwhile, on another core.
 lint: $(DEV) ## lint, format, types, floors
-	@echo "== Lint"
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@echo "== Types"
-	@$(BIN)/mypy
-	@echo "== Floors"
-	@$(BIN)/lint-imports
+	@echo "== Lint, types, floors"
+	@$(BIN)/mypy & types=$$!; \
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports; \
+	status=$$?; wait $$types && exit $$status
 
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 4: compiled, everything"

@@ -487,10 +487,8 @@ def play(
 
     for ended, numbers in arena.run_games(games, begin):
         batch.finish(ended)
-        results["placement"][numbers], results["rounds"][numbers] = (
-            batch.final_placement[ended],
-            batch.final_rounds[ended],
-        )
+        results["placement"][numbers] = batch.final_placement[ended]
+        results["rounds"][numbers] = batch.final_rounds[ended]
         for field in ("winner", "decisions", "truncated"):
             results[field][numbers] = batch.records[field][ended]
         if progress is not None:

@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Play, train, benchmark: AIs for the board game Risk.",
-        epilog=_list_of_commands(),
+        epilog="\n".join(["commands:", *(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
@@ -147,10 +147,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="command", help="one of the list below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments, or --help")
     return parser
-
-
-def _list_of_commands() -> str:
-    return "commands:\n" + "\n".join(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())
 
 
 def _version() -> str:
@@ -202,16 +198,12 @@ def _print_all_presets() -> None:
     shown = ("deck", "setup", "fortify", "victory")
     table = Table("preset", "players", *shown, box=None, pad_edge=False)
     for name in presets():
-        players = preset_players(name)
-        rules = Rules.preset(name, num_players=players[-1])
-        table.add_row(name, _span(players), *(str(getattr(rules, option)) for option in shown))
+        least, most = min(preset_players(name)), max(preset_players(name))
+        rules, players = Rules.preset(name, num_players=most), f"{least}-{most}" if least < most else str(most)
+        table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
     console = Console()
     console.print(table)
     console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
-
-
-def _span(players: Sequence[int]) -> str:
-    return f"{players[0]}-{players[-1]}" if len(players) > 1 else f"{players[0]}"
 
 
 def _print_one_preset(name: str, num_players: int | None, expert: bool) -> None:

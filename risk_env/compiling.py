@@ -26,8 +26,7 @@ def compile_games() -> None:
     game.observe(game.seat)
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
-    drafting = Game(Rules.preset("classic", setup="random"), seed=0)
-    Game.from_text(drafting.to_text(), ask_forced=True)
+    Game.from_text(Game(Rules.preset("classic", setup="random"), seed=0).to_text(), ask_forced=True)
     str(game.last_battle)  # writes the log
 
 

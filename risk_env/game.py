@@ -230,8 +230,7 @@ class Game:
     def action_mask(self) -> npt.NDArray[np.int8]:
         """int8 (n,): 1 for each legal action."""
         legal = self._games["legal"][0].view(np.uint8)
-        bits = np.unpackbits(legal, bitorder="little", count=self.num_actions)
-        return bits.view(np.int8)
+        return np.unpackbits(legal, bitorder="little", count=self.num_actions).view(np.int8)
 
     def step(self, action: int | str) -> None:
         """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
@@ -247,7 +246,6 @@ class Game:
         self._actions.append(number)
 
     def _play_chance(self) -> None:
-        """Chance, until a seat must decide."""
         while entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules):
             pass
 

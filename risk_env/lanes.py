@@ -1,7 +1,6 @@
 """Lanes: many games at once, begun, stepped and asked in the lanes that the caller chooses."""
 
 import os
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -88,7 +87,6 @@ class Lanes:
         self._bind_kernels()
 
     def _bytes_of_a_game(self) -> int:
-        """About how much memory the buffers of a lane take."""
         D = observation_size(self.board) if self._observation else 0
         mask = 8 * WORDS_FOR_64[self._mask_kind] * -(-self.num_actions // 64)
         records = self.tables.new_games(1).nbytes + new_view_caches(1, self.tables.sizes).nbytes
@@ -119,7 +117,6 @@ class Lanes:
         self._group_buffers()
 
     def _group_buffers(self) -> None:
-        """The buffers as kernels take them."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
         self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
@@ -173,9 +170,8 @@ class Lanes:
             return actions
         actions = np.asarray(actions)
         if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({self.num_games},), not {actions.dtype} {actions.shape}"
-            )
+            found = f"{actions.dtype} {actions.shape}"
+            raise ValueError(f"actions must be whole numbers of shape ({self.num_games},), not {found}")
         return actions.astype(np.int64, copy=False)
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
@@ -232,7 +228,6 @@ class Lanes:
             self._pool.share(work, self._shares if lanes is self._all else self._parts(lanes), *arguments)
 
     def _parts(self, lanes: Array) -> list[Array]:
-        """The lanes of each thread."""
         return np.array_split(lanes, max(1, min(self._threads, len(lanes) // LEAST_LANES)))
 
     # ------------------------------------------------------------------------------------------ copies
@@ -253,9 +248,7 @@ _STATE = [
 ]
 
 
-def _restored(
-    arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: Callable[..., Lanes]
-) -> Lanes:
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: type[Lanes]) -> Lanes:
     lanes = kind(*arguments, **options)
     for read, values in zip(_STATE, state, strict=True):
         read(lanes)[...] = values

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
@@ -22,7 +23,6 @@ from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase
 SCHEMA = 1
 ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
 
-Ints = npt.NDArray[np.int64]
 _EMPTY: Any = ()  # an array that is not given
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python
 
@@ -173,8 +173,7 @@ def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
 
 def most_troops(state: PublicState, max_troops: int | None) -> int:
     """How many troops can be placed or moved where an amount is asked for (docs/decisions.md)."""
-    is_draft = state.phase == Phase.DRAFT_AMOUNT
-    most = state.draft_left if is_draft else int(state.troops[state.source]) - 1
+    most = state.draft_left if state.phase == Phase.DRAFT_AMOUNT else int(state.troops[state.source]) - 1
     return most if max_troops is None else min(most, max_troops - int(state.troops[state.target]))
 
 

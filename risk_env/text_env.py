@@ -101,7 +101,6 @@ class TextEnv:
         return Game.from_position(text, self.rules, self.board, self._seed, episode=self._episode)
 
     def _seated(self) -> dict[int, SeatedBot]:
-        """The opponents of this episode by seat."""
         seed, players = int(game_seed(self._seed, 0, self._episode)), self.rules.num_players
         seats = [(self.seat + place) % players for place in range(1, players)]
         return {s: SeatedBot(bot, int(bot_seed(seed, s))) for s, bot in zip(seats, self._bots, strict=True)}
@@ -165,20 +164,13 @@ class TextEnv:
         return progress + float(self.game.returns()[self.seat])
 
     def _share_now(self) -> float:
-        """The learner's share of all territories."""
         return float((self.game.owner == self.seat).mean())
 
     def _info(self) -> dict[str, Any]:
         game = self.game
         ends = {"winner": game.winner, "placement": int(game.placements()[self.seat])} if self._is_done() else {}
-        return {
-            "seat": self.seat,
-            "round": game.round,
-            "phase": game.phase.name,
-            "episode": self._episode,
-            **vars(self.counts),
-            **ends,
-        }
+        course = {"seat": self.seat, "round": game.round, "phase": game.phase.name, "episode": self._episode}
+        return course | vars(self.counts) | ends
 
 
 def make(curriculum: str, **arguments: Any) -> TextEnv:

@@ -20,6 +20,7 @@ def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
     (tmp_path / "small.yml").write_text(small)
     monkeypatch.setattr(demo, "CONFIG", tmp_path / "small.yml")
     monkeypatch.setattr(demo, "LADDER", ("attacker", "grower"))
+    monkeypatch.setattr("os.cpu_count", lambda: 1)  # no more processes
     demo.main(["--decisions", "1024", "--games", "6", "--out", str(tmp_path / "out")])
     told = capsys.readouterr().out
     for words in ("won", "Games won", "yours", "attacker", "6 games"):

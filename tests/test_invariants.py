@@ -8,6 +8,7 @@ import pytest
 from risk_env import load_map, presets
 from risk_env.board.tables import tables
 from risk_env.compiler import entry_point, kernel
+from risk_env.core import entry
 from risk_env.core.actions import write_legal
 from risk_env.core.bits import has, is_empty, nth, popcount, size
 from risk_env.core.chance import below, mix
@@ -200,15 +201,9 @@ def test_a_planted_fault_is_found() -> None:
         ("death", 0, 1, 9),
     ]:
         games = records.new_games(1)
-        start_one(games, records.board, records.rules)
+        entry.set_up_game(games, 0, records.board, records.rules, np.uint64(7))
         games[field][0 if index is ... else (0, index)] = value
         assert first_fault(games, records.board, records.rules) == fault
-
-
-@entry_point
-def start_one(games, boards, rules):
-    set_up(games, 0, boards[0], rules[0], np.uint64(7))
-    write_legal(games[0], boards[0], rules[0])
 
 
 @entry_point

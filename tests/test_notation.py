@@ -303,7 +303,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(round="-1"), "round: '-1' is not a whole number 0 ... 1073741824"),
         (hand_written(turn="2"), "turn: '2' is not a whole number 0 ... 1"),
         (hand_written(random="xyz"), "hexadecimal"),
-        (hand_written(captured="maybe"), "yes or no"),
+        (hand_written(captured="maybe"), "allowed: yes, no"),
         (hand_written(hand_0="Ash, Ash"), "twice"),
         (hand_written(hand_0="wild, wild, wild"), "3 wild cards: allowed are 0 ... 2"),
         (hand_written(hand_2="Ash"), "hand 2: unknown in this game"),

@@ -319,7 +319,7 @@ def test_no_display_is_needed():
 
 def test_missing_pygame_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(ImportError, match="pip install pygame-ce"):
+    with pytest.raises(ImportError, match=r"pip install 'risk-env\[render\]'"):
         rgb.draw_rgb(load_map("tiny"), Scene((0,) * 6, (1,) * 6, 2))
 
 

@@ -70,11 +70,12 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     float32 (N, n), -inf where an action is not legal, and `action` int64 (N,), what the compiled policy plays.
     """
     network, graph = policy.network, Graph()
-    n, D = policy.layout.num_actions, _observation_width(network.spec)
+    spec, n = network.spec, policy.layout.num_actions
+    D = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
     codes = graph.add("Round", graph.add("Mul", "observation", _float(MOST_CODE)))
     codes = graph.add("Cast", codes, to=TensorProto.INT64)
-    features = _territory_features(graph, network.spec, codes)
-    trunk = graph.layer(_board_features(graph, network.spec, codes, features), network.trunk_1, network.trunk_1_bias)
+    features = _territory_features(graph, spec, codes)
+    trunk = graph.layer(_board_features(graph, spec, codes, features), network.trunk_1, network.trunk_1_bias)
     trunk = graph.layer(trunk, network.trunk_2, network.trunk_2_bias)
     logits = graph.add("Add", graph.add("MatMul", trunk, network.actions), network.actions_bias)
     for head in range(len(HEADS)):
@@ -129,10 +130,8 @@ def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) 
     first = TERRITORY_WIDTH * T
     columns = graph.add("Slice", codes, np.array([first]), np.array([first + G]), np.array([1]))
     rows = graph.add("Add", columns, np.arange(G) * (MOST_CODE + 1))
-    parts = [
-        graph.add("Reshape", own, np.array([-1, T * width])),
-        graph.add("Gather", spec.global_values.ravel(), rows, axis=0),
-    ]
+    parts = [graph.add("Reshape", own, np.array([-1, T * width]))]
+    parts.append(graph.add("Gather", spec.global_values.ravel(), rows, axis=0))
     for end in spec.ends:
         marks = graph.add("Gather", features, np.array([end]), axis=2)  # (N, T, 1)
         is_end = graph.add("Cast", graph.add("Cast", marks, to=TensorProto.BOOL), to=TensorProto.FLOAT)
@@ -189,10 +188,6 @@ def metadata(trained: TrainedFile) -> dict[str, str]:
     texts |= {"kind": trained.KIND, "map": schema.map_source, "map_digest": schema.map_digest}
     texts |= {"rules": json.dumps(dict(schema.options)), "actions": json.dumps(actions)}
     return texts | {"columns": schema.columns}
-
-
-def _observation_width(spec: FeatureSpec) -> int:
-    return TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
 
 
 def _value(name: str, kind: int, *shape: int) -> Any:

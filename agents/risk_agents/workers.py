@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 RAY = "ray"
+WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # what `--workers` takes
 PACKAGES = ("risk_env", "risk_agents")  # which must be the same everywhere
 
 

@@ -44,7 +44,6 @@ def _chart(table: Table, num_players: int, names: list[str]) -> Chart:
 
 
 def _write_seat(table: Table, seat: int, names: list[str], owner: list[int], troops: list[int]) -> None:
-    """Write the troops of one seat into the lists of the whole chart."""
     for name in table.values:
         territory = table.number_of("territory", name, names)
         if owner[territory] >= 0:

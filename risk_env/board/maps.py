@@ -423,6 +423,5 @@ def _objective(table: Table, continents: tuple[str, ...], territories: int) -> O
         most = {"continents": len(continents), "enemy_capitals": MAX_COLOURS - 1}.get(kind, territories)
         count = table.whole("count", 1, most)
     table.only(*keys)
-    return Objective(
-        table.name(number_first=True), kind, count, number, table.flag("major"), table.flag("basic_training")
-    )
+    name, flags = table.name(number_first=True), map(table.flag, ("major", "basic_training"))
+    return Objective(name, kind, count, number, *flags)

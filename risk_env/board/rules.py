@@ -266,8 +266,7 @@ def _known(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as a dict; ValueError for one that is not in RULES 13."""
     for option in options:
         if option not in OPTIONS:
-            known = ", ".join(OPTIONS)
-            raise ValueError(f"option {option!r} is unknown{near(option, OPTIONS)}: options are {known}")
+            raise ValueError(f"option {option!r} is unknown{near(option, OPTIONS)}: options are {', '.join(OPTIONS)}")
     return dict(options)
 
 
@@ -328,9 +327,8 @@ def _check_deck(rules: Rules, board: Any) -> None:
     """The map must have the cards of the deck (RULES 2)."""
     needed, given = ("a symbol", "symbols") if rules.deck == "symbol" else ("stars", "stars")
     if getattr(board, given) is None:
-        _refuse(
-            rules, "deck", f"needs {needed} for every territory, this map has {given} for 0 of {board.num_territories}"
-        )
+        has = f"this map has {given} for 0 of {board.num_territories}"
+        _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
 
 
 def _check_missions(rules: Rules, board: Any) -> None:
@@ -369,9 +367,8 @@ def _check_cities(rules: Rules, board: Any) -> None:
     if rules.cities == "fixed" and not board.basic_training_cities:
         _refuse(rules, "cities", "needs a map with fixed cities, this map has 0")
     if rules.cities == "random" and not 1 <= board.random_cities <= board.num_territories:
-        _refuse(
-            rules, "cities", f"needs 1 to {board.num_territories} random cities, this map has {board.random_cities}"
-        )
+        has = f"this map has {board.random_cities}"
+        _refuse(rules, "cities", f"needs 1 to {board.num_territories} random cities, {has}")
 
 
 def _check_chart(rules: Rules, board: Any) -> None:

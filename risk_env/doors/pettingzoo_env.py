@@ -161,7 +161,6 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
     def _use_buffer_of(self, game: Game) -> None:
-        """Move the game into a step buffer."""
         self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
 
     # ------------------------------------------------------------------------------------------ playing
@@ -197,10 +196,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": mask}
-        self._observation = {
-            "observation": view if self._kind == "flat" else split_view(view, self.board),
-            "action_mask": mask,
-        }
+        seen = view if self._kind == "flat" else split_view(view, self.board)
+        self._observation = {"observation": seen, "action_mask": mask}
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""

@@ -204,7 +204,8 @@ class SeatLanes:
         for read, values in zip(_STATE, state["arrays"], strict=True):
             read(self)[...] = values
         self.arena.check_numbers()
-        _check_seats(self.seat, self.rules.num_players)
+        if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
+            raise ValueError(f"seats {self.seat.min()} ... {self.seat.max()} for num_players={self.rules.num_players}")
         if self.batch.records["random"].any():  # games have begun
             self.batch.check_records()
             self.batch.ask(self._all)
@@ -328,11 +329,6 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     return lanes
 
 
-def _check_seats(seats: Array, num_players: int) -> None:
-    if seats.min() < 0 or seats.max() >= num_players:
-        raise ValueError(f"seats {seats.min()} ... {seats.max()} for num_players={num_players}")
-
-
 def _players(opponents: Opponent | Sequence[Opponent], num_players: int, order: str) -> list[CompiledBot | Policy]:
     """The opponents as players: P - 1 of them, or any number to draw from."""
     if isinstance(opponents, list | tuple):
@@ -353,9 +349,8 @@ def _player(opponent: Opponent) -> CompiledBot | Policy:
         return compiled(opponent)
     if isinstance(opponent, Policy):
         return opponent
-    raise ValueError(
-        f"opponent={opponent!r} must be a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
-    )
+    allowed = "a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
+    raise ValueError(f"opponent={opponent!r} must be {allowed}")
 
 
 def check_seat(seat: Any, num_players: int) -> None:

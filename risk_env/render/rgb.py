@@ -21,9 +21,7 @@ def import_pygame() -> Any:
     try:
         import pygame
     except ImportError as error:
-        raise ImportError(
-            "drawing pixels needs pygame-ce: pip install pygame-ce, or risk-env with its extra [render]"
-        ) from error
+        raise ImportError("drawing pixels needs pygame-ce: pip install 'risk-env[render]'") from error
     return pygame
 
 
@@ -54,8 +52,10 @@ def _draw_shape(pygame: Any, surface: Any, shape: Shape, scale: float) -> None:
                 pygame.draw.polygon(surface, fill, [(x * scale, y * scale) for x, y in ring])
         case Lines():
             _draw_lines(pygame, surface, shape, scale)
-        case Box():
-            _draw_box(pygame, surface, shape, scale)
+        case Box():  # half of its stroke lies inside and half outside, as in SVG
+            if shape.stroke:
+                _fill_box(pygame, surface, shape, shape.stroke, shape.pen / 2, scale)
+            _fill_box(pygame, surface, shape, shape.fill, -shape.pen / 2, scale)
         case Text():
             _draw_text(pygame, surface, shape, scale)
 
@@ -69,13 +69,6 @@ def _draw_lines(pygame: Any, surface: Any, lines: Lines, scale: float) -> None:
         if width > 2:
             for point in points:
                 pygame.draw.circle(surface, lines.colour, point, width / 2)
-
-
-def _draw_box(pygame: Any, surface: Any, box: Box, scale: float) -> None:
-    """The box; half of its stroke lies inside and half outside, as in SVG."""
-    if box.stroke:
-        _fill_box(pygame, surface, box, box.stroke, box.pen / 2, scale)
-    _fill_box(pygame, surface, box, box.fill, -box.pen / 2, scale)
 
 
 def _fill_box(pygame: Any, surface: Any, box: Box, colour: str, more: float, scale: float) -> None:

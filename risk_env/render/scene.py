@@ -78,14 +78,12 @@ class Scene(PublicState):
         if self.turn >= 0:
             words.append(f"{self.name(self.turn)}'s turn")
         if self.phase != Phase.OVER or self.truncated:
-            words.append(self.phase.name.replace("_", " ").lower() + self._decider())
+            is_other = 0 <= self.seat != self.turn  # who decides is not in turn (RULES 3.2.2)
+            decider = f" ({self.name(self.seat)} decides)" if is_other else ""
+            words.append(self.phase.name.replace("_", " ").lower() + decider)
         if self.attack:
             words.append(" > ".join(board.territories[t] for t in self.attack))
         return ", ".join(words)
-
-    def _decider(self) -> str:
-        """Names the seat to decide where it is not the one whose turn it is (RULES 3.2.2)."""
-        return f" ({self.name(self.seat)} decides)" if 0 <= self.seat != self.turn else ""
 
 
 def scene_of(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:

@@ -22,13 +22,9 @@ def draw_map(board: Board) -> str:
 
 
 def _document(picture: Picture) -> str:
-    return "\n".join([_head(picture), *map(draw_shape, in_order(picture.shapes)), "</svg>", ""])
-
-
-def _head(picture: Picture) -> str:
-    size = f"{_n(picture.width)} {_n(picture.height)}"
-    family = f"font-family={quoteattr(FONT)} font-weight='bold'"
-    return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {size}' width='{_n(picture.width)}' {family}>"
+    size = f"viewBox='0 0 {_n(picture.width)} {_n(picture.height)}' width='{_n(picture.width)}'"
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' {size} font-family={quoteattr(FONT)} font-weight='bold'>"
+    return "\n".join([head, *map(draw_shape, in_order(picture.shapes)), "</svg>", ""])
 
 
 def draw_shape(shape: Shape) -> str:

@@ -30,11 +30,7 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     written = 0
     with import_imageio().get_writer(path, mode="I", **speed) as writer:
         for frame in frames:
-            writer.append_data(_even(frame))
+            odd = ((0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0))
+            writer.append_data(np.pad(frame, odd, "edge"))  # films have an even width and height
             written += 1
     return written
-
-
-def _even(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A frame with an even width and height, as films must have."""
-    return np.pad(frame, ((0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0)), "edge")

@@ -101,9 +101,8 @@ class Lines(NamedTuple):
 
     def error(self, key: str, problem: str) -> PositionError:
         """The error to raise for a line of the game."""
-        return PositionError(
-            f"line {self.game[key].number}, {key}: {problem}" if key in self.game else f"{key}: {problem}"
-        )
+        where = f"line {self.game[key].number}, " if key in self.game else ""
+        return PositionError(f"{where}{key}: {problem}")
 
     def value(self, key: str) -> str:
         """The value of a line of the game, empty without such a line."""
@@ -470,7 +469,6 @@ def _usual_draft(game: SimpleNamespace, rules: Rules, board: Board) -> int:
 
 
 def _number(low: int, high: int) -> Form:
-    """A whole number within limits."""
 
     def read(text: str) -> int:
         if not re.fullmatch("[0-9]{1,10}", text) or not low <= int(text) <= high:
@@ -521,12 +519,6 @@ def _read_generator(text: str) -> int:
     return int(text, 16)
 
 
-def _read_flag(text: str) -> bool:
-    if text.casefold() not in ("yes", "no"):
-        raise ValueError(f"{shortened(text)} is not yes or no")
-    return text.casefold() == "yes"
-
-
 def _read_dice(text: str) -> list[list[int]]:
     sides = [side.split() for side in text.split("|")]
     if len(sides) != 2 or any(len(side) > types.MAX_DICE for side in sides):
@@ -539,7 +531,7 @@ def _write_dice(value: list[list[int]]) -> str:
     return " | ".join(" ".join(str(face) for face in side if face) for side in value).strip()
 
 
-FLAG = Form(lambda value: "yes" if value else "no", _read_flag)
+FLAG = _word({"yes": 1, "no": 0})
 FORMS = {
     "phase": _word({phase.name: int(phase) for phase in Phase}),
     "trade": _word({trade.name: int(trade) for trade in Trade}),
@@ -554,7 +546,6 @@ def _territory(board: Board) -> Form:
 
 
 def _territories(board: Board) -> Form:
-    """A set of territories."""
     names = _listed(_territory(board), distinct=True)
     return Form(lambda value: names.write(sorted(value)), lambda text: set(names.read(text)))
 

@@ -48,15 +48,12 @@ class Frames:
         """What the viewer may see of a record."""
         public = public_state(records, self._tables)
         state = {name: value for name, value in public.to_json().items() if name not in _LEFT_OUT}
-        state["income"] = [
-            self._income(records, seat) if public.alive[seat] else 0 for seat in range(len(public.alive))
-        ]
+        state["income"] = [self._income(records, seat) if lives else 0 for seat, lives in enumerate(public.alive)]
         if state["phase"] in _PRIVATE and state["seat"] != self._seat:
             state |= {"phase": "", "seat": state["turn"], "picked": [], "picked_wilds": 0}
         return state if self._seat == NOBODY else state | self._own(records)
 
     def _own(self, records: Any) -> Facts:
-        """What the viewer's seat knows besides."""
         wild = int(self._tables.board["num_territories"][0])
         cards = members(records["hand"][0, self._seat]) + [wild] * int(records["wilds"][0, self._seat])
         numbers = {name: int(records[field][0, self._seat]) for name, field in _OWN.items()}

@@ -323,7 +323,6 @@ class _Report:
         return [f"Question: {words}", f"Legal: {self._legal(asked.word)}{' or `done`' * may_stop}"]
 
     def _legal(self, word: str) -> str:
-        """The legal answers but DONE."""
         actions = [self.space.decode(action) for action in self.legal if action != self.space.done]
         if not actions:
             return ""

@@ -122,7 +122,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _best_of(run: Path) -> str:
-    """The best policy of a run's folder."""
     for name in BEST_OF_RUN:
         if (run / name).is_file():
             return str(run / name)

@@ -182,7 +182,6 @@ class Run(ABC):
         self.load_state_dict(state["trainer"])
 
     def _lines(self) -> str:
-        """The log as text, a line an update."""
         return "".join(json.dumps(row) + "\n" for row in self.rows)
 
 

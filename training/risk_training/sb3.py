@@ -47,8 +47,7 @@ class RiskVecEnv(VecEnv):
 
     def reset(self) -> Any:
         """Begin every environment's next game, or after `seed` its first: the observations."""
-        seed = self._seeds[0] if self._seeds[0] is not None else self._first_seed
-        self.lanes.reset(seed)
+        self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
         self._first_seed = None
         self._reset_seeds()
         self._reset_options()
@@ -108,9 +107,8 @@ class RiskVecEnv(VecEnv):
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
         """The answers of a method of each environment: action_masks, bool (n,) each; AttributeError for any other."""
         if method_name != "action_masks" or args or kwargs:
-            raise AttributeError(
-                f"the environments have no method {method_name!r} of that form, only 'action_masks' without arguments"
-            )
+            known = "'action_masks' without arguments"
+            raise AttributeError(f"the environments have no method {method_name!r} of that form, only {known}")
         masks = self.action_masks()
         return [masks[index] for index in self._get_indices(indices)]
 
@@ -134,9 +132,8 @@ class PolicyOpponent:
 
     def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
         """Its actions, int64 (k,), for observations float32 (k, D), masks int8 (k, n) and seats int64 (k,)."""
-        actions, _ = self.model.predict(
-            observations, deterministic=self.deterministic, action_masks=masks.astype(np.bool_)
-        )
+        legal = masks.astype(np.bool_)
+        actions, _ = self.model.predict(observations, deterministic=self.deterministic, action_masks=legal)
         return np.asarray(actions, np.int64)
 
 

@@ -175,11 +175,8 @@ class LeagueVecEnv(RiskVecEnv):
         metrics: dict[str, Any] = {"games/number": len(played)}
         if played:
             _, seats, won, truncated, rounds = (np.array(column) for column in zip(*played, strict=True))
-            metrics |= {
-                "games/win_rate": won.mean(),
-                "games/truncated": truncated.mean(),
-                "games/rounds": rounds.mean(),
-            }
+            means = {"win_rate": won.mean(), "truncated": truncated.mean(), "rounds": rounds.mean()}
+            metrics |= {f"games/{name}": mean for name, mean in means.items()}
             metrics |= {f"games/win_rate_seat_{seat}": won[seats == seat].mean() for seat in np.unique(seats)}
         return {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}
 

@@ -218,8 +218,7 @@ class Trainer(Run):
         if self.config.policy != OWN_POLICY:
             return {}
         buffer = io.BytesIO()
-        weights = self.model.policy.network.arrays()
-        PolicyFile(weights, schema_of(self.rules, self.board), made_by(self)).save(buffer)
+        PolicyFile(self.model.policy.network.arrays(), schema_of(self.rules, self.board), made_by(self)).save(buffer)
         return {BEST_WEIGHTS: buffer.getvalue()}
 
     def write_policy(self) -> None:

@@ -190,7 +190,6 @@ class SelfPlay:
             rollout.last_potentials[at] = potential(observations, self.board, self.config.shaping)
 
     def _note_games(self, over: Array) -> None:
-        """Record results, for the league and the log."""
         self.rounds += self.batch.final_rounds[over].tolist()
         for lane in over[self.opponent[over] != ""]:
             winner, label = int(self.batch.records["winner"][lane]), self.opponent[lane]

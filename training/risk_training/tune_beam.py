@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Sequence
 
 import numpy as np
-from rich.console import Console
 
 from risk_agents.search import beam
 from risk_agents.search.evaluation import SETS, STEADY
@@ -48,9 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         won = play(rules, straight(present + draws * SPREAD), chance)
         present = present + STEP * SPREAD * sureness(draws, won)
         weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
-        Console().print(
-            f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", soft_wrap=True
-        )
+        print(f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True)
 
 
 def bent(weights: Array) -> Array:

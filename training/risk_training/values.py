@@ -190,10 +190,8 @@ class Games:
         called_off = running[explored & (phase == Phase.ATTACK)]
         arena.actions[called_off] = self.batch.tables.rules[0].done
         anywhere = running[explored & (phase == Phase.DRAFT)]
-        T = self.batch.tables
-        random_bot.BOT.choose(
-            self.batch.records, T.board, T.rules, anywhere, arena.randoms, arena.memory, arena.actions
-        )
+        records, T = self.batch.records, self.batch.tables
+        random_bot.BOT.choose(records, T.board, T.rules, anywhere, arena.randoms, arena.memory, arena.actions)
         arena.memory[np.concatenate([called_off, anywhere])] = 0
 
     def _left_behind(self, running: Array, turn: Array, phase: Array) -> tuple[Array, Array, Array]:

@@ -92,7 +92,6 @@ def _argument(words: str, question: Question) -> str:
 
 
 def _fitting(said: str, question: Question, view: View) -> list[str]:
-    """The legal actions that fit best."""
     grades = {text: _grade(said, argument_of(text, question), view) for text in view.texts if text != DONE}
     best = max(grades.values(), default=_NOT)
     return [text for text, grade in grades.items() if grade == best] if best > _NOT else []

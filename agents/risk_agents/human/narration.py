@@ -89,10 +89,6 @@ def _placed(group: list[Event], words: Words) -> str:
     return f"{_LISTED[group[0].kind]} {', '.join(words.place(event.territory) for event in group)}"
 
 
-def _drafted(group: list[Event], words: Words) -> str:
-    return "placed " + ", ".join(f"{event.number} on {words.place(event.territory)}" for event in group)
-
-
 def _moved(group: list[Event], words: Words) -> str:
     count = sum(event.number for event in group)
     return f"moved {count} from {words.place(group[0].source)} to {words.place(group[0].target)}"
@@ -161,7 +157,7 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "pick": lambda group, words: "picked the headquarters in secret",
     "reveal": _revealed,
     "trade": _traded,
-    "draft": _drafted,
+    "draft": lambda group, words: "placed " + ", ".join(f"{e.number} on {words.place(e.territory)}" for e in group),
     "reroll": _rerolled,
     "commander": lambda group, words: f"turned a {group[0].faces[0]} to 6",
     "battle": _fought,

@@ -187,9 +187,8 @@ def own_lines(view: View, words: Words, width: int) -> list[str]:
     named = [card_in_words(card, view) for card in view.hand]
     lines = [wrapped(", ".join(named) or "none", width, "Your cards: ", "  ")]
     if view.mission is not None:
-        lines.append(
-            wrapped(mission_in_words(view.mission, view.board, words.names, view.seat), width, "Your mission: ", "  ")
-        )
+        mission = mission_in_words(view.mission, view.board, words.names, view.seat)
+        lines.append(wrapped(mission, width, "Your mission: ", "  "))
     if view.headquarters is not None:
         lines.append(f"Your headquarters: {view.headquarters}")
     return lines

@@ -4,16 +4,14 @@ A territory has its own features and the sum of its neighbours'. The board's fea
 global columns, and the features of the source and the target of a move under way.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.learned.layout import NEIGHBOUR_SCALE, Layout, scaled_counts
+from risk_env.arrays import Array
 from risk_env.compiler import kernel, vectorized_entry_point
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
-
-Array = npt.NDArray[Any]
 
 NOTHING = np.float32(0)
 _SCALE = np.float32(NEIGHBOUR_SCALE)

@@ -3,17 +3,15 @@ actions its outputs stand for.
 """
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.observe import GLOBAL_BLOCKS, GLOBAL_WIDTH, TERRITORY_COLUMNS, num_globals
-
-Array = npt.NDArray[Any]
 
 COUNT_SCALE = 16.0  # codes of counts are divided by this in the linear feature
 NEIGHBOUR_SCALE = 0.25  # of the sum over the neighbours

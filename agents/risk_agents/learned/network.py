@@ -6,17 +6,15 @@ All numbers are float32 and added up in one order: the same bits on every machin
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.learned.features import NOTHING, FeatureSpec, encode_board, encode_territories, feature_spec
 from risk_agents.learned.layout import Layout
+from risk_env.arrays import Array
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
-
-Array = npt.NDArray[Any]
 
 HEADS = ("territory", "border", "card")
 BORDER = 1  # the number of the head that takes two territories

@@ -1,7 +1,6 @@
 """Trained policies with the project's own network: the `.npz` file, and the compiled bot that plays it."""
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +10,12 @@ from risk_agents.learned.network import Network, answer, answer_all, compiled_ne
 from risk_agents.learned.schema import schema_of, unfamiliar_phases
 from risk_agents.learned.trained import POLICY, TrainedFile
 from risk_agents.scripted.board_sense import draw_word, last_legal
+from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 from risk_env.core.observe import TERRITORY_WIDTH, observe
-
-Array = npt.NDArray[Any]
 
 MOST_UNITS = 4096  # of a layer
 _BITS = 64  # of a word

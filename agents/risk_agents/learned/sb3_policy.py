@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.base import Agent, View
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
+from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
@@ -27,8 +27,6 @@ MOST_BYTES = 1 << 28  # of a .zip, and of what is read from it
 WEIGHTS = "policy.pth"  # inside the .zip, written by SB3
 OWN_POLICY = "BoardPolicy"  # the policy with the project's own network
 OWN_WEIGHTS = "network.weights."  # how the names of its weights begin
-
-Array = npt.NDArray[Any]
 
 
 class Sb3Policy:

@@ -80,8 +80,7 @@ class ModelAgent(Agent):
         self.plan, self.counts = Plan(seat), Counts()
         self._before: Armies | None = None
         self._round = -1
-        name = f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}"
-        self.transcript = Transcript(self.settings, name)
+        self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
         """The next action of its plan, or of the plan that it makes when it is asked."""

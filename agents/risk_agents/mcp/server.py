@@ -51,7 +51,6 @@ def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str
 
 
 def _add_playing(server: MCPServer, games: OpenGames) -> None:
-    """The tools that begin and play games."""
 
     @_tool(server)
     def new_game(
@@ -119,7 +118,6 @@ def rules_text(preset: str, num_players: int | None = None) -> str:
 
 
 def _add_resources(server: MCPServer) -> None:
-    """Rules, maps and bots to be read."""
 
     @server.resource("risk://rules/{preset}", mime_type="text/plain")
     def preset_rules(preset: str) -> str:

@@ -104,14 +104,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
     add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
     add("--resume", metavar="FILE", help="go on with a game that was kept")
-    add(
-        "--allow-programs", action="store_true", help="with --resume: start programs and ask models that the file names"
-    )
+    add("--allow-programs", action="store_true", help="with --resume: start programs, ask models that the file names")
     return parser
 
 
 def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
-    """The table of a new game."""
     rules = rules_of(vars(arguments), len(arguments.opponents) + 1 if arguments.opponents else None)
     board = load_map(arguments.map or "classic")
     check_rules(rules, board)

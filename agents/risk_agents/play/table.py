@@ -113,7 +113,6 @@ class Table:
         return f"{self.names[seat]} (agent={self.players[seat]!r}, seat {seat})"
 
     def _is_anyone_in(self) -> bool:
-        """Whether a person is still in the game."""
         return any(self.game.alive[seat] for seat in self.people)
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
-from risk_agents.workers import local_processes, ray_executor
+from risk_agents.workers import WORKERS, local_processes, ray_executor
 from risk_env import bots
 from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import command_parser, require
@@ -121,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
     add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
     add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
+<<<<<<< HEAD
     add(
         "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
     )
@@ -131,14 +132,23 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="processes, or threads where models play (default: 1), or ray, ray://HOST:PORT; the games are the same",
     )
-    add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
+||||||| 4f856f6
     add(
-        "--resume",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="go on with a file (default: the newest tournament-*.sqlite)",
+        "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
     )
+    add(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes, or threads where models play (default: 1); the games do not depend on it",
+    )
+=======
+    add("--fixed-seats", action="store_true", default=None, help="agents sit in the order of --agents in every game")
+    add("--jobs", type=int, default=1, metavar="N", help="processes, or threads where models play (default: 1)")
+>>>>>>> slim
+    add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
+    add("--resume", nargs="?", const="", metavar="FILE", help="go on with a file (default: the newest)")
     add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
     add("--replays", metavar="DIR", help="write games as pages to watch in a browser")
     add("--replay-games", metavar="WHICH", default="every:100", help=f"which: {FORMS} (default: every:100)")
@@ -146,9 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
     _add_sandbox(parser)
-    add(
-        "--allow-programs", action="store_true", help="with --resume: start programs and ask models that the file names"
-    )
+    add("--allow-programs", action="store_true", help="with --resume: start programs, ask models that the file names")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 
