@@ -7,7 +7,6 @@ missions and headquarters that are not open yet are not in it, nor anything that
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from operator import add
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -143,7 +142,7 @@ def public_state(games: Any, tables: Tables) -> PublicState:
         phase=phase,
         round=game["round_number"],
         alive=game["death"][:players] == 0,
-        hand_sizes=list(map(add, map(_size, game["hand"][:players]), game["wilds"].tolist())),
+        hand_sizes=np.fromiter(map(_size, game["hand"][:players]), np.int64, players) + game["wilds"][:players],
         next_set=_next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
         deck=_size(game["deck"]) + game["deck_wilds"],
         discard=tuple(members(game["discard"])),
@@ -156,7 +155,7 @@ def public_state(games: Any, tables: Tables) -> PublicState:
         cities=tuple(members(game["city"])),
         airfields=tuple(place for place in game["airfield"].tolist() if place != NOWHERE),
         capitals=game["capital"][:players],
-        headquarters=game["headquarters"][:players] if game["headquarters_open"] else [NOWHERE] * players,
+        headquarters=game["headquarters"][:players] if game["headquarters_open"] else np.full(players, NOWHERE),
         objectives=game["objective"],
         objective_rewards=tuple(game["objective_reward"].tolist()),
         rewards=tuple(game["reward_owner"].tolist()),

@@ -25,14 +25,14 @@ from tests.bad_bots.contest import program
 from tests.positions import position
 
 ROOT = Path(__file__).parent.parent
-EXAMPLE = ROOT / "examples" / "bot_stdlib.py"
+EXAMPLES = {1: ROOT / "examples" / "bot_stdlib.py", 2: ROOT / "examples" / "bot_plans.py"}
 RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=20)
 FIRST = f"{ROOT / 'tests' / 'players.py'}:FIRST"
 
 
-def example() -> str:
-    """The spec of the example bot."""
-    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(EXAMPLE))}"
+def example(version: int = 1) -> str:
+    """The spec of the example bot of a version of the protocol."""
+    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(EXAMPLES[version]))}"
 
 
 @pytest.fixture
@@ -56,29 +56,31 @@ def first_question(agent: ExternalAgent) -> int:
     return agent.act(View(game, game.seat))
 
 
-def test_the_example_uses_the_standard_library_only_and_is_short() -> None:
-    tree = ast.parse(EXAMPLE.read_text())
+@pytest.mark.parametrize("example", EXAMPLES.values(), ids=lambda path: path.stem)
+def test_an_example_uses_the_standard_library_only_and_is_short(example: Path) -> None:
+    tree = ast.parse(example.read_text())
     imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     assert imported <= sys.stdlib_module_names
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    assert len(EXAMPLE.read_text().splitlines()) < 60
+    assert len(example.read_text().splitlines()) < 65
 
 
+@pytest.mark.parametrize(("version", "name"), [(1, "stdlib"), (2, "plans")])
 @pytest.mark.parametrize("players", [2, 3])
-def test_the_example_plays_whole_games(players: int) -> None:
+def test_an_example_plays_whole_games(players: int, version: int, name: str) -> None:
     rules = (
         RULES.replace(num_players=players)
         if players == 2
         else Rules.preset("secret_mission", num_players=3, attack="choice", max_rounds=10)
     )
-    config = make_config([FIRST, example()], rules, record=True)
+    config = make_config([FIRST, example(version)], rules, record=True)
     pool = PlayerPool(config)
     try:
         results = [play_single(config, pairing, pool) for pairing in config.schedule(2)[:2]]
     finally:
         pool.close()
     assert [result.ending == FORFEIT for result in results] == [False, False], results
-    assert config.labels == ("first", "stdlib")
+    assert config.labels == ("first", name)
 
 
 def test_a_question_about_dice_shows_those_on_the_table() -> None:
@@ -179,6 +181,11 @@ def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: 
         assert (result.ending, result.forfeit_seat, result.forfeit_kind) == (FORFEIT, bad, kind)
         assert result.places[bad] == 2
         assert result.winner == 1 - bad != NOBODY
+
+
+def test_a_program_of_version_1_may_do_without_texts(start) -> None:
+    agent = start(program("no-texts"))
+    assert first_question(agent) == Game(RULES, seed=1).legal_actions()[0]
 
 
 def test_a_program_of_version_2_plays_whole_turns_in_one_answer(start) -> None:

@@ -273,3 +273,15 @@ def test_a_standing_order_is_never_only_tried() -> None:
     plan = Plan(0)
     plan.give("try always defend 1", position(BLITZ, "Ural 9", "rest", "Brazil"))
     assert plan.next_action(position(BLITZ, "Ural 9", "rest", "Brazil")) is None
+
+
+def test_what_others_take_back_was_taken_all_the_same() -> None:
+    game = position(BLITZ, "Ural 200", "rest", "Brazil")
+    plan = answer(game, "attack Ural > Ukraine; occupy 0; end")
+    game.step("draft Scandinavia")
+    game.step("troops all")
+    while owner(game, "Ukraine") == 0:
+        game.step("attack Scandinavia > Ukraine")
+    while game.seat != 0:
+        game.step(fallback_action(game))
+    assert "Ural > Ukraine: taken" in plan.account(game) and owner(game, "Ukraine") == 1

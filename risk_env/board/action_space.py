@@ -76,6 +76,9 @@ class ActionSpace:
         for block, size in sizes.items():
             self.blocks[block] = range(self.n, self.n + size)
             self.n += size
+        self._meanings = [
+            self._meaning(block, index) for block, numbers in self.blocks.items() for index in range(len(numbers))
+        ]
 
     @property
     def done(self) -> int:
@@ -88,9 +91,7 @@ class ActionSpace:
         The arguments are numbers: a territory; source and target of an attack; dice; the face of a die; the territory
         of a card; an objective. Wild cards and the last amounts are words: "wild", "half", "all".
         """
-        number = _number(action, self.n)
-        block = next(block for block, numbers in self.blocks.items() if number in numbers)
-        return self._meaning(block, number - self.blocks[block].start)
+        return self._meanings[_number(action, self.n)]
 
     def _meaning(self, block: str, index: int) -> Action:
         if block == "border":

@@ -160,7 +160,7 @@ class Plan:
         self._defence = ""  # dice of a standing order
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
-        self._attacks: dict[tuple[int, int], None] = {}  # source and target of those played, in order
+        self._attacks: dict[tuple[int, int], str] = {}  # source and target of those played: what became of them
         self.stopped = ""  # why the rest was not played
         self._unplayed: tuple[Step, ...] = ()
 
@@ -195,12 +195,13 @@ class Plan:
 
     def next_action(self, game: Any) -> int | None:
         """The legal action for the question at hand, None where the seat must be asked."""
+        self._look_at_attacks(game)
         action, self._first = self._try(game) if self._first is None else self._first, None
         if action is not None:
             phase = game.phase
             self._played.append((phase, action))
             if phase == Phase.ATTACK and action != game.tables.space.done:
-                self._attacks[game.tables.space.decode(action).arguments] = None
+                self._attacks[game.tables.space.decode(action).arguments] = ""
         return action
 
     def _try(self, game: Any) -> int | None:
@@ -225,18 +226,22 @@ class Plan:
             return ""
         played = [answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played]
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
-        lines += [self._result(source, target, game) for source, target in self._attacks]
+        self._look_at_attacks(game)
+        lines += [f"  {result}" for result in self._attacks.values() if result]
         if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
             lines.append(f"Stopped: {self.stopped}" + (f". Not played: {rest}" if rest else ""))
         return "\n".join(lines)
 
-    def _result(self, source: int, target: int, game: Any) -> str:
-        """What became of an attack, by the armies that are there now."""
-        names, troops = game.board.territories, game.troops
-        is_taken = game.owner[target] == self.seat
-        left = f"{names[source]} {troops[source]}, {names[target]} {troops[target]}"
-        return f"  {names[source]} > {names[target]}: {'taken' if is_taken else 'not taken'} ({left})"
+    def _look_at_attacks(self, game: Any) -> None:
+        """Keep what has become of the attacks. Once the turn is over others may have changed it."""
+        if not self._attacks or (game.round, game.turn) != self._turn:
+            return
+        names, owner, troops = game.board.territories, game.owner, game.troops
+        for source, target in self._attacks:
+            result = "taken" if owner[target] == self.seat else "not taken"
+            left = f"{names[source]} {troops[source]}, {names[target]} {troops[target]}"
+            self._attacks[source, target] = f"{names[source]} > {names[target]}: {result} ({left})"
 
     # ------------------------------------------------------------------------------------------ one question
 

@@ -82,6 +82,11 @@ def plan(question):
     say({"id": question["id"], "actions": actions})
 
 
+def without_texts(question):
+    assert "texts" not in question
+    good(question)
+
+
 def talk():
     print("thinking\x1b[31m", file=sys.stderr, flush=True)
     time.sleep(0.2)
@@ -95,6 +100,7 @@ HABITS = {  # what is done when a question comes
     "noisy": then(fill_stderr, good),
     "talks": then(talk, good),
     "plans": plan,
+    "no-texts": without_texts,
     "plans-badly": answer_with(actions=["draft Nowhere 3"]),
     "garbage": only(lambda: say("I attack!")),
     "illegal": answer_with(action="attack Nowhere > Elsewhere"),
@@ -130,6 +136,7 @@ HABITS = {  # what is done when a question comes
 }
 HELLO = {  # what is said instead of the right words
     "plans": {"protocol": 2, "name": "plans", "version": "7", "events": True},
+    "no-texts": {"protocol": 1, "name": "no-texts", "version": "7", "texts": False},
     "plans-badly": {"protocol": 2, "name": "plans-badly", "version": "7"},
     "newer": {"protocol": 3, "name": "newer", "version": "7"},
     "unnamed": {"protocol": [[[]]], "name": {}, "version": "\ud800"},

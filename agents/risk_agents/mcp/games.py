@@ -15,12 +15,14 @@ from risk_agents.registry import make
 from risk_env import bots
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules
+from risk_env.doors.seat_lanes import MAX_ROUNDS
 from risk_env.game import Game
 from risk_env.seeds import game_seed
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client
 MOST_GAMES = 256  # at once; then the oldest ends
+MOST_ROUNDS = 1000  # of a game
 MOST_EVENTS = 200  # lines of one answer about the history
 _WIDTH = 400  # letters of such a line
 
@@ -69,7 +71,7 @@ class OpenGames:
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. ValueError names what is
         wrong: only shipped maps and registered names are taken, for no client may run files of this machine.
         """
-        rules = Rules.preset(preset, len(opponents) + 1, **(options or {}))
+        rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
         if not 0 <= seat < P:
             raise ValueError(f"seat={seat!r} must be a whole number from 0 to {P - 1}")
@@ -132,6 +134,16 @@ class OpenGames:
             events = game.events(max(0, since), seat)[:MOST_EVENTS]
         names = (*(f"P{s}" if s != seat else "You" for s in range(game.num_players)), "neutral")
         return narrate(events, Words(names, game.board, seat), _WIDTH), max(0, since) + len(events)
+
+
+def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
+    """The rules of a game, which always ends: bots may play on when all clients are out."""
+    if "num_players" in options:
+        raise ValueError("options has num_players: it is the number of opponents and you")
+    rules = Rules.preset(preset, num_players, **{"max_rounds": MAX_ROUNDS, **options})
+    if rules.max_rounds is None or rules.max_rounds > MOST_ROUNDS:
+        raise ValueError(f"max_rounds={rules.max_rounds!r} must be at most {MOST_ROUNDS} here")
+    return rules
 
 
 def load_shipped(name: str) -> Any:

@@ -64,7 +64,7 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
         """Begin a game. opponents: one name for each other seat, clockwise; a bot, or "open" for another client.
 
         Gives the token of your seat, those of open seats (pass each on to its player), and your first report. options
-        are those of the rules, for example {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}.
+        are those of the rules, for example {"attack": "blitz", "defender_dice": "max"}; max_rounds is 100 at first.
         """
         tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, options)
         others = {f"P{number}": token for number, token in tokens.items() if number != seat}

@@ -121,32 +121,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
     add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
     add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
-<<<<<<< HEAD
-    add(
-        "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
-    )
-    add(
-        "--workers",
-        "--jobs",
-        default="1",
-        metavar="N",
-        help="processes, or threads where models play (default: 1), or ray, ray://HOST:PORT; the games are the same",
-    )
-||||||| 4f856f6
-    add(
-        "--fixed-seats", action="store_true", default=None, help="the agents sit in the order of --agents in every game"
-    )
-    add(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes, or threads where models play (default: 1); the games do not depend on it",
-    )
-=======
     add("--fixed-seats", action="store_true", default=None, help="agents sit in the order of --agents in every game")
-    add("--jobs", type=int, default=1, metavar="N", help="processes, or threads where models play (default: 1)")
->>>>>>> slim
+    add("--workers", "--jobs", default="1", metavar="N", help=f"{WORKERS} (default: 1; threads where models play)")
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add("--resume", nargs="?", const="", metavar="FILE", help="go on with a file (default: the newest)")
     add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")

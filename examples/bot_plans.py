@@ -1,0 +1,57 @@
+"""A complete external bot of version 2 of the line protocol, standard library only: most of its turns are one answer.
+
+    risk-env tournament --agents "random,cmd:python examples/bot_plans.py" --players 2 --games 100
+
+It puts all new troops next to the weakest enemy and goes on from what it takes (docs/protocol.md, docs/llm.md#plans).
+"""
+
+import json
+import sys
+
+
+def plan(game, question):
+    """A whole turn where one begins; a single action elsewhere."""
+    phase, amount = question["phase"], question.get("amount")
+    if phase == "DRAFT":
+        return campaign(game, question)
+    if amount:  # troops, occupy or move, by number
+        return [f"{WORDS[phase]} {amount['most']}"]
+    if phase == "DEFEND":
+        return ["always defend 2", question["legal"][-1]]
+    return ["trade" if phase == "TRADE" else "end" if phase in ("ATTACK", "FORTIFY_FROM") else question["legal"][0]]
+
+
+def campaign(game, question):
+    """All troops to one border, an attack there, and from the place that it takes to what is next to it."""
+    names, borders = game["map"]["territories"], game["map"]["borders"]
+    owner, troops, seat = question["owner"], question["troops"], question["seat"]
+    fronts = [(a, b) for a, b in borders if owner[a] == seat != owner[b]]
+    source, target = max(fronts, key=lambda front: troops[front[0]] - troops[front[1]])
+    further = [b for a, b in borders if a == target and owner[b] != seat]
+    return [
+        f"draft {names[source]} all",
+        f"attack {names[source]} > {names[target]}",
+        "occupy all",
+        *(f"try attack {names[target]} > {names[place]}" for place in further),
+        "end",
+    ]
+
+
+WORDS = {"DRAFT_AMOUNT": "troops", "OCCUPY": "occupy", "FORTIFY_AMOUNT": "move"}
+
+
+def main():
+    """Answer line by line until there are no more."""
+    game = {}
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            print(json.dumps({"protocol": 2, "name": "plans", "version": "1"}), flush=True)
+        elif message["type"] == "game":
+            game = message
+        elif message["type"] == "act":
+            print(json.dumps({"id": message["id"], "actions": plan(game, message)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
