@@ -128,7 +128,8 @@ def test_wrong_settings_are_named(facts: dict[str, Any], words: str) -> None:
 
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
-    for text, words in (("[1, 2]", "names and values"), ("a: [", "not YAML"), ("[" * 2000, "brackets"), ("trainer: dqn", "trainer='dqn'")):
+    found = {"[1, 2]": "names and values", "a: [": "not YAML", "[" * 2000: "brackets", "trainer: dqn": "trainer='dqn'"}
+    for text, words in found.items():
         wrong.write_text(text)
         with pytest.raises(ValueError, match=words):
             read_config(wrong)

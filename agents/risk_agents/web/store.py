@@ -7,11 +7,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-_CREATE = (
-    "CREATE TABLE IF NOT EXISTS games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS actions "
-    "(game TEXT NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL, PRIMARY KEY (game, number)) WITHOUT ROWID",
-)
+from risk_env.untrusted import parse_json
+
+LONGEST_VALUE = 1 << 20  # bytes
+_TABLES = {
+    "games": "CREATE TABLE games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
+    "actions": "CREATE TABLE actions (game TEXT NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL, "
+    "PRIMARY KEY (game, number)) WITHOUT ROWID",
+}
 
 
 class GameStore:
@@ -20,13 +23,22 @@ class GameStore:
     def __init__(self, path: str | Path) -> None:
         try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)  # one at a time
+            self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             self._database.execute("PRAGMA trusted_schema=OFF")
+            self._make_tables()
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
-            for statement in _CREATE:
-                self._database.execute(statement)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:
             raise ValueError(f"games={str(path)!r} cannot be opened as a file of games: {error}") from error
+
+    def _make_tables(self) -> None:
+        """Make the tables of a new file; ValueError for others, and for views and triggers, which could do more."""
+        found = dict(self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10"))
+        if not found:
+            for statement in _TABLES.values():
+                self._database.execute(statement)
+        elif found != _TABLES:
+            raise ValueError(f"its tables are not {' and '.join(_TABLES)}")
 
     def add_game(self, game: str, facts: dict[str, Any]) -> None:
         """Keep a new game."""
@@ -47,7 +59,7 @@ class GameStore:
         if found is None:
             return None
         actions = self._database.execute("SELECT action FROM actions WHERE game = ? ORDER BY number", (game,))
-        return json.loads(found[0]), [action for (action,) in actions]
+        return parse_json(found[0]), [action for (action,) in actions]
 
     def close(self) -> None:
         """Close the file."""
