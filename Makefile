@@ -25,7 +25,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-lowest modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -57,11 +57,14 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) browser lint modes-compiled modes-nojit modes-bounds modes-plain ## install everything; lint, types, floors, then all tests, in four modes
+test: $(DEV) browser lint-and-lowest modes-compiled modes-nojit modes-bounds modes-plain ## install everything; lint, types, floors, then all tests, in four modes
 	@echo "== All checks passed"
 
 browser:
 	@.ci/browser
+
+lint-and-lowest: $(DEV)
+	@$(PY) -m tests.dependency_check lowest & lowest=$$!; $(MAKE) --no-print-directory lint; status=$$?; wait $$lowest && exit $$status
 
 # Types are checked meanwhile, on another core.
 lint: $(DEV) ## lint, format, types, floors
@@ -100,6 +103,9 @@ coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
 	@$(PY) -m tests.wheel_check $(ARGS)
+
+lowest: $(DEV) ## install the core with its lowest dependencies into an empty environment, and use it
+	@$(PY) -m tests.dependency_check lowest
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)

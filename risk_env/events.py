@@ -117,6 +117,7 @@ class GameLog:
         self._played = 0
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
+            entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)
             self._add(setup_events(self._look(), rules, board))
         else:
             self._games.view(np.uint8)[:] = np.frombuffer(start, np.uint8)

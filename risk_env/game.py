@@ -21,6 +21,7 @@ from risk_env.board.tables import Tables, tables
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, encode_count, num_globals
+from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
@@ -40,7 +41,7 @@ SCHEMA = 1
 MOST_BYTES = 1 << 16  # of a save
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
 _CHECKSUM = 16  # bytes of SHA-256 at the end
-_NO_ACTION = 2**31  # more than any action's number
+_BEYOND = 2**31  # more than any action's number
 
 
 class SaveError(ValueError):
@@ -88,10 +89,11 @@ class Game:
 
     def _set_up(self) -> None:
         """The set-up of this game's chance, played on to the first question."""
+        entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         if self._ask_forced:
-            entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
+            entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)
         else:
-            entry.start_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
+            self._play_on()
 
     # ------------------------------------------------------------------------------------------ the state
 
@@ -234,7 +236,7 @@ class Game:
 
     def step(self, action: int | str) -> None:
         """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
-        number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
+        number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         if self._ask_forced:
             if number not in self.legal_actions():
                 raise self._illegal(action)
@@ -259,7 +261,7 @@ class Game:
         self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
     ) -> int:
         """`step` in the game's step buffer, by a kernel that also writes the next question; what the kernel returns."""
-        number = action if type(action) is int and 0 <= action < _NO_ACTION else self._number(action)
+        number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         found = kernel(buffer, number, observation, mask)
         if found == ILLEGAL:
             raise self._illegal(action)
@@ -276,7 +278,7 @@ class Game:
             number = operator.index(action)
         except TypeError:  # an array of more than one, or not of whole numbers
             raise self._illegal(action) from None
-        return number if 0 <= number < _NO_ACTION else -1
+        return number if 0 <= number < _BEYOND else -1
 
     def _illegal(self, action: Any) -> notation.IllegalAction:
         """The error that says what is legal instead, to be raised."""
@@ -519,7 +521,7 @@ class Game:
         if self._ask_forced:
             self._play_chance()
         else:
-            entry.resume_game(self._games, 0, self._tables.board, self._tables.rules)
+            _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, NO_ACTION)
         return self
 
     @classmethod

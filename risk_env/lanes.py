@@ -22,6 +22,7 @@ from risk_env.game import Game, observation_size, split_view
 from risk_env.seeds import word
 from risk_env.text import notation
 from risk_env.text.check import check
+from risk_env.untrusted import shortened
 
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
 OBSERVATIONS = ("flat", "structured", None)
@@ -261,6 +262,14 @@ def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
     room = np.zeros(size + LINE, np.int8)
     first = -room.ctypes.data % LINE
     return room[first : first + size].view(dtype).reshape(shape)
+
+
+def restore(name: str, array: Array, values: Any) -> None:
+    """Copy values that were read from a file into an array; ValueError if their shape or dtype is another."""
+    if not isinstance(values, np.ndarray) or values.shape != array.shape or values.dtype != array.dtype:
+        found = f"{values.dtype.name} {values.shape}" if isinstance(values, np.ndarray) else shortened(values)
+        raise ValueError(f"{name}: {found} instead of {array.dtype.name} {array.shape}")
+    array[...] = values
 
 
 def check_count(name: str, value: Any) -> None:

@@ -71,6 +71,7 @@ class FakeEndpoint:
             "injected": said(f"{INJECTED} {key}"),
             "wrong types": {"choices": [{"message": {"content": 7}}], "usage": {"prompt_tokens": "many"}},
             "list": [1, 2, 3],
+            "misshapen": {"choices": [{"message": {"tool_calls": ["end"]}}]},
         }
         return 200, bodies.get(habit, said(good))
 

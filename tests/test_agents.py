@@ -96,6 +96,23 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
     assert forced >= 10
 
 
+@pytest.mark.modes
+@pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam"])
+def test_no_memory_leads_a_bot_outside(name: str) -> None:
+    """A memory may come from a checkpoint that somebody else has written."""
+    extremes = np.array([-(2**31), -1, 0, 1, 2, 3, 9, 41, 10**6, 2**31 - 1])
+    rules, chance = Rules.preset("classic", 3, **{**FAST, "setup": "random"}), np.random.default_rng(0)
+    batch = GameBatch(rules, "tiny", 4, seed=0, observation=None, mask=None)
+    batch.reset()
+    table, lanes = arena.Arena(batch, [LADDER[name]]), np.arange(4)
+    table.numbers[:, :3] = 0
+    table.seat_players(lanes)
+    for _ in range(60):
+        table.memory[:] = chance.choice(extremes, table.memory.shape)
+        table.ask(lanes)
+        batch.step(table.actions)  # which refuses illegal actions
+
+
 def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[base.Agent]]]:
     """Decisions at regular intervals of a game between compiled bots, with the bots as they were when asked."""
     game = Game(rules, classic(), seed)

@@ -19,6 +19,7 @@ from risk_agents.play.cli import main as play
 from risk_agents.play.saved import save_game
 from risk_agents.program import KEPT_ERRORS, Program, ProgramFault
 from risk_agents.sandbox import OPEN, SandboxError, folders_of, sandbox
+from risk_agents.tournament import host
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import make_config
@@ -70,6 +71,13 @@ def test_what_a_host_answers_is_checked() -> None:
         Host(agent("Nobody"), RULES, "classic", 5.0)
     assert forfeit.value.kind == "crash"
     assert "no class 'Nobody'" in forfeit.value.reason
+
+
+def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "START_LIMIT", 0.5)  # less than it takes to import risk_env and to load its kernels
+    found = Host(f"{ROOT / 'tests' / 'players.py'}:Good", RULES, "classic", 5.0)
+    found.close()
+    assert found.name == "good"
 
 
 # ------------------------------------------------------------------------------------------------ ends

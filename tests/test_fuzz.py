@@ -12,7 +12,10 @@ from tests.fuzz.running import Finding, read_one, regressions
 from tests.fuzz.targets import Target, named
 
 ROOT = Path(__file__).parents[1]
-QUICK = ("map", "position", "save", "action", "protocol", "replay", "kept", "specs", "config", "value", "zip")
+QUICK = (
+    *("map", "position", "save", "action", "protocol", "plan", "model", "wish", "message", "replay", "kept", "specs"),
+    *("config", "value", "zip"),
+)
 
 
 @pytest.mark.parametrize("name", QUICK)

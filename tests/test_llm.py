@@ -42,6 +42,7 @@ FAULTS = {  # habit: what is counted
     "injected": "illegal",
     "wrong types": "illegal",
     "list": "any",
+    "misshapen": "garbage",
     "429": "429",
     "500": "5xx",
     "401": "refused",

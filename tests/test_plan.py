@@ -191,6 +191,11 @@ def test_an_answer_whose_first_action_cannot_be_played_is_refused(text: str, pro
     assert game.to_record() == state
 
 
+def test_a_try_within_a_try_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'try try .* is no action"):
+        read_plan("try " * 4999, load_map("tiny"))
+
+
 def test_bullets_numbers_and_arrows_are_read() -> None:
     steps = read_plan("1. Attack Ural -> Ukraine\n- occupy all.\n* `end`", load_map("classic"))
     assert [str(step) for step in steps] == ["attack Ural > Ukraine", "occupy all", "end"]

@@ -229,6 +229,9 @@ def test_a_history_has_a_beginning() -> None:
 
 
 def test_a_tournament_writes_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "own").write_text("mine")
+    (tmp_path / "replays").mkdir()
+    (tmp_path / "replays" / "game-0.html").symlink_to(tmp_path / "own")  # not followed
     tournament(
         [
             *("--agents", "grower,random", "--players", "2", "--games", "8", "--quiet"),
@@ -237,6 +240,7 @@ def test_a_tournament_writes_replays(tmp_path: Path, capsys: pytest.CaptureFixtu
         ]
     )
     assert "2 replays in" in capsys.readouterr().out
+    assert (tmp_path / "own").read_text() == "mine"
     pages = sorted((tmp_path / "replays").iterdir())
     assert [page.name for page in pages] == ["game-0.html", "game-4.html"]
     assert sorted(facts_of(pages[0].read_text())["names"]) == ["grower", "random"]

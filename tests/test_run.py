@@ -170,6 +170,16 @@ def test_nothing_unpickles() -> None:
                 assert words not in source, f"{path} holds {words}"
 
 
+def test_a_link_in_a_folder_from_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    ppo.Trainer(PPO, tmp_path / "run").train()
+    own = tmp_path / "own.txt"
+    own.write_text("mine")
+    for name in (CHECKPOINT, ppo.POLICY, "metrics.jsonl"):
+        (tmp_path / "run" / f"new-{name}").symlink_to(own)
+    ppo.Trainer.resume(tmp_path / "run", length=PPO.n_timesteps + 128).train()
+    assert own.read_text() == "mine"
+
+
 def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ppo.Trainer(PPO, tmp_path / "run")
     writes = 0
@@ -190,7 +200,7 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
     assert_agreement(tmp_path / "run", ppo.POLICY)
 
 
-@pytest.mark.parametrize("change", ["owner", "numbers", "twice", "large"])
+@pytest.mark.parametrize("change", ["owner", "numbers", "shape", "type", "opponent", "twice", "large"])
 def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
     """Its games and players reach compiled code: they are checked like those of any other file."""
     ppo.Trainer(PPO, tmp_path).train()
@@ -201,6 +211,12 @@ def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
             arrays["batch._games"]["owner"][3, 2] = 100
         case "numbers":
             arrays["arena.numbers"][0, 1] = 1000
+        case "shape":
+            arrays["arena.memory"] = arrays["arena.memory"][:1]
+        case "type":
+            arrays["arena.memory"] = arrays["arena.memory"] + np.nan
+        case "opponent":
+            state["trainer"]["games"]["opponent"][0] = "nobody"
     data = to_data(state)
     if change == "twice":
         data["trainer"]["games"]["won"] = data["rows"]

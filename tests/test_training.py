@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from dataclasses import asdict
+from functools import reduce
 from importlib import import_module
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
 from risk_training.evaluate import Score, evaluate
 from risk_training.league import League, LeagueSettings
-from risk_training.run import CHECKPOINT
+from risk_training.run import CHECKPOINT, load_checkpoint, to_data
 from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
 from risk_training.sb3_trainer import Config, Trainer, schedule
 from risk_training.selfplay import potential
@@ -126,7 +128,8 @@ def test_wrong_settings_are_named(facts: dict[str, Any], words: str) -> None:
 
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
-    for text, words in (("[1, 2]", "names and values"), ("a: [", "not YAML"), ("trainer: dqn", "trainer='dqn'")):
+    found = {"[1, 2]": "names and values", "a: [": "not YAML", "[" * 2000: "brackets", "trainer: dqn": "trainer='dqn'"}
+    for text, words in found.items():
         wrong.write_text(text)
         with pytest.raises(ValueError, match=words):
             read_config(wrong)
@@ -308,6 +311,26 @@ def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
     (tmp_path / CHECKPOINT).write_bytes(b"PK nothing")
     with pytest.raises(ValueError, match="no checkpoint of this version"):
         Trainer.resume(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("best",), (1.0, {"../stolen": np.zeros(3, np.uint8)})),
+        (("env", "lanes", "arrays", 5), np.zeros(3, np.int32)),
+        (("env", "lanes", "seed_word"), -1),
+    ],
+)
+def test_a_checkpoint_that_somebody_else_made(finished: Trainer, tmp_path: Path, place: Any, value: Any) -> None:
+    """It names no other files, and its arrays are those of the run."""
+    state = load_checkpoint(finished.folder)
+    *path, last = "trainer", *place
+    reduce(getitem, path, state)[last] = value
+    (tmp_path / "run").mkdir()
+    torch.save(to_data(state), tmp_path / "run" / CHECKPOINT)
+    with pytest.raises(ValueError, match="is no checkpoint"):
+        Trainer.resume(tmp_path / "run")
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_finished_run_has_nothing_left_to_do(finished: Trainer) -> None:

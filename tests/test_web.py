@@ -2,8 +2,10 @@
 
 import json
 import random
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +243,22 @@ def test_another_file_is_no_file_of_games(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("something else, long enough to be taken for a header" * 9)
     with pytest.raises(ValueError, match="other"):
         GameStore(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON actions BEGIN DELETE FROM games; END",
+        "CREATE VIEW v AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c",
+        "CREATE VIRTUAL TABLE v USING fts5(words)",
+    ],
+)
+def test_a_file_of_games_that_could_do_more_is_refused(tmp_path: Path, more: str) -> None:
+    GameStore(tmp_path / "games.sqlite").close()
+    with closing(sqlite3.connect(tmp_path / "games.sqlite")) as database, database:
+        database.execute(more)
+    with pytest.raises(ValueError, match="its tables are not games and actions"):
+        GameStore(tmp_path / "games.sqlite")
 
 
 def test_a_pace_that_is_no_number_is_refused(tmp_path: Path) -> None:

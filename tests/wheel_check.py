@@ -98,9 +98,9 @@ def commands() -> Iterator[tuple[str, ...]]:
     """What is run outside the clone."""
     yield "-c", "import risk_env, risk_agents; print(risk_env.__version__, risk_env.Game('classic', seed=1).seat)"
     program = ("-m", "risk_env")
-    yield (*program, "warmup", "--bots")  # an agent's process must answer within two minutes
     yield (*program, "agents")
     yield (*program, "tournament", "--agents", "mine.py:Mine,random", "--players", "2", "--games", "4", "--quiet")
+    yield (*program, "warmup", "--bots")
     yield (*program, "demo", "--no-training")
 
 

@@ -9,7 +9,7 @@ from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.typed_passes import AnnotateTypes, NativeLowering, NopythonRewrites
 
 from risk_env.compiler.mode import is_core, numba_setting
 
@@ -121,6 +121,13 @@ class _VectorizedCode(_EntryCode):
     vectorized = True
 
 
+class _ArgumentTypes(tuple[Any, ...]):
+    """Types of arguments that are quick to print: Numba does so before every pass, and records have many fields."""
+
+    def __str__(self) -> str:
+        return f"({len(self)} types)"
+
+
 class _Compiler(CompilerBase):
     """Numba's default pipeline, with passes added after others."""
 
@@ -129,10 +136,13 @@ class _Compiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         """The passes in their order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        if is_core(self.state.func_id.modname):  # it has no expressions of whole arrays
+            passes.passes = [entry for entry in passes.passes if entry[0] is not NopythonRewrites]
         passes.add_pass_after(_PlainIndices, AnnotateTypes)
         for new, before in self.added:
             passes.add_pass_after(new, before)
         passes.finalize()
+        self.state.args = _ArgumentTypes(self.state.args)
         return [passes]
 
 

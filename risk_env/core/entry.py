@@ -12,7 +12,7 @@ from risk_env.core.draft import begin_draft
 from risk_env.core.goals import place_of
 from risk_env.core.observe import observe
 from risk_env.core.setup import set_up
-from risk_env.core.step import answer, apply, is_chance, play_one_chance, resume, start
+from risk_env.core.step import NO_ACTION, answer, apply, is_chance, play_one_chance, resume
 
 
 @entry_point
@@ -23,21 +23,20 @@ def seed_of(seed, lane, episode):
 
 @entry_point
 def set_up_game(games, i, boards, rules, seed):
-    """Set game `i` up with the generator's state `seed` (uint64) and write its first question; nothing is played."""
+    """Set game `i` up with the generator's state `seed` (uint64); nothing is played, no legal actions are written."""
     set_up(games, i, boards[0], rules[0], seed)
-    write_legal(games[i], boards[0], rules[0])
-
-
-@entry_point
-def start_game(games, i, boards, rules, seed):
-    """Set game `i` up and play on to its first asked decision."""
-    start(games, i, boards[0], rules[0], seed)
 
 
 @entry_point
 def step_game(games, i, boards, rules, action):
-    """Play an action in game `i` and on to the next asked decision; False, and nothing done, if it is not legal."""
-    return answer(games[i], boards[0], rules[0], action)
+    """Play an action in game `i` and on to the next asked decision; False, and nothing done, if it is not legal.
+
+    With NO_ACTION play on from any position.
+    """
+    if action != NO_ACTION:
+        return answer(games[i], boards[0], rules[0], action)
+    resume(games[i], boards[0], rules[0])
+    return True
 
 
 @entry_point
@@ -74,12 +73,6 @@ def observe_game(games, i, boards, rules, seat, words, observation):
 def determinize_game(games, i, boards, rules, seat, seed):
     """Draw again all that `seat` of game `i` does not know; the generator continues from `seed` (uint64)."""
     hidden.determinize(games[i], boards[0], rules[0], seat, seed)
-
-
-@entry_point
-def resume_game(games, i, boards, rules):
-    """Play game `i` on from any position to an asked decision."""
-    resume(games[i], boards[0], rules[0])
 
 
 @entry_point

@@ -33,6 +33,8 @@ from risk_env.core.turn import (
 )
 from risk_env.core.types import Phase
 
+NO_ACTION = -2  # instead of an action: chance and forced actions only
+
 
 @kernel
 def start(games, i, board, rules, seed):

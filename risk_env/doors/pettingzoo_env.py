@@ -20,11 +20,12 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
+from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
 from risk_env.doors.display import MODES, Display
 from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.spaces import observation_space
-from risk_env.engine.step_buffer import NO_ACTION, question_kernel
+from risk_env.engine.step_buffer import question_kernel
 from risk_env.game import Game, observation_size, split_view
 from risk_env.lanes import check_choice
 

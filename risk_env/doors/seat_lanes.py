@@ -20,7 +20,7 @@ from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game
-from risk_env.lanes import Lanes, check_choice, contiguous
+from risk_env.lanes import Lanes, check_choice, contiguous, restore
 from risk_env.seeds import game_seed, word
 
 Opponent = Any  # the name of a compiled bot, a CompiledBot or a Policy
@@ -193,21 +193,22 @@ class SeatLanes:
     def state_dict(self) -> dict[str, Any]:
         """All games, players' chance and memories, for `load_state_dict`; not who the players are."""
         draw = None if self._is_even else self._bounds.copy()
-        return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": [read(self).copy() for read in _STATE]}
+        arrays = [attrgetter(name)(self).copy() for name in _STATE]
+        return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": arrays}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from the `state_dict` of lanes with the same arguments."""
         self.batch.seed_word = np.uint64(state["seed_word"])
         self._is_even = state["draw"] is None
         if not self._is_even:
-            self._bounds = state["draw"].copy()
-        for read, values in zip(_STATE, state["arrays"], strict=True):
-            read(self)[...] = values
+            restore("draw", self._bounds, state["draw"])
+        for name, values in zip(_STATE, state["arrays"], strict=True):
+            restore(name, attrgetter(name)(self), values)
         self.arena.check_numbers()
         if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
             raise ValueError(f"seats {self.seat.min()} ... {self.seat.max()} for num_players={self.rules.num_players}")
+        self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun
-            self.batch.check_records()
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
@@ -313,14 +314,11 @@ class SeatLanes:
         return _restored, (self._arguments, {**self._options, "autoreset": self.autoreset}, self.state_dict())
 
 
-_STATE = [
-    attrgetter(name)
-    for name in (
-        *("batch.records", "batch.episodes", "batch.seeds"),
-        *("arena.numbers", "arena.randoms", "arena.memory"),
-        *("seat", "_has_decided", "reward", "terminated", "truncated", "ended", "replaced", "final", "_final_codes"),
-    )
-]
+_STATE = (
+    *("batch.records", "batch.episodes", "batch.seeds"),
+    *("arena.numbers", "arena.randoms", "arena.memory"),
+    *("seat", "_has_decided", "reward", "terminated", "truncated", "ended", "replaced", "final", "_final_codes"),
+)
 
 
 def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> SeatLanes:

@@ -14,12 +14,11 @@ import numpy.typing as npt
 from risk_env.compiler import brief_entry_point, compiled_for, inlined
 from risk_env.core.bits import has, popcount
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals, observe
-from risk_env.core.step import answer
+from risk_env.core.step import NO_ACTION, answer
 from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
 
-NO_ACTION = -2  # instead of an action
 ILLEGAL = -2  # instead of a seat
 
 _ONE = np.float32(MOST_CODE)

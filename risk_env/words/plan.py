@@ -91,22 +91,23 @@ def _read_part(part: Any, board: Board) -> list[Step]:
     return [step for words in re.split(r"[;\n]", part) for step in _read_step(words, board)]
 
 
-def _read_step(part: str, board: Board) -> list[Step]:
-    """The steps of one part, which may be empty or have a bullet or a number before it."""
-    words = _BULLET.sub("", " ".join(part.replace("->", ">").replace("→", ">").split()).strip("`*., "))
-    if not words:
+def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[Step]:
+    """The steps of one part, which may be empty or have a bullet or a number before it; `words` are those allowed."""
+    text = _BULLET.sub("", " ".join(part.replace("->", ">").replace("→", ">").split()).strip("`*., "))
+    if not text:
         return []
-    word, _, argument = words.partition(" ")
+    word, _, argument = text.partition(" ")
     word = word.casefold()
-    if word not in WORDS:
-        raise ValueError(f"{shortened(words)} is no action: an action begins with one of {', '.join(WORDS)}")
+    if word not in words:
+        raise ValueError(f"{shortened(text)} is no action: an action begins with one of {', '.join(words)}")
     return _written_out(word, argument, board)
 
 
 def _written_out(word: str, argument: str, board: Board) -> list[Step]:
     """A short form as steps that are each an answer to a question, or the step itself."""
     if word == TRY:
-        return [step._replace(is_optional=step.word != ALWAYS) for step in _read_step(argument, board)]
+        steps = _read_step(argument, board, words=tuple(other for other in WORDS if other != TRY))
+        return [step._replace(is_optional=step.word != ALWAYS) for step in steps]
     if word == ALWAYS:
         return [Step(word, _order(argument))]
     if word == TRADE and argument:

@@ -6,6 +6,8 @@ and reads it. What is read must be refused with the reader's named error, or be 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import hashlib
 import io
@@ -236,15 +238,114 @@ def change_json(value: Any, rng: random.Random) -> bytes:
     return as_json(change_value(value, rng))
 
 
-def read_an_answer(data: bytes) -> None:
-    """The line as the answer to a question."""
+def read_an_answer(data: bytes, answers: Any = None) -> None:
+    """The line as the answer to a question; `answers` is the state of version 2 of the protocol."""
     from risk_agents.external import ExternalAgent
 
     agent = ExternalAgent.__new__(ExternalAgent)
-    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, None
+    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, answers
     agent._program = spoken(data)
     action = agent.act(view())
     assert action in view().legal_actions
+
+
+def plans() -> list[dict[str, Any]]:
+    """Right answers of a program that speaks version 2: numbers, texts, and plans of several steps."""
+    action, texts, steps = int(view().legal_actions[0]), view().texts, plan_steps()
+    several = [[action, "always defend 2", *steps], [*texts[:5], *steps], steps, ["; ".join(steps)]]
+    return [{"id": 1, "actions": actions} for actions in ([action], texts[:1], *several)]
+
+
+def plan_steps() -> list[str]:
+    """A plan that begins with a legal action and has all short forms."""
+    one, two, three = view().board.territories[:3]
+    short = ["trade", f"draft {one} all", f"attack {one} > {two}; occupy half", f"try attack {two} > {three}"]
+    return [view().texts[0], *short, f"deploy {one} 3", f"fortify {one} > {two} 3", "end"]
+
+
+def read_a_plan(data: bytes) -> None:
+    """The line as the answer of a program that speaks version 2."""
+    from risk_agents.protocol2 import Answers
+
+    answers = Answers({})
+    answers.begin(view().seat)
+    read_an_answer(data, answers)
+
+
+def plan_texts() -> list[str]:
+    """Plans as language models write them."""
+    lines = "\n".join(f"{place}. {step}" for place, step in enumerate(plan_steps(), 1))
+    plain = "; ".join(plan_steps())
+    fenced, as_object = f"Well.\n```\n{lines}\n```", json.dumps({"plan": plain})
+    return [plain, f"PLAN: {lines}", fenced, as_object, f"always defend 1\n{lines}"]
+
+
+def read_a_models_answer(data: bytes) -> None:
+    """The text as a language model's answer, played as far as it goes."""
+    from risk_agents.llm.endpoint import plan_in
+    from risk_env.words.plan import Plan
+
+    game = games()[0].copy()
+    plan = Plan(game.seat)
+    plan.give(plan_in(data.decode(errors="replace")), game)
+    for _ in range(5):
+        if game.is_over or game.seat != plan.seat or (action := plan.next_action(game)) is None:
+            break
+        game.step(action)
+    assert isinstance(plan.account(game), str)
+
+
+# ------------------------------------------------------------------------------------------------ pages
+
+
+def wishes() -> list[dict[str, Any]]:
+    """What a browser sends to begin a game."""
+    plain = {"preset": "classic", "map": "tiny", "players": ["human", "random"], "names": ["A", "B"]}
+    options = {"preset": "capital", "map": "tiny", "players": ["random"] * 3, "options": {"initial_troops": 9}}
+    return [plain, options, {**options, "position": games()[0].to_text()}]
+
+
+@functools.cache
+def lobby() -> Any:
+    """A server's games, without a file."""
+    from risk_agents.web.lobby import Lobby
+    from risk_agents.web.store import GameStore
+
+    return Lobby(GameStore(":memory:"))
+
+
+def read_a_wish(data: bytes) -> None:
+    """The body of a request to begin a game; its table is made, as it is when the server is started again."""
+    from risk_agents.web.table import Setting, Table
+
+    setting = lobby()._setting(json.loads(data))
+    Table(Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), [], lambda number, action: None)
+
+
+def messages() -> list[dict[str, Any]]:
+    """What a browser sends on its socket."""
+    return [{"decision": 0, "action": 3}, {"pace": 0.5}, {"token": "x", "have": 2}]
+
+
+def read_a_message(data: bytes) -> None:
+    """A message on the socket of a game; it is refused or taken."""
+    from risk_agents.web.app import _listen
+    from risk_agents.web.table import Table
+
+    class Socket:
+        texts = (text for text in [data.decode(errors="replace")])
+
+        async def receive_text(self) -> str:
+            for text in self.texts:
+                return text
+            raise EOFError
+
+        async def send_text(self, text: str) -> None:
+            json.loads(text)
+
+    table = Table(lobby()._setting(wishes()[0]), [], lambda number, action: None)
+    with contextlib.suppress(EOFError):
+        asyncio.run(_listen(Socket(), table, table.people[0], True))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------ recorded games
@@ -539,6 +640,10 @@ def named() -> dict[str, Target]:
         "save": Target(lambda: games(), change_save, read_a_save, (SaveError,)),
         "action": Target(lambda: playing, change_action, read_an_action, (IllegalAction,)),
         "protocol": Target(answers, change_json, read_an_answer, (ProgramFault,)),
+        "plan": Target(plans, change_json, read_a_plan, (ProgramFault,)),
+        "model": Target(plan_texts, change_lines, read_a_models_answer, (ValueError,)),
+        "wish": Target(wishes, change_json, read_a_wish, (ValueError, TypeError, RecursionError)),
+        "message": Target(messages, change_json, read_a_message, (ValueError, ArithmeticError, KeyError, TypeError)),
         "replay": Target(records, change_json, read_replays, (RecordError,)),
         "kept": Target(kept_games, change_kept, read_a_kept_game, (SavedGameError,)),
         "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
-from risk_env.untrusted import read_file, shortened
+from risk_env.untrusted import MOST_NESTING, read_file, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
@@ -173,7 +173,10 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 
 
 def _reader() -> Any:
-    """YAML's safe reader without aliases, by which a short text can stand for any number of values."""
+    """YAML's safe reader without aliases, by which a short text can stand for any number of values.
+
+    Brackets are counted as they are met: its time for each token grows with the brackets that are open.
+    """
     import yaml
 
     class Reader(yaml.SafeLoader):
@@ -181,6 +184,11 @@ def _reader() -> Any:
             if self.check_event(yaml.AliasEvent):
                 raise yaml.YAMLError("aliases (*name) are not allowed")
             return super().compose_node(parent, index)
+
+        def fetch_flow_collection_start(self, kind: Any) -> None:
+            if self.flow_level >= MOST_NESTING:
+                raise yaml.YAMLError(f"more than {MOST_NESTING} levels of brackets")
+            super().fetch_flow_collection_start(kind)
 
     return Reader
 

@@ -317,6 +317,7 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
     """
     fresh = path.with_name(f"new-{path.name}")
     try:
+        fresh.unlink(missing_ok=True)  # in a folder from elsewhere it could be a link to any file
         write(fresh)
         _sync(fresh)
         os.replace(fresh, path)

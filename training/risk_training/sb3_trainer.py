@@ -31,6 +31,7 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, Sb3Policy
 from risk_agents.learned.schema import schema_of
 from risk_env.lanes import check_choice
+from risk_env.untrusted import shortened
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, made_by, replace_file
@@ -244,11 +245,13 @@ class Trainer(Run):
         model = self.model
         model.policy.load_state_dict(state["policy"])
         model.policy.optimizer.load_state_dict(state["optimizer"])
-        for name, value in state["counters"].items():
-            setattr(model, name, value)
+        for name in _COUNTERS:
+            setattr(model, name, state["counters"][name])
         self.env.load_state_dict(state["env"], model.policy)
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
+        if strange := set(files) - {BEST, BEST_WEIGHTS}:  # a file is written for each
+            raise ValueError(f"best files {shortened(sorted(strange))}: there are {BEST} and {BEST_WEIGHTS}")
         self.best_files = {name: file.tobytes() for name, file in files.items()}
         python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw
         random.setstate(python_state)

@@ -21,7 +21,8 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
-from risk_env.lanes import Lanes
+from risk_env.lanes import Lanes, restore
+from risk_env.untrusted import shortened
 from risk_training.config import RunSettings
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.network import Network, sample_actions
@@ -235,9 +236,11 @@ class SelfPlay:
     def load_state_dict(self, state: Mapping[str, Any], make: Callable[[], Network]) -> None:
         """Restore what `state_dict` returned; `make` makes a network for a snapshot."""
         for name in self._ARRAYS:
-            _read(self, name)[...] = state["arrays"][name]
+            restore(name, _read(self, name), state["arrays"][name])
         self.batch.check_records()
         self.arena.check_numbers()
+        if strange := set(state["opponent"]) - {"", *self.bots, *state["playing"]}:
+            raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
         self.opponent[:] = state["opponent"]
         self.league.load_state_dict(state["league"])
         for label, weights in state["playing"].items():

@@ -325,7 +325,7 @@ class Trainer(TorchRun):
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
         self.games.chance.bit_generator.state = state["chance"]
-        self.positions = {number: Positions.load(self._file(number)) for number in state["positions"]}
+        self.positions = {int(number): Positions.load(self._file(int(number))) for number in state["positions"]}
 
     def _file(self, number: int) -> Path:
         return self.folder / POSITIONS.format(number)

@@ -32,7 +32,7 @@ _FORMS: dict[str, dict[str, Any]] = {  # how an answer is asked for
 
 
 class EndpointError(RuntimeError):
-    """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection" or "refused".
+    """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage".
 
     `wait` are the seconds for which it asks to be left alone (Retry-After).
     """
@@ -92,7 +92,10 @@ class Endpoint:
             raise EndpointError(_kind(error.status_code), self._safe(error), wait) from None
         except (openai.OpenAIError, ValueError, TypeError) as error:
             raise EndpointError("connection", self._safe(error)) from None
-        return _answer(reply)
+        try:
+            return _answer(reply)
+        except (AttributeError, LookupError, TypeError) as error:  # the client does not check what it gets
+            raise EndpointError("garbage", self._safe(error)) from None
 
     def _safe(self, error: Exception) -> str:
         """An error's text, short and without the key."""

@@ -50,7 +50,7 @@ def hunt(game, board, rules, seat, memory, seen):
         return NONE if source == NONE else border_action(game, board, rules, source, target)
     if phase == Phase.DRAFT:
         return next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), seen)[0]
-    if phase == Phase.OCCUPY and memory[PREY] > 0:
+    if phase == Phase.OCCUPY and 0 < memory[PREY] <= rules.num_players:
         return move_amount(game, rules, follow(game, board, rules, seat, int64(memory[PREY]) - 1))
     return NONE
 

@@ -160,14 +160,15 @@ def remember_plan(memory, paths):
 @kernel
 def planned_attack(game, board, rules, memory):
     """The next step of the plan, if it can be made with about the troops expected; NONE otherwise."""
-    if memory[AT] >= memory[PLAN]:
+    if not 0 <= memory[AT] < min(memory[PLAN], MOST_DEPTH):
         return NONE
-    step = PLAN + 1 + STEP_SIZE * memory[AT]
+    step = PLAN + 1 + STEP_SIZE * int64(memory[AT])
     source, target = int64(memory[step + STEP_SOURCE]), int64(memory[step + STEP_TARGET])
     wanted = int64(memory[step + STEP_TROOPS])
-    if troops_on(game, source) < wanted - wanted // 10:
+    action = border_action(game, board, rules, source, target)
+    if action == NONE or troops_on(game, source) < wanted - wanted // 10:
         return NONE
-    return border_action(game, board, rules, source, target)
+    return action
 
 
 @kernel
@@ -190,9 +191,10 @@ def attack(game, memory, tree, evaluator):
 @kernel
 def occupy(game, rules, memory):
     """All or none move in, as planned."""
-    step = PLAN + 1 + STEP_SIZE * (memory[AT] - 1)
-    if memory[AT] > 0 and memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:
-        return int64(rules.done)
+    if 0 < memory[AT] <= MOST_DEPTH:
+        step = PLAN + 1 + STEP_SIZE * (int64(memory[AT]) - 1)
+        if memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:
+            return int64(rules.done)
     return move_amount(game, rules, movable(game, rules))
 
 

@@ -21,8 +21,9 @@ def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
     """Fortify moves by evaluation, everything else by `usual_answer`; `nodes` as in `fortify_from`."""
     if game.phase == Phase.FORTIFY_FROM:
         return fortify_from(game, memory, nodes, slot, evaluator)
-    if game.phase == Phase.FORTIFY_TO and has(game.legal, int64(memory[MOVE_TARGET])):
-        return int64(memory[MOVE_TARGET])
+    target = int64(memory[MOVE_TARGET])
+    if game.phase == Phase.FORTIFY_TO and 0 <= target < evaluator.board.num_territories and has(game.legal, target):
+        return target
     if game.phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, evaluator.rules, memory)
     return usual_answer(game, evaluator.board, evaluator.rules, evaluator.seat)

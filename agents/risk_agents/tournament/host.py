@@ -27,7 +27,8 @@ from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
 
-START_LIMIT = 120.0  # seconds in which a process must have made its agent
+LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is not its agent's
+START_LIMIT = 120.0  # seconds in which it must have made its agent
 REHEARSAL = 12.0  # times the time limit: what a rehearsal may take
 _MOST_BITS = 63  # of an action
 _COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
@@ -43,9 +44,9 @@ class Host:
             self._program = Program(_COMMAND, "the agent's process", sandbox, _folders(spec, map_source), path)
         except ProgramFault as fault:
             raise Forfeit(fault.kind, str(fault)) from fault
-        facts = {"spec": spec, "rules": rules.to_dict(), "map": map_source}
         try:
-            self._introduce(self._ask("start", START_LIMIT, **facts))
+            self._ask("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
+            self._introduce(self._ask("introduce", START_LIMIT, spec=spec))
         except Forfeit:
             self.close()
             raise
@@ -125,8 +126,8 @@ def _serve(questions: BinaryIO, answers: BinaryIO) -> None:
         number, message = content.pop("id"), content.pop("type")
         try:
             if server is None:
-                server = AgentServer(content["spec"], Rules.from_dict(content["rules"]), content["map"])
-                reply: dict[str, Any] = {"answer": server.introduce()}
+                server = AgentServer(Rules.from_dict(content["rules"]), content["map"])
+                reply: dict[str, Any] = {}
             else:
                 reply = {"answer": getattr(server, message)(**content)}
         except Exception as error:
@@ -155,8 +156,10 @@ def _told(error: Exception) -> str:
 class AgentServer:
     """The agents of one spec, one a seat, made when first needed."""
 
-    def __init__(self, spec: str, rules: Rules, map_source: str) -> None:
-        self.spec, self.rules, self.board = spec, rules, load_map(map_source)
+    spec: str  # known when it is introduced
+
+    def __init__(self, rules: Rules, map_source: str) -> None:
+        self.rules, self.board = rules, load_map(map_source)
         self._agents: dict[int, Any] = {}
         self._chance: dict[int, int] = {}  # of the agent of each seat
         _load_core(rules, self.board)
@@ -176,8 +179,9 @@ class AgentServer:
         game = Game.from_record(self.rules, self.board, base64.b64decode(record))
         return _number(self._agent(seat).act(View(game, seat, self._chance[seat])))
 
-    def introduce(self) -> tuple[str, str, bool]:
-        """Name and version of the agent, and whether it is a compiled bot."""
+    def introduce(self, spec: str) -> tuple[str, str, bool]:
+        """Name and version of the agent of a spec, and whether it is a compiled bot."""
+        self.spec = spec
         agent = self._agent(0)
         return label(agent.name), label(agent.version), isinstance(agent, risk_agents.base.CompiledAgent)
 

@@ -34,7 +34,9 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
         if result.game in wanted:
             facts = json.loads(json.dumps(record_of(config, result, num_actions)))
             replay = Record(result.game, facts).replay(config.board).replay(facts["agents"])
-            replay.save(folder / f"game-{result.game}.html")
+            page = folder / f"game-{result.game}.html"
+            page.unlink(missing_ok=True)  # in a folder from elsewhere it could be a link to any file
+            replay.save(page)
     return len(wanted)
 
 

@@ -146,7 +146,7 @@ class Pages:
             await self._serve(socket)
         except (WebSocketDisconnect, TimeoutError):
             pass
-        except (Refused, ValueError, KeyError, TypeError) as error:
+        except (Refused, ValueError, ArithmeticError, KeyError, TypeError) as error:
             await _close(socket, str(error))
         finally:
             self._sockets -= 1

@@ -10,13 +10,13 @@ from risk_env.untrusted import parse_json
 
 LONGEST_NAME = 40
 LONGEST_FACTS = 1 << 18  # letters of a game's facts, a position included
+LONGEST_VALUE = 1 << 20  # bytes
 MOST_ACTIONS = 1 << 15
-
-_CREATE = (
-    "CREATE TABLE IF NOT EXISTS games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS actions "
-    "(game TEXT NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL, PRIMARY KEY (game, number)) WITHOUT ROWID",
-)
+_TABLES = {
+    "games": "CREATE TABLE games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
+    "actions": "CREATE TABLE actions (game TEXT NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL, "
+    "PRIMARY KEY (game, number)) WITHOUT ROWID",
+}
 
 
 class GameStore:
@@ -25,13 +25,22 @@ class GameStore:
     def __init__(self, path: str | Path) -> None:
         try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)  # one at a time
+            self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             self._database.execute("PRAGMA trusted_schema=OFF")
+            self._make_tables()
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
-            for statement in _CREATE:
-                self._database.execute(statement)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:
             raise ValueError(f"games={str(path)!r} cannot be opened as a file of games: {error}") from error
+
+    def _make_tables(self) -> None:
+        """Make the tables of a new file; ValueError for others, and for views and triggers, which could do more."""
+        found = dict(self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10"))
+        if not found:
+            for statement in _TABLES.values():
+                self._database.execute(statement)
+        elif found != _TABLES:
+            raise ValueError(f"its tables are not {' and '.join(_TABLES)}")
 
     def add_game(self, game: str, facts: dict[str, Any], actions: Sequence[int] = ()) -> None:
         """Keep a new game, with the actions that were played before, or nothing of it."""

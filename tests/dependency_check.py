@@ -1,0 +1,50 @@
+"""Installs the package with the lowest or the newest dependencies that it allows, and uses its core.
+
+`python -m tests.dependency_check lowest` (`make lowest`): each dependency of the core in the first version of its bound
+in pyproject.toml. `newest`: without constraints.txt. In an empty environment, with an empty cache of compiled code.
+"""
+
+import argparse
+import re
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+from tests.wheel_check import ROOT, run
+
+USE = """
+import numpy
+from pettingzoo.test import api_test
+from risk_env import arena, load_map, risk_v0, Rules
+
+api_test(risk_v0.env(board="tiny"), num_cycles=60)
+rules = Rules.preset("classic", 2, setup="random", max_rounds=20)
+found = arena.play(rules, load_map("tiny"), ["random", "random"], 4)
+assert (found["decisions"] > 20).all(), found
+print("numpy", numpy.__version__)
+"""
+
+
+def main() -> None:
+    """Install and use."""
+    parser = argparse.ArgumentParser(prog="python -m tests.dependency_check", description=__doc__)
+    parser.add_argument("which", choices=("lowest", "newest"))
+    which = parser.parse_args().which
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder, "bin", "python"))
+        wanted = lowest() if which == "lowest" else []
+        run(python, "-m", "pip", "install", "--quiet", "--no-compile", *wanted, "-e", str(ROOT))
+        words = run(python, "-W", "ignore", "-c", USE, cwd=Path(folder), RISK_ENV_CACHE_DIR=folder)
+        print(f"== {which} dependencies: {' '.join(wanted)} {words.splitlines()[-1]}")
+
+
+def lowest() -> list[str]:
+    """The core's dependencies in the first versions that they may have: numba==0.62, ..."""
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return [re.sub(r">=([\d.]+).*", r"==\1", dependency) for dependency in dependencies]
+
+
+if __name__ == "__main__":
+    main()
