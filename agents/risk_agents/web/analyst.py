@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -99,4 +100,4 @@ def _explaining() -> list[str]:
     return [name for name in bots.names() if isinstance(make(name), Explaining)]
 
 
-_ANSWERS = {"chances": _chances, "explain": _explain, "explaining": _explaining}
+_ANSWERS: dict[str, Callable[..., Any]] = {"chances": _chances, "explain": _explain, "explaining": _explaining}

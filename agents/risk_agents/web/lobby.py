@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from risk_agents.play.saved import digest
@@ -20,6 +21,7 @@ from risk_env.viewer.replay import seat_names
 
 MOST_GAMES = 200  # open at the same time
 MOST_LISTED = 30
+RESTORERS = 2  # threads that open kept games
 LONGEST_SPEC = 200
 
 
@@ -31,6 +33,7 @@ class Lobby:
         self.tables: dict[str, Table] = {}
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[None]] = {}
+        self._restorers = ThreadPoolExecutor(RESTORERS)
 
     def options(self) -> dict[str, Any]:
         """What a new game may be."""
@@ -84,7 +87,8 @@ class Lobby:
                 raise Refused("there is no such game")
             setting = self._kept(found[0])
             self._make_room()
-            self._open(name, await asyncio.to_thread(self._new_table, name, setting, found[1]))
+            loop = asyncio.get_running_loop()
+            self._open(name, await loop.run_in_executor(self._restorers, self._new_table, name, setting, found[1]))
         finally:
             del self._restoring[name]
 
@@ -162,6 +166,7 @@ class Lobby:
         """End all games' agents; the games are kept."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
+        self._restorers.shutdown(wait=False, cancel_futures=True)
         for table in self.tables.values():
             table.close()
         self.store.close()

@@ -36,7 +36,7 @@ class Refused(ValueError):
 
 
 _EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
-_DEFAULTS = {"position": "", "lane": 0, "episode": 0}
+_DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
 
 @dataclass(frozen=True)
