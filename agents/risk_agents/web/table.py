@@ -73,7 +73,8 @@ class Setting:
             raise Refused("the game was not kept by this version")
         if not all(map(is_label, values["names"])):
             raise Refused("the game has a name that cannot be shown")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """A dict for `json.dumps`."""
