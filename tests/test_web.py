@@ -14,7 +14,9 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from risk_agents.play.saved import save_game
 from risk_agents.replay import Replayed
+from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore
 from risk_agents.web.table import Setting
 from risk_env import Game, Rules, presets
@@ -184,6 +186,19 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
         assert posted(found, "/api/moment", moment(name, len(frames) - 1))["over"]
         for wrong in (moment(name, len(frames)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
             assert refused(found, "/api/moment", wrong)
+
+
+def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: None)
+    file, game = tmp_path / "game.json", Game("classic", seed=5)
+    game.step(int(game.legal_actions()[0]))
+    save_game(file, game, ["grower", "grower", "random"])
+    serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(file), "--at", "1"])
+    address = capsys.readouterr().out.split()[1]
+    assert "/game/recorded-" in address and address.endswith("#1")
+    with pytest.raises(ValueError, match="no game"):
+        (tmp_path / "none.jsonl").write_text("")
+        serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(tmp_path / "none.jsonl")])
 
 
 def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:

@@ -110,19 +110,7 @@ class Lobby:
         if len(game.actions) > MOST_DECISIONS:
             raise ValueError(f"the game has {len(game.actions)} decisions; at most {MOST_DECISIONS} are shown")
         names = [label(name) for name in seat_names(replayed.names, game.num_players)]
-        nobody = [""] * game.num_players
-        setting = Setting(
-            game.rules.to_dict(),
-            game.board.source,
-            game.seed,
-            (RECORDED,) * game.num_players,
-            tuple(names),
-            tuple(nobody),
-            "",
-            "",
-            replayed.lane,
-            replayed.episode,
-        )
+        setting = Setting.recorded(game, names, replayed.lane, replayed.episode)
         name = f"recorded-{digest(game)[:16]}"
         if self.store.load(name) is None:
             self.store.add_game(name, setting.to_dict(), game.actions)
@@ -137,14 +125,14 @@ class Lobby:
 
     def _make_room(self) -> None:
         """Room for one more game: close those that nobody looks at and no agent plays; Refused if all are in use."""
-        if len(self.tables) < MOST_GAMES:
+        if len(self.tables) + len(self._restoring) < MOST_GAMES:
             return
         for name, table in list(self.tables.items()):
             if table.viewers == 0 and not table.is_busy:
                 self._playing.pop(name).cancel()
                 table.close()
                 del self.tables[name]
-        if len(self.tables) >= MOST_GAMES:
+        if len(self.tables) + len(self._restoring) >= MOST_GAMES:
             raise Refused(f"the server has {MOST_GAMES} open games: try again later")
 
     def listed(self) -> list[dict[str, Any]]:

@@ -64,6 +64,13 @@ class Setting:
         return cls(rules.to_dict(), map_name, seed, tuple(players), tuple(names), tokens, owner, position)
 
     @classmethod
+    def recorded(cls, game: Game, names: Sequence[str], lane: int, episode: int) -> Setting:
+        """The setting of a game that was played elsewhere with the chance of its seed, `lane` and `episode`."""
+        players, tokens = ((text,) * game.num_players for text in (RECORDED, ""))
+        facts = (game.rules.to_dict(), game.board.source, game.seed, players, tuple(names), tokens)
+        return cls(*facts, owner="", lane=lane, episode=episode)
+
+    @classmethod
     def from_dict(cls, facts: Any) -> Setting:
         """The setting of a dict of `to_dict`; Refused for any other."""
         types = {field.name: type(example) for field, example in zip(fields(cls), _EXAMPLE, strict=True)}

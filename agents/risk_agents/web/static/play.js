@@ -29,7 +29,7 @@ class Live {
 
   /** Go to another page with the moment that is shown. */
   leave(address) {
-    location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
+    if (this.view) location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
   }
 
   connect() {
