@@ -387,6 +387,32 @@ def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Pa
             assert len(table.game.actions) >= 3
 
 
+def test_a_moment_of_a_game_is_played_on_and_analysed(browser: Any, tmp_path: Path) -> None:
+    replayed = finished()
+    with served(tmp_path) as (address, lobby):
+        name = lobby.add_recorded(replayed)
+        with opened_page(browser, f"{address}/game/{name}#40", PHONE) as page:
+            page.wait_for_selector("body[data-ready]")
+            assert page.evaluate("live.view.frame") == 40 and page.locator("#pace-of-agents").is_hidden()
+            page.locator(".area").first.dispatch_event("mouseover")
+            assert page.locator("#place").inner_text().startswith("Alaska (North America): ")
+            status = page.locator("#status").inner_text()
+            page.click("#play-on")
+            page.wait_for_selector("body[data-ready] #new:has-text('Go on')")
+            assert page.locator("#seats label").all_inner_texts()[0].startswith("Seat 0: Ann")
+            for seat in range(3):
+                page.locator("#seats select").nth(seat).select_option("human")
+            page.get_by_role("button", name="Begin").click()
+            page.locator("#invitations a").first.wait_for()
+            (begun,) = (table for key, table in lobby.tables.items() if key != name)
+            page.goto(address + page.locator("#invitations a").nth(begun.game.seat).get_attribute("href"))
+            page.wait_for_selector('#question[data-asked="true"]')
+            page.click("#analyse")
+            page.wait_for_selector("#status:has-text('Set-up'), #status:has-text('Round')")
+            assert page.evaluate("analysis.node.question.phase") == begun.game.phase.name
+            assert page.locator("#status").inner_text().split(",")[0] == status.split(",")[0].split(":")[0]
+
+
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])
 def test_lobby_and_game_can_be_read(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, address, size, scheme) as page:
