@@ -33,6 +33,7 @@ RULES = {"setup": "random", "attack": "blitz", "defender_dice": "max", "max_roun
 WISH = {"preset": "classic", "map": "classic", "players": BOTS, "options": RULES}
 LIMIT = 300.0  # seconds for the server to start, and for a connection to be answered
 LONGEST_MESSAGE = 1 << 26
+FIRST = 4  # messages of a game before the measurement: its bots have been loaded then
 
 
 class Watcher:
@@ -45,10 +46,12 @@ class Watcher:
         self.delays: list[float] = []  # seconds until the server answered a ping
 
     async def watch(self, begun: asyncio.Barrier, seconds: float) -> None:
-        """Watch for some seconds after all are connected."""
+        """Watch for some seconds after all have seen their games begin."""
         async with connect(self.address, open_timeout=LIMIT, max_size=LONGEST_MESSAGE) as link:
             await link.send(json.dumps({"token": "", "have": 0}))
-            await asyncio.wait_for(self._take(link), LIMIT)
+            async with asyncio.timeout(LIMIT):
+                while len(self.times) < FIRST:
+                    await self._take(link)
             await begun.wait()
             self.times.clear()
             with contextlib.suppress(TimeoutError):
@@ -60,7 +63,7 @@ class Watcher:
             await self._take(link)
 
     async def _take(self, link: Any) -> None:
-        """Take messages up to the next one with frames."""
+        """Take messages up to the next one with frames; RuntimeError for one that tells of a problem."""
         while not (message := json.loads(await link.recv())).get("frames"):
             if "refused" in message or message.get("problem"):
                 raise RuntimeError(str(message))

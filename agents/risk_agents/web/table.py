@@ -172,8 +172,8 @@ class Table:
     async def _decision(self) -> int:
         """What the seat that is asked answers."""
         if self.game.seat in self._agents:
-            action = await asyncio.to_thread(self._ask, self.game.seat)
-            await asyncio.sleep(self.pace)
+            thinking = asyncio.to_thread(self._ask, self.game.seat)
+            action, _ = await asyncio.gather(thinking, asyncio.sleep(self.pace))
             return action
         self._answer = asyncio.get_running_loop().create_future()
         return await self._answer
