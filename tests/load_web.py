@@ -50,13 +50,18 @@ class Watcher:
         async with connect(self.address, open_timeout=LIMIT, max_size=LONGEST_MESSAGE) as link:
             await link.send(json.dumps({"token": "", "have": 0}))
             async with asyncio.timeout(LIMIT):
-                while len(self.times) < FIRST:
+                while len(self.times) < FIRST and not self.is_over:
                     await self._take(link)
             await begun.wait()
             self.times.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await asyncio.gather(self._read(link), self._ping(link))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return bool(self.frames) and any(event["kind"] == "over" for event in self.frames[-1][1])
 
     async def _read(self, link: Any) -> None:
         while True:
