@@ -46,7 +46,7 @@ class Watcher:
 
     async def watch(self, begun: asyncio.Barrier, seconds: float) -> None:
         """Watch for some seconds after all have seen their games begin."""
-        async with connect(self.address, open_timeout=LIMIT, max_size=LONGEST_MESSAGE) as link:
+        async with connect(self.address, open_timeout=LIMIT, ping_interval=None, max_size=LONGEST_MESSAGE) as link:
             await link.send(json.dumps({"token": "", "have": 0}))
             async with asyncio.timeout(LIMIT):
                 while len(self.times) < FIRST and not self.is_over:
