@@ -8,10 +8,11 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from risk_agents.base import Agent, View, chance_seeds
+from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.registry import HUMAN, make
 from risk_agents.scripted.odds import win_probability
 from risk_env.board.maps import load_map
@@ -35,6 +36,7 @@ class Refused(ValueError):
     """What a browser asked for is not allowed; the message says why."""
 
 
+_COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
 _EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
 _DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
@@ -172,7 +174,8 @@ class Table:
     async def _decision(self) -> int:
         """What the seat that is asked answers."""
         if self.game.seat in self._agents:
-            thinking = asyncio.to_thread(self._ask, self.game.seat)
+            threads = _COMPILED if isinstance(self._agents[self.game.seat], CompiledAgent) else None
+            thinking = asyncio.get_running_loop().run_in_executor(threads, self._ask, self.game.seat)
             action, _ = await asyncio.gather(thinking, asyncio.sleep(self.pace))
             return action
         self._answer = asyncio.get_running_loop().create_future()
