@@ -15,14 +15,17 @@ sys.path.insert(0, str(ROOT))
 
 from risk_agents.registry import play_game  # noqa: E402
 from risk_agents.rollouts import chances_by_play  # noqa: E402
-from risk_env import Rules, load_map  # noqa: E402
+from risk_env import Game, Rules, load_map  # noqa: E402
+from risk_env.core.types import Phase  # noqa: E402
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page  # noqa: E402
+from tests.web_server import served  # noqa: E402
 
 NAMES = ("grower", "breaker", "attacker")
+PICTURES = ROOT / "docs" / "pictures"
 
 
 def main() -> None:
-    """A replay, light and dark, on a desk and on a phone."""
+    """A replay, light and dark, on a desk and on a phone; a live game, the lobby and the analysis board."""
     rules = Rules.preset("classic", 3, attack="blitz", defender_dice="max", max_rounds=100)
     game = play_game(rules, load_map("classic"), NAMES, seed=3)
     with tempfile.TemporaryDirectory() as folder, opened_browser() as browser:
@@ -39,7 +42,39 @@ def main() -> None:
                 page.wait_for_selector("body[data-ready]")
                 if scheme == "dark":
                     page.get_by_role("tab", name="Curves").click()
-                save(page, ROOT / "docs" / "pictures" / f"{name}.png")
+                save(page, PICTURES / f"{name}.png")
+        draw_server(browser, game)
+
+
+def attack_of(game: Game) -> Game:
+    """The game at its first attack in the fifth round."""
+    past = game.beginning()
+    for action in game.actions:
+        if past.round == 5 and past.phase == Phase.ATTACK:
+            break
+        past.step(action)
+    return past
+
+
+def draw_server(browser: Any, game: Game) -> None:
+    """The pages of `risk-env serve`: an analysis, and a turn of a live game."""
+    text = attack_of(game).to_text()
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, _lobby):
+        with opened_page(browser, f"{address}/analysis") as page:
+            page.wait_for_selector("#agent option", state="attached")
+            page.evaluate("([text, names]) => analysis.open(text, names)", [text, NAMES])
+            page.wait_for_selector("#estimated:has-text('games')")
+            page.click("#ask button")
+            page.wait_for_selector("#plans li")
+            save(page, PICTURES / "analysis.png")
+        wish = {"preset": "classic", "map": "classic", "players": ["human", *NAMES[1:]], "options": {"setup": "random"}}
+        with opened_page(browser, address, DESKTOP, "dark") as page:
+            begin = page.request.post(f"{address}/api/games", data=wish).json()
+            page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
+            page.wait_for_selector('#question[data-asked="true"]')
+            page.locator('.area[data-lit="true"]').first.dispatch_event("click")
+            page.wait_for_selector(".amount")
+            save(page, PICTURES / "game.png")
 
 
 def save(page: Any, path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         page.wait_for_selector("body[data-ready]")
         page.fill("#position", TEXT)
         page.click("#paste button")
-        page.wait_for_selector("#estimated:has-text('64 games')")
+        page.wait_for_selector("#estimated:has-text(' games')")
         assert page.locator(".chance").all_inner_texts() != ["", "", ""]
         page.wait_for_selector("#agent option", state="attached")
         page.click("#ask button")
@@ -229,3 +229,11 @@ def test_any_number_of_troops_is_moved_by_one_answer(browser: Any, tmp_path: Pat
         page.keyboard.press("Enter")
         page.wait_for_function("() => analysis.node.state.draft_left === 3 && analysis.node.question.phase === 'DRAFT'")
         assert page.evaluate("analysis.node.state.troops[0]") == 97
+        moving = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace(
+            "attack\n", "fortify_amount\nsource: Ash\ntarget: Birch\n"
+        )
+        page.evaluate("text => analysis.open(text, [])", moving)
+        page.wait_for_selector("#amount")
+        page.keyboard.type("37")  # 30, 6, 1 and done
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => analysis.node.state.troops[1] === 39 && analysis.node.state.turn === 1")

@@ -16,7 +16,9 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from risk_agents.play.saved import save_game
 from risk_agents.replay import Replayed
+from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore
 from risk_agents.web.table import Setting
 from risk_env import Game, Rules, presets
@@ -186,6 +188,19 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
         assert posted(found, "/api/moment", moment(name, len(frames) - 1))["over"]
         for wrong in (moment(name, len(frames)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
             assert refused(found, "/api/moment", wrong)
+
+
+def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: None)
+    file, game = tmp_path / "game.json", Game("classic", seed=5)
+    game.step(int(game.legal_actions()[0]))
+    save_game(file, game, ["grower", "grower", "random"])
+    serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(file), "--at", "1"])
+    address = capsys.readouterr().out.split()[1]
+    assert "/game/recorded-" in address and address.endswith("#1")
+    with pytest.raises(ValueError, match="no game"):
+        (tmp_path / "none.jsonl").write_text("")
+        serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(tmp_path / "none.jsonl")])
 
 
 def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:
@@ -388,6 +403,32 @@ def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Pa
                 asked.locator("#answers button").first.press("Enter")
                 asked.wait_for_function("before => live.question?.decision !== before", arg=before)
             assert len(table.game.actions) >= 3
+
+
+def test_a_moment_of_a_game_is_played_on_and_analysed(browser: Any, tmp_path: Path) -> None:
+    replayed = finished()
+    with served(tmp_path) as (address, lobby):
+        name = lobby.add_recorded(replayed)
+        with opened_page(browser, f"{address}/game/{name}#40", PHONE) as page:
+            page.wait_for_selector("body[data-ready]")
+            assert page.evaluate("live.view.frame") == 40 and page.locator("#pace-of-agents").is_hidden()
+            page.locator(".area").first.dispatch_event("mouseover")
+            assert page.locator("#place").inner_text().startswith("Alaska (North America): ")
+            status = page.locator("#status").inner_text()
+            page.click("#play-on")
+            page.wait_for_selector("body[data-ready] #new:has-text('Go on')")
+            assert page.locator("#seats label").all_inner_texts()[0].startswith("Seat 0: Ann")
+            for seat in range(3):
+                page.locator("#seats select").nth(seat).select_option("human")
+            page.get_by_role("button", name="Begin").click()
+            page.locator("#invitations a").first.wait_for()
+            (begun,) = (table for key, table in lobby.tables.items() if key != name)
+            page.goto(address + page.locator("#invitations a").nth(begun.game.seat).get_attribute("href"))
+            page.wait_for_selector('#question[data-asked="true"]')
+            page.click("#analyse")
+            page.wait_for_selector("#status:has-text('Set-up'), #status:has-text('Round')")
+            assert page.evaluate("analysis.node.question.phase") == begun.game.phase.name
+            assert page.locator("#status").inner_text().split(",")[0] == status.split(",")[0].split(":")[0]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])

@@ -21,7 +21,7 @@ from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 
 BOT = "breaker"  # plays on for the chances of the seats
-GAMES = 64
+GAMES = 256
 MOST_WAITING = 8  # questions that wait for the analyst, or are played, at a time
 MOST_TROOPS = 1000  # of a battle whose odds are asked: exact ones take at most some 10 ms
 

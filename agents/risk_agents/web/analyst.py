@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -95,8 +96,12 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
 
 
 def _explaining() -> list[str]:
-    """The registered agents that explain their choices."""
-    return [name for name in bots.names() if isinstance(make(name), Explaining)]
+    """The registered agents that explain their choices; those that cannot be made here do not."""
+    found = []
+    for name in bots.names():
+        with suppress(Exception):
+            found += [name] if isinstance(make(name), Explaining) else []
+    return found
 
 
-_ANSWERS = {"chances": _chances, "explain": _explain, "explaining": _explaining}
+_ANSWERS: dict[str, Callable[..., Any]] = {"chances": _chances, "explain": _explain, "explaining": _explaining}

@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.web.analysis import Analysis
-from risk_agents.web.lobby import Lobby
+from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.table import Refused, Table
 from risk_env.untrusted import parse_json
 from risk_env.viewer.map_data import sign_symbols
@@ -59,6 +60,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_GAMES))  # an agent of each may think
         yield
         lobby.close()
         analysis.close()

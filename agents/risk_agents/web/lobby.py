@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from risk_agents.play.saved import digest
@@ -18,6 +19,7 @@ from risk_env.viewer.replay import seat_names
 
 MOST_GAMES = 200  # open at the same time
 MOST_LISTED = 30
+RESTORERS = 2  # threads that open kept games
 LONGEST_SPEC = 200
 
 
@@ -29,6 +31,7 @@ class Lobby:
         self.tables: dict[str, Table] = {}
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[None]] = {}
+        self._restorers = ThreadPoolExecutor(RESTORERS)
 
     def options(self) -> dict[str, Any]:
         """What a new game may be."""
@@ -82,7 +85,8 @@ class Lobby:
                 raise Refused("there is no such game")
             setting = self._kept(found[0])
             self._make_room()
-            self._open(name, await asyncio.to_thread(self._new_table, name, setting, found[1]))
+            loop = asyncio.get_running_loop()
+            self._open(name, await loop.run_in_executor(self._restorers, self._new_table, name, setting, found[1]))
         finally:
             del self._restoring[name]
 
@@ -104,19 +108,7 @@ class Lobby:
         if len(game.actions) > MOST_DECISIONS:
             raise ValueError(f"the game has {len(game.actions)} decisions; at most {MOST_DECISIONS} are shown")
         names = [label(name) for name in seat_names(replayed.names, game.num_players)]
-        nobody = [""] * game.num_players
-        setting = Setting(
-            game.rules.to_dict(),
-            game.board.source,
-            game.seed,
-            (RECORDED,) * game.num_players,
-            tuple(names),
-            tuple(nobody),
-            "",
-            "",
-            replayed.lane,
-            replayed.episode,
-        )
+        setting = Setting.recorded(game, names, replayed.lane, replayed.episode)
         name = f"recorded-{digest(game)[:16]}"
         if self.store.load(name) is None:
             self.store.add_game(name, setting.to_dict(), game.actions)
@@ -131,14 +123,14 @@ class Lobby:
 
     def _make_room(self) -> None:
         """Room for one more game: close those that nobody looks at and no agent plays; Refused if all are in use."""
-        if len(self.tables) < MOST_GAMES:
+        if len(self.tables) + len(self._restoring) < MOST_GAMES:
             return
         for name, table in list(self.tables.items()):
             if table.viewers == 0 and not table.is_busy:
                 self._playing.pop(name).cancel()
                 table.close()
                 del self.tables[name]
-        if len(self.tables) >= MOST_GAMES:
+        if len(self.tables) + len(self._restoring) >= MOST_GAMES:
             raise Refused(f"the server has {MOST_GAMES} open games: try again later")
 
     def listed(self) -> list[dict[str, Any]]:
@@ -160,6 +152,7 @@ class Lobby:
         """End all games' agents; the games are kept."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
+        self._restorers.shutdown(wait=False, cancel_futures=True)
         for table in self.tables.values():
             table.close()
         self.store.close()

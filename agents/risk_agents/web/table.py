@@ -8,10 +8,11 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from risk_agents.base import Agent, View, chance_seeds
+from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.registry import HUMAN, make
 from risk_agents.scripted.odds import win_probability
 from risk_env.board.maps import load_map
@@ -35,8 +36,9 @@ class Refused(ValueError):
     """What a browser asked for is not allowed; the message says why."""
 
 
+_COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
 _EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
-_DEFAULTS = {"position": "", "lane": 0, "episode": 0}
+_DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,13 @@ class Setting:
         return cls(rules.to_dict(), map_name, seed, tuple(players), tuple(names), tokens, owner, position)
 
     @classmethod
+    def recorded(cls, game: Game, names: Sequence[str], lane: int, episode: int) -> Setting:
+        """The setting of a game that was played elsewhere with the chance of its seed, `lane` and `episode`."""
+        players, tokens = ((text,) * game.num_players for text in (RECORDED, ""))
+        facts = (game.rules.to_dict(), game.board.source, game.seed, players, tuple(names), tokens)
+        return cls(*facts, owner="", lane=lane, episode=episode)
+
+    @classmethod
     def from_dict(cls, facts: Any) -> Setting:
         """The setting of a dict of `to_dict`; Refused for any other."""
         types = {field.name: type(example) for field, example in zip(fields(cls), _EXAMPLE, strict=True)}
@@ -73,7 +82,8 @@ class Setting:
             raise Refused("the game was not kept by this version")
         if not all(map(is_label, values["names"])):
             raise Refused("the game has a name that cannot be shown")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """A dict for `json.dumps`."""
@@ -164,8 +174,9 @@ class Table:
     async def _decision(self) -> int:
         """What the seat that is asked answers."""
         if self.game.seat in self._agents:
-            action = await asyncio.to_thread(self._ask, self.game.seat)
-            await asyncio.sleep(self.pace)
+            threads = _COMPILED if isinstance(self._agents[self.game.seat], CompiledAgent) else None
+            thinking = asyncio.get_running_loop().run_in_executor(threads, self._ask, self.game.seat)
+            action, _ = await asyncio.gather(thinking, asyncio.sleep(self.pace))
             return action
         self._answer = asyncio.get_running_loop().create_future()
         return await self._answer

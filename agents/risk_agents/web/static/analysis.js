@@ -57,6 +57,7 @@ class Analysis {
     if (!found) return;
     this.setUp(found, names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`));
     this.root = { ...found, parent: null, children: [] };
+    this.chooseBattle(found.question?.legal.find(({ kind }) => kind === "attack")?.places ?? [0, 1]);
     this.show(this.root);
   }
 
@@ -77,7 +78,6 @@ class Analysis {
     this.asker.use(this.board);
     root.addEventListener("click", (event) => this.point(event.target.dataset.territory));
     this.patterns.replaceChildren(chipTextures(this.map));
-    this.pointed = [];
     const places = this.map.territories.map((name, t) => [name, t]).sort();
     for (const id of ["source", "target"]) byId(id).replaceChildren(...places.map(([name, t]) => element("option", { value: t }, name)));
   }
@@ -90,6 +90,7 @@ class Analysis {
     byId("plans").replaceChildren();
     write(byId("considered"), "");
     byId("position").value = node.position;
+    byId("position").scrollTop = 0;
     write(byId("status"), this.words.status(state));
     write(byId("happened"), this.words.sentences(events).join("; "));
     const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
@@ -216,11 +217,15 @@ class Analysis {
 
   // --------------------------------------------------------------------------------------------- battles
 
-  /** Two clicks on the board choose the territories of a battle. */
+  chooseBattle([source, target]) {
+    byId("source").value = source;
+    byId("target").value = target;
+  }
+
+  /** The last two clicks on the board choose the territories of a battle. */
   point(place) {
     if (place === undefined) return;
-    this.pointed = [...this.pointed, Number(place)].slice(-2);
-    [byId("source").value, byId("target").value] = [this.pointed[0], this.pointed.at(-1)];
+    this.chooseBattle([Number(byId("target").value), Number(place)]);
     this.battle();
   }
 

@@ -29,7 +29,7 @@ class Live {
 
   /** Go to another page with the moment that is shown. */
   leave(address) {
-    location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
+    if (this.view) location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
   }
 
   connect() {
@@ -71,6 +71,7 @@ class Live {
     this.view = new Replay({ ...this.facts, frames });
     if (!/^#\d+$/.test(location.hash)) this.view.show(this.view.history.length - 1);
     this.asker.use(this.view.board);
+    document.body.toggleAttribute("data-seated", this.facts.seat >= 0);
     window.live = this;
   }
 }
