@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bots, first_use, measures, peers, random_play, records, speed
+from benchmarks import bots, first_use, measures, peers, random_play, records, speed, strength
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -321,3 +321,17 @@ def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.Captur
     assert [(row[1].strip(), int(row[2])) for row in rows] == [(b, n) for b in ("random", "grower") for n in (2, 3, 6)]
     assert all(float(row[3].replace(",", "")) > 0 and float(row[4]) > 1 for row in rows)
     assert sum(line.startswith("* grower") for line in lines) == 2
+
+
+# Strength
+
+
+def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest.CaptureFixture[str]) -> None:
+    strength.main(["grower", "--players", "3", "--field", "random", "--games", "7"])
+    told = capsys.readouterr().out
+    assert told.startswith("grower: ") and " of 9 games won, an even share is 33; " in told and "ms a turn" in told
+    others = strength.drawn(5, 5, np.random.default_rng(0))
+    assert sorted(others) == [1, 2, 3, 4, 5]
+    assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
+    with pytest.raises(ValueError, match="only compiled bots"):
+        strength.main(["grower", "--players", "3", "--field", "search"])

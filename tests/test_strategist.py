@@ -227,7 +227,7 @@ def test_it_says_what_it_considered() -> None:
     agent.act(base.View(game, chance=1))
     told = agent.explain()
     assert told is not None and (told.seat, told.round) == (game.seat, game.round)
-    assert {plan.plan for plan in told.plans} == {"beam", "planner", "breaker", "hunter", "grower"}
+    assert {plan.plan for plan in told.plans} == {"beam", "planner", "breaker", "hunter", "grower", "raider"}
     assert told.plans[0].plan == told.chosen and sum(plan.games for plan in told.plans) >= 10
     assert all(0 <= plan.chance <= 1 and plan.error >= 0 for plan in told.plans)
     owned = {name for name, owner in zip(BOARD.territories, game.owner, strict=True) if owner == game.seat}
@@ -238,7 +238,7 @@ def test_it_says_what_it_considered() -> None:
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn only"):
         analyse(Game(training_rules("classic", 3), BOARD, seed=1))
-    with pytest.raises(ValueError, match="games=4 must be at least 10"):
+    with pytest.raises(ValueError, match="games=4 must be at least 14"):
         Strategist(Budget(games=4))
 
 

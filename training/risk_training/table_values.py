@@ -48,16 +48,16 @@ class Config(RunSettings):
     LENGTH: ClassVar[str] = "n_games"
 
     evaluation: EvaluationSettings = field(
-        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=40_000)
+        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=20_000)
     )
     checkpoint_interval: int = 1  # games; at most a round is lost
-    n_games: int = 40_000
+    n_games: int = 20_000
     tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
     round_games: int = 2000  # games between two fits
     bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
-    weights: tuple[float, ...] = (0.4, 0.3, 0.15, 0.1, 0.05)  # how often each bot plays
+    weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
     change: float = 0.1  # probability that another bot goes on when a seat's turn begins
-    share: float = 0.4  # of the positions that are kept
+    share: float = 0.8  # of the positions that are kept
     td_lambda: float = 0.9
     hidden_sizes: tuple[int, ...] = (192, 32)  # of the two hidden layers
     n_epochs: int = 3  # how often a position is learnt from
