@@ -106,7 +106,7 @@ class Strategist(Agent):
         """What the chosen plan does."""
         game = view.game
         turn = game.round, game.turn
-        if game.turn == self.seat and view.phase >= Phase.TRADE and view.phase != Phase.DEFEND:
+        if game.turn == self.seat and view.phase >= Phase.TRADE:
             if turn != self._turn:
                 self._turn = turn
                 self._considered = self._begin_turn(view)
@@ -206,8 +206,8 @@ def _can_play(bot: CompiledBot, rules: Rules, board: Board) -> bool:
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:
     """A function that makes strategists with the value of a file, which refuse tables that it does not know."""
-    file = TableValueFile.load(path)
-    return lambda: Strategist(BUDGET, judges_by(file, str(path)))
+    find_judge = judges_by(TableValueFile.load(path), str(path))
+    return lambda: Strategist(BUDGET, find_judge)
 
 
 def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
