@@ -54,10 +54,10 @@ class Config(RunSettings):
     LENGTH: ClassVar[str] = "n_games"
 
     evaluation: EvaluationSettings = field(
-        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=20_000)
+        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
     checkpoint_interval: int = 1  # games; at most a round is lost
-    n_games: int = 20_000
+    n_games: int = 14_000
     tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
     round_games: int = 2000  # games between two fits
     bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
