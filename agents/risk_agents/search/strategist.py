@@ -43,12 +43,12 @@ Array = npt.NDArray[Any]
 class Budget:
     """How much is tried."""
 
-    games: int = 480  # when a turn begins
-    again: int = 60  # before an attack; 0: the plan is kept
+    games: int = 240  # when a turn begins
+    again: int = 40  # before an attack; 0: the plan is kept
     turns: int = 1  # own turns that are played on before a position is judged
 
 
-BUDGET, LONG = Budget(), Budget(games=4800, again=600)
+BUDGET, LONG = Budget(), Budget(games=2400, again=400)
 
 
 @dataclass(frozen=True)
