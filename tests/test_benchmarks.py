@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bots, first_use, measures, models, peers, protocol, random_play, records, speed
+from benchmarks import bots, first_use, measures, models, peers, protocol, random_play, records, speed, strength
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -347,3 +347,17 @@ def test_many_games_of_a_model_are_played_at_once_without_a_fault(
     assert found["wall_s"] < found["answers"] * 0.2  # they did not wait for each other
     assert "share of one core" in models.report({**records.heading(["bench"], ()), "found": found})
     assert not capsys.readouterr().out
+
+
+# Strength
+
+
+def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest.CaptureFixture[str]) -> None:
+    strength.main(["grower", "--players", "3", "--field", "random", "--games", "7"])
+    told = capsys.readouterr().out
+    assert told.startswith("grower: ") and " of 9 games won, an even share is 33; " in told and "ms a turn" in told
+    others = strength.drawn(5, 5, np.random.default_rng(0))
+    assert sorted(others) == [1, 2, 3, 4, 5]
+    assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
+    with pytest.raises(ValueError, match="only compiled bots"):
+        strength.main(["grower", "--players", "3", "--field", "search"])
