@@ -110,6 +110,7 @@ class Data(NamedTuple):
     positions: Array  # records (N,)
     ends: Array  # records (N, C, S): where each plan's turn has ended, future chance 0
     chances: Array  # float64 (N, C, 2): of the seat whose turn it was, by each half of the games
+    plans: Array  # str (C,): names and versions
 
 
 def table_for(players: int) -> Table:
@@ -147,8 +148,8 @@ def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> Non
             ends.append(ends_of(table, samples_of(table, position), number))
             chances.append(chances_of(table, ends[-1], int(position["turn"]), number, rollouts))
             print(f"{table.players} players: {number + 1} of {count} positions", file=sys.stderr, flush=True)
-        for name, values in zip(Data._fields, (positions, np.array(ends), np.array(chances)), strict=True):
-            arrays[f"{name}_{table.players}"] = values
+        data = Data(positions, np.array(ends), np.array(chances), np.array(labels(table)))
+        arrays |= {f"{name}_{table.players}": values for name, values in data._asdict().items()}
     path.parent.mkdir(exist_ok=True)
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
@@ -207,22 +208,26 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
 
 
 def read(path: Path, table: Table) -> Data:
-    """The data of a table; ValueError if the file does not fit this version."""
+    """The data of a table; ValueError if they are of other plans or records, or a position is impossible."""
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
-    batch = lanes_of(table, data.ends.reshape(-1))
-    if data.ends.shape[1] != len(table.plans):
-        raise ValueError(f"{path} has {data.ends.shape[1]} plans, this version {len(table.plans)}: make it by --make")
-    batch.check_records()
-    lanes_of(table, data.positions).check_records()
+    if data.plans.tolist() != labels(table):
+        raise ValueError(f"{path} is of the plans {data.plans.tolist()}, now they are {labels(table)}: use --make")
+    for records in (data.positions, data.ends.reshape(-1)):
+        lanes_of(table, records).check_records()
     return data
+
+
+def labels(table: Table) -> list[str]:
+    """Names and versions of a table's plans."""
+    return [f"{plan.name} {plan.version}" for plan in table.plans]
 
 
 def lanes_of(table: Table, records: Array) -> Lanes:
     """Lanes with these games; ValueError for records of another version."""
     batch = Lanes(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
     if records.dtype != batch.records.dtype:
-        raise ValueError("records of another version: make the data by --make")
+        raise ValueError("the records are of another version: use --make")
     batch.records[:] = records
     return batch
 

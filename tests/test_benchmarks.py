@@ -329,7 +329,7 @@ def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.Captur
 
 def test_a_regret_is_that_of_the_best_by_the_other_half() -> None:
     chances = np.array([[[0.5, 0.4], [0.4, 0.6], [0.0, 0.0]]])  # one position, three plans, two halves
-    data = regret.Data(np.zeros(1), np.zeros((1, 3, 1)), chances)
+    data = regret.Data(np.zeros(1), np.zeros((1, 3, 1)), chances, np.array(["a", "b", "c"]))
     assert regret.regrets(data, chances[:, 0]) == pytest.approx([((0.4 - 0.4) + (0.4 - 0.5)) / 2])
     assert regret.regrets(data, chances[:, 2]) == pytest.approx([0.4])
     assert regret.regrets(data, chances.mean(axis=1)) == pytest.approx([(0.4 - 1.0 / 3 + 0.4 - 0.3) / 2])
@@ -360,6 +360,10 @@ def test_regrets_of_altered_positions_are_refused(tmp_path: Path) -> None:
     positions = regret.positions_of(table, 1)
     positions["troops"][:, 0] = -5
     ends = np.broadcast_to(positions, (1, len(table.plans), 1))
-    np.savez(path, positions_2=positions, ends_2=ends, chances_2=np.zeros((1, len(table.plans), 2)))
+    arrays = {"positions_2": positions, "ends_2": ends, "chances_2": np.zeros((1, len(table.plans), 2))}
+    np.savez(path, plans_2=np.array(regret.labels(table)), **arrays)
     with pytest.raises(ValueError, match="lane 0: an impossible position"):
+        regret.read(path, table)
+    np.savez(path, plans_2=np.array(["beam 0"]), **arrays)
+    with pytest.raises(ValueError, match=r"of the plans \['beam 0'\], now they are \['beam 3', "):
         regret.read(path, table)
