@@ -183,7 +183,7 @@ rounded to three digits.
 
 def benchmarks() -> str:
     """The page of recorded speed."""
-    return "\n".join([BENCHMARKS, _peers(), _presets(), _games()])
+    return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _regret()])
 
 
 def latest(name: str) -> dict[str, Any]:
@@ -227,6 +227,26 @@ def _games() -> str:
     rows = [(f"`{row['bot']}`", row["players"], *(_short(row[name]) for name in measures)) for row in record["rows"]]
     head = ("all seats", "players", "games a second", "rounds of a game", "decisions of a game")
     return _recorded("Whole games", record, head, rows)
+
+
+REGRET = """
+What a choice costs, in percent of games won, with 95 % intervals over positions. A position is the beginning of a turn
+in a game between strong bots, each from another game. Several plans for the turn are played in the same samples, and
+the games from their ends a thousand times, with the same chance for every plan. An evaluation chooses the plan whose
+ends it finds best, an agent plays the turn itself. Where the agent is better than every plan, its regret is negative.
+"""
+
+
+def _regret() -> str:
+    record = latest("regret")
+    rows: dict[tuple[str, str], dict[int, str]] = {}
+    for row in record["rows"]:
+        found = f"{row['regret']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
+        rows.setdefault((row["name"], row["kind"]), {})[row["players"]] = found
+    players = list(dict.fromkeys(row["players"] for row in record["rows"]))
+    cells = [(name, kind, *(found.get(number, "") for number in players)) for (name, kind), found in rows.items()]
+    head = ("chosen by", "", *(f"{number} players" for number in players))
+    return _recorded("Regret", record, head, cells) + REGRET
 
 
 def _short(number: float) -> str:

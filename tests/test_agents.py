@@ -20,6 +20,7 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
+from tests.positions import position
 
 FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
 
@@ -224,6 +225,30 @@ def test_views_of_games_that_differ_in_hidden_facts_are_equal(preset: str) -> No
         seen = base.View(game)._game.to_bytes()
         for seed in range(3):
             assert base.View(game.determinize(game.seat, seed))._game.to_bytes() == seen
+
+
+def test_bots_claim_otherwise_from_game_to_game() -> None:
+    rules, lanes = Rules.preset("classic", 6), np.arange(40)
+    batch = GameBatch(rules, classic(), 40, seed=1, observation=None, mask=None, autoreset=False)
+    batch.reset()
+    table = arena.Arena(batch, ["attacker", "grower", "hunter", "breaker", "planner", "beam"])
+    table.numbers[:] = np.arange(6)
+    table.seat_players(lanes)
+    while len(claiming := lanes[batch.games.phase == Phase.CLAIM]):
+        table.step(claiming)
+    openings = {bytes(((game.owner - game.starter) % 6).astype(np.int8)) for game in batch.games}
+    assert len(openings) > 36
+
+
+@pytest.mark.parametrize("troops", [3, 8, 20])
+def test_the_planner_captures_remnants_in_two_places(troops: int) -> None:
+    rules = "preset=classic, num_players=2, attack=blitz, defender_dice=max"
+    game = position(rules, f"rest {2 * troops}", f"Iceland {troops}, Argentina {troops}")
+    player = base.CompiledAgent(LADDER["planner"])
+    player.reset(0, game.rules, game.board, 1)
+    while not game.is_over and game.turn == 0:
+        game.step(player.act(base.View(game)))
+    assert game.winner == 0
 
 
 def test_search_plays_and_repeats_itself() -> None:

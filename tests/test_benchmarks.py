@@ -1,6 +1,7 @@
 """The benchmarks run, count what they say they count, and keep what they print. No test judges a time."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bots, first_use, measures, models, peers, protocol, random_play, records, speed, strength
+from benchmarks import bots, first_use, measures, models, peers, protocol, random_play, records, regret, speed, strength
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -361,3 +362,48 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
     with pytest.raises(ValueError, match="only compiled bots"):
         strength.main(["grower", "--players", "3", "--field", "search"])
+
+
+# Regret
+
+
+def test_a_regret_is_that_of_the_best_by_the_other_half() -> None:
+    chances = np.array([[[0.5, 0.4], [0.4, 0.6], [0.0, 0.0]]])  # one position, three plans, two halves
+    data = regret.Data(np.zeros(1), np.zeros((1, 3, 1)), chances, np.array(["a", "b", "c"]))
+    assert regret.regrets(data, chances[:, 0]) == pytest.approx([((0.4 - 0.4) + (0.4 - 0.5)) / 2])
+    assert regret.regrets(data, chances[:, 2]) == pytest.approx([0.4])
+    assert regret.regrets(data, chances.mean(axis=1)) == pytest.approx([(0.4 - 1.0 / 3 + 0.4 - 0.3) / 2])
+
+
+def test_regrets_are_measured_from_data_made_by_one_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "regret.npz"
+    monkeypatch.setattr(regret, "SAMPLES", 4)
+    arguments = ["--data", str(path), "--players", "2", "--rollouts", "2"]
+    regret.main([*arguments, "--make", "--positions", "2"])
+    regret.main([*arguments, "--agents", "breaker,grower", "--values", str(regret.marshal.FILE)])
+    shown = capsys.readouterr().out
+    for name in ("any plan", "heuristic", "marshal's value", "breaker", "grower"):
+        assert re.search(rf"^\| {name} .*\| +-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\] \|$", shown, re.M), name
+    data = regret.read(path, regret.table_for(2))
+    assert len({str(board.owner) for board in data.positions.view(np.recarray)}) == 2
+    assert (data.ends["turn"] != data.positions["turn"][:, None, None]).mean() > 0.9  # the others: games that are won
+    assert 0 <= data.chances.min() <= data.chances.max() <= 1
+    regret.main([*arguments, "--make", "--positions", "2"])
+    again = regret.read(path, regret.table_for(2))
+    assert all(np.array_equal(one, other) for one, other in zip(data, again, strict=True))
+
+
+def test_regrets_of_altered_positions_are_refused(tmp_path: Path) -> None:
+    path, table = tmp_path / "regret.npz", regret.table_for(2)
+    positions = regret.positions_of(table, 1)
+    positions["troops"][:, 0] = -5
+    ends = np.broadcast_to(positions, (1, len(table.plans), 1))
+    arrays = {"positions_2": positions, "ends_2": ends, "chances_2": np.zeros((1, len(table.plans), 2))}
+    np.savez(path, plans_2=np.array(regret.labels(table)), **arrays)
+    with pytest.raises(ValueError, match="lane 0: an impossible position"):
+        regret.read(path, table)
+    np.savez(path, plans_2=np.array(["beam 0"]), **arrays)
+    with pytest.raises(ValueError, match=r"of the plans \['beam 0'\], now they are \['beam 3', "):
+        regret.read(path, table)

@@ -1,0 +1,365 @@
+"""What a choice by an evaluation, or an agent's own, costs in chances to win: `python -m benchmarks.regret [--record]`.
+
+A position is one in which a turn begins, of a game between strong bots. Several plans, each a bot that plays the whole
+turn, are played from it in the same samples of what the seat does not know, with the same dice to come; then the game
+is played on to its end by fast bots many times, with the same chance for every plan. The regret of a choice is what the
+best plan wins more often than the chosen one. It is best by one half of these games, and both are compared in the other
+half, so that the luck of the best does not count.
+
+`--make` makes the positions, the ends of the plans' turns and their chances to win again: about four minutes of one
+core. An evaluation chooses the plan with the best mean of its ends. An agent plays the turn itself; the games go on
+from there as from the plans' ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.arguments import at_least_one
+from benchmarks.records import heading, heading_lines, keep
+from benchmarks.records import table as markdown_table
+from risk_agents import registry
+from risk_agents.base import Agent, View
+from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
+from risk_agents.learned.table_value import TableValueFile
+from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
+from risk_agents.scripted import breaker, grower, hunter, random_bot
+from risk_agents.search import beam, evaluation, marshal, planner
+from risk_agents.search.judges import FILE as STRATEGIST_FILE
+from risk_agents.search.judges import judge_by, judge_heuristically
+from risk_agents.search.rollouts import Judge, Rollouts
+from risk_agents.search.value_beam import ValueFile
+from risk_agents.tournament.rules_arguments import dealt
+from risk_env.arena import STOPPED, Arena
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.compiler import vectorized_entry_point
+from risk_env.core.types import MAX_SEATS
+from risk_env.doors.seat_lanes import training_rules
+from risk_env.game import Game
+from risk_env.lanes import Lanes
+from risk_env.seeds import bot_seed
+
+FILE = Path(__file__).parent / "data" / "regret.npz"
+PACKAGES = ("risk-env", "numpy", "numba")
+PLAYERS = (2, 3, 4, 6)
+POSITIONS, SAMPLES, ROLLOUTS = 12, 16, 64  # positions of a table, samples of each, games from each end of a turn
+MOST_TURNS = 8  # own turns before a position's
+LANES = 1024
+AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "strategist")
+AGENT_SAMPLES = 4  # in which an agent plays the turn
+FIELD = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)  # who plays the games that positions are from
+PLAYING_ON = (breaker.BOT, hunter.BOT)  # who plays the games to their ends
+Z = 1.96  # of a 95 % interval
+
+Array = npt.NDArray[Any]
+Row = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Make the data, or measure, print, and with `--record` keep the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--make", action="store_true", help="make the data again")
+    add("--positions", type=at_least_one, default=POSITIONS, metavar="N", help="of a table (default: %(default)s)")
+    add("--rollouts", type=at_least_one, default=ROLLOUTS, metavar="N", help="from each end (default: %(default)s)")
+    add("--data", type=Path, default=FILE, metavar="FILE", help="where the data is (default: benchmarks/data)")
+    add("--players", default=",".join(map(str, PLAYERS)), metavar="N,...", help="tables (default: %(default)s)")
+    add("--agents", default=",".join(AGENTS), metavar="A,B,...", help="whose choices count (default: %(default)s)")
+    add("--values", default="", metavar="FILE,...", help="learned values (.npz) to judge by, beside the shipped ones")
+    add("--record", action="store_true", help="keep the result in benchmarks/results")
+    arguments = parser.parse_args(argv)
+    tables = [table_for(int(players)) for players in arguments.players.split(",")]
+    if arguments.make:
+        write(arguments.data, tables, arguments.positions, arguments.rollouts)
+        return
+    command = ["python", "-m", "benchmarks.regret", *(sys.argv[1:] if argv is None else argv)]
+    record = heading(command, PACKAGES)
+    record["rows"] = [row for table in tables for row in measured(table, _names(arguments.agents), arguments)]
+    print(report(record))
+    if arguments.record:
+        print(f"\nKept: {keep('regret', record, report(record))}")
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+# ------------------------------------------------------------------------------------------------ tables and plans
+
+
+class Table(NamedTuple):
+    """A number of players, their rules, and the plans that are compared."""
+
+    players: int
+    rules: Rules
+    plans: tuple[CompiledBot, ...]
+
+
+class Data(NamedTuple):
+    """N positions of a table; C plans, S samples."""
+
+    positions: Array  # records (N,)
+    ends: Array  # records (N, C, S): where each plan's turn has ended, future chance 0
+    chances: Array  # float64 (N, C, 2): of the seat whose turn it was, by each half of the games
+    plans: Array  # str (C,): names and versions
+
+
+def table_for(players: int) -> Table:
+    """The table of a number of players: `classic`, territories dealt, blitzes."""
+    bold = beam_with("beam, bold", players, {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4})
+    careful = beam_with("beam, careful", players, {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4})
+    richer = beam_with("beam, for income", players, {evaluation.INCOME: 4.0, evaluation.PROGRESS: 0.7})
+    deniers = beam_with("beam, against income", players, {evaluation.THEIR_INCOME: 4.0, evaluation.SHARPNESS: 1.4})
+    plans = (*FIELD, bold, careful, richer, deniers, random_bot.BOT)
+    return Table(players, dealt(training_rules("classic", players)), plans)
+
+
+def beam_with(name: str, players: int, changed: dict[int, float]) -> CompiledBot:
+    """The beam with other weights of its evaluation: others of its best turns."""
+    weights = beam.weights_for(players).copy()
+    for place, weight in changed.items():
+        weights[0, place] = weight
+
+    def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
+        beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)
+
+    return CompiledBot(name, beam.BOT.version, choose, beam.MEMORY)
+
+
+# ------------------------------------------------------------------------------------------------ the data
+
+
+def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> None:
+    """Make the data of these tables; those of others in the file stay."""
+    arrays: dict[str, Array] = dict(np.load(path, allow_pickle=False)) if path.is_file() else {}
+    for table in tables:
+        positions = positions_of(table, count)
+        ends, chances = [], []
+        for number, position in enumerate(positions):
+            ends.append(ends_of(table, samples_of(table, position), number))
+            chances.append(chances_of(table, ends[-1], int(position["turn"]), number, rollouts))
+            print(f"{table.players} players: {number + 1} of {count} positions", file=sys.stderr, flush=True)
+        data = Data(positions, np.array(ends), np.array(chances), np.array(labels(table)))
+        arrays |= {f"{name}_{table.players}": values for name, values in data._asdict().items()}
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def positions_of(table: Table, count: int) -> Array:
+    """Positions in which a turn begins, records (count,), each of another game of the FIELD."""
+    rng, found = np.random.default_rng(table.players), []
+    lanes = np.arange(4 * count)
+    batch = Lanes(table.rules, "classic", len(lanes), seed=0, observation=None, mask=None, autoreset=False)
+    arena = Arena(batch, FIELD)
+    arena.numbers[:] = rng.integers(len(FIELD), size=arena.numbers.shape)
+    arena.stop_at_turn[:] = rng.integers(table.players, size=len(lanes))
+    arena.stop_at_death[:] = arena.stop_at_turn
+    batch.begin(lanes)
+    arena.seat_players(lanes)
+    left = rng.integers(1, MOST_TURNS + 1, size=len(lanes))
+    for stopped in arena.run(lanes):
+        turns = stopped[
+            (arena.states[stopped] == STOPPED) & (batch.records["turn"][stopped] == arena.stop_at_turn[stopped])
+        ]
+        left[turns] -= batch.records["round_number"][turns] > 0
+        found.extend(turns[left[turns] == 0].tolist())
+        arena.resume(turns[left[turns] > 0])
+    return batch.records[np.sort(found)[:count]]
+
+
+def samples_of(table: Table, position: Array) -> Array:
+    """What could be the position: records (SAMPLES,), hidden facts and chance drawn again."""
+    game = Game.from_record(table.rules, load_map("classic"), np.atleast_1d(position))
+    return np.concatenate([game.determinize(game.seat, seed).records for seed in range(SAMPLES)])
+
+
+def rollouts_of(table: Table, plans: Sequence[CompiledBot]) -> Rollouts:
+    """Lanes in which these plans are played, and the games to their ends."""
+    return Rollouts(table.rules, load_map("classic"), plans, PLAYING_ON, judge_heuristically, LANES)
+
+
+def ends_of(table: Table, samples: Array, seed: int) -> Array:
+    """Where the plans end the turn in these samples: records (C, S)."""
+    ends = rollouts_of(table, table.plans).ends_of_turn(range(len(table.plans)), samples, np.random.default_rng(seed))
+    ends["random"] = 0
+    return ends
+
+
+def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -> Array:
+    """The chances of a seat from the ends of turns (C, S): float64 (C, 2), the mean of each half of the games."""
+    lanes = rollouts_of(table, ())
+    chances = []
+    for samples in ends:  # of one plan
+        rng = np.random.default_rng(seed)  # the same players and chance for every plan
+        games = np.repeat(samples, rollouts)
+        games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
+        won = lanes.continue_games(games, seat, rng)[:, seat].reshape(len(samples), rollouts)
+        chances.append([won[:, ::2].mean(), won[:, 1::2].mean()])
+    return np.array(chances)
+
+
+def read(path: Path, table: Table) -> Data:
+    """The data of a table; ValueError if they are of other plans or records, or a position is impossible."""
+    with np.load(path, allow_pickle=False) as arrays:
+        data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
+    if data.plans.tolist() != labels(table):
+        raise ValueError(f"{path} is of the plans {data.plans.tolist()}, now they are {labels(table)}: use --make")
+    for records in (data.positions, data.ends.reshape(-1)):
+        lanes_of(table, records).check_records()
+    return data
+
+
+def labels(table: Table) -> list[str]:
+    """Names and versions of a table's plans."""
+    return [f"{plan.name} {plan.version}" for plan in table.plans]
+
+
+def lanes_of(table: Table, records: Array) -> Lanes:
+    """Lanes with these games; ValueError for records of another version."""
+    batch = Lanes(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
+    if records.dtype != batch.records.dtype:
+        raise ValueError("the records are of another version: use --make")
+    batch.records[:] = records
+    return batch
+
+
+# ------------------------------------------------------------------------------------------------ choices
+
+
+def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
+    """The regret of every evaluation and of every agent at a table."""
+    data = read(arguments.data, table)
+    yield result_row(table, "any plan", "", regrets(data, data.chances.mean(axis=1)))
+    for name, judge in judges(table, _names(arguments.values)):
+        chosen = estimates(table, data, judge).argmax(axis=1)
+        yield result_row(table, name, "evaluation", regrets(data, data.chances[np.arange(len(chosen)), chosen]))
+    plans = [plan.name for plan in table.plans]
+    for name in agents:
+        if name in plans:
+            achieved = data.chances[:, plans.index(name)]
+        else:
+            achieved = chances_of_agent(table, data, name, arguments.rollouts)
+        yield result_row(table, name, "agent", regrets(data, achieved))
+
+
+def regrets(data: Data, achieved: Array) -> Array:
+    """What the best plan by one half of the games wins in the other more than was `achieved`, (N, 2) by half: (N,)."""
+    best = data.chances.argmax(axis=1)  # (N, 2)
+    rows = np.arange(len(best))
+    differences = [data.chances[rows, best[:, half], 1 - half] - achieved[:, 1 - half] for half in (0, 1)]
+    return np.mean(differences, axis=0)
+
+
+def result_row(table: Table, name: str, kind: str, found: Array) -> Row:
+    """The mean regret, in percent of games, with its interval; positions are of different games."""
+    mean, half = 100 * found.mean(), 100 * Z * found.std(ddof=1) / len(found) ** 0.5
+    facts = {"players": table.players, "name": name, "kind": kind, "positions": len(found)}
+    return {**facts, "regret": mean, "low": mean - half, "high": mean + half}
+
+
+def estimates(table: Table, data: Data, judge: Judge) -> Array:
+    """What a judge thinks of each plan: the mean over the ends of its turns, float64 (N, C)."""
+    batch = lanes_of(table, data.ends.reshape(-1))
+    chances = judge(batch, np.arange(batch.num_games)).reshape(*data.ends.shape, MAX_SEATS)
+    seats = data.positions["turn"].astype(np.int64)
+    return chances[np.arange(len(seats)), :, :, seats].mean(axis=2)
+
+
+def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
+    """The evaluations that know a table: the heuristic one, `marshal`'s, the strategist's, and those of files."""
+    yield "heuristic", judge_heuristically
+    shipped = {"marshal's value": str(marshal.FILE), "strategist's value": str(STRATEGIST_FILE)}
+    for name, path in (shipped | {file: file for file in files}).items():
+        if kind_in(facts_of(path)) == TABLE_VALUE:
+            learned = TableValueFile.load(path)
+            if learned.knows(table.rules, load_map("classic")):
+                yield name, judge_by(learned)
+        elif fits(value := ValueFile.load(path), table):
+            yield name, judge_by_beam_value(value)
+
+
+def fits(value: ValueFile, table: Table) -> bool:
+    """Whether a beam's value was trained for a table."""
+    try:
+        value.bot("value").check(table.rules, load_map("classic"))
+    except ValueError:
+        return False
+    return True
+
+
+def judge_by_beam_value(value: ValueFile) -> Judge:
+    """A judge that asks a value of `search.value_beam` for the seats whose turn has just ended."""
+
+    def judge(batch: Lanes, lanes: Array) -> Array:
+        chances = np.zeros((len(lanes), MAX_SEATS))
+        write_values(batch.records, batch.tables.board, batch.tables.rules, lanes, value.packed[0], chances)
+        return chances
+
+    return judge
+
+
+@vectorized_entry_point
+def write_values(games, boards, rules, lanes, weights, chances):
+    """Write a learned value of each seat in each of these lanes, float64 (k, 6); weights float32 (n,)."""
+    work = np.zeros(LEARNED_WORKSPACE, np.float32)
+    for k in range(len(lanes)):
+        for seat in range(int(rules[0].num_players)):
+            evaluator = evaluation.Evaluator(boards[0], rules[0], seat, weights, work)
+            chances[k, seat] = evaluation.evaluate(games[lanes[k]], evaluator)
+
+
+def chances_of_agent(table: Table, data: Data, spec: str, rollouts: int) -> Array:
+    """The chances to win after the turns that an agent plays, float64 (N, 2)."""
+    agent = registry.make(spec)
+    games = rollouts * SAMPLES // AGENT_SAMPLES
+    found = []
+    for number, position in enumerate(data.positions):
+        samples = samples_of(table, position)[:AGENT_SAMPLES]
+        seat = int(position["turn"])
+        ends = np.concatenate([played_by(agent, table, samples[k : k + 1]) for k in range(len(samples))])
+        found.append(chances_of(table, ends[None], seat, number, games)[0])
+    return np.array(found)
+
+
+def played_by(agent: Agent, table: Table, sample: Array) -> Array:
+    """Where an agent ends the turn that begins in a sample, record (1,)."""
+    game = Game.from_record(table.rules, load_map("classic"), sample)
+    seat, now = game.seat, game.round
+    chance = int(bot_seed(int(sample["random"][0]), seat))
+    agent.reset(seat, table.rules, game.board, chance)
+    while not game.is_over and (game.turn, game.round) == (seat, now):
+        game.step(int(agent.act(View(game, chance=chance))))
+    return game.records
+
+
+# ------------------------------------------------------------------------------------------------ the report
+
+
+def report(record: dict[str, Any]) -> str:
+    """The record as Markdown."""
+    rows = record["rows"]
+    players = list(dict.fromkeys(row["players"] for row in rows))
+    names = list(dict.fromkeys((row["name"], row["kind"]) for row in rows))
+    cells = {(row["name"], row["kind"], row["players"]): cell(row) for row in rows}
+    lines = [(name, kind, *(cells.get((name, kind, count), "") for count in players)) for name, kind in names]
+    columns = ("chosen by", "", *(f"{count} players" for count in players))
+    text = "Mean regret in percent of games, with 95 % intervals: what the best plan of the turn wins more often."
+    return "\n".join(["# Regret", "", *heading_lines(record), "", text, "", *markdown_table(columns, lines)])
+
+
+def cell(row: Row) -> str:
+    """A regret with its interval."""
+    return f"{row['regret']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
+
+
+if __name__ == "__main__":
+    main()
