@@ -52,8 +52,17 @@ from risk_env.lanes import Lanes, check_count, check_memory, contiguous
 from risk_env.text import notation
 
 __all__ = [
-    *("ANY_SEAT", "CALLER", "OVER", "REFUSED", "STOPPED"),
-    *("Arena", "Player", "Policy", "TallyBook", "play", "result_dtype"),
+    "ANY_SEAT",
+    "CALLER",
+    "OVER",
+    "REFUSED",
+    "STOPPED",
+    "Arena",
+    "Player",
+    "Policy",
+    "TallyBook",
+    "play",
+    "result_dtype",
 ]
 
 MAX_LANES = 1024

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bots, first_use, measures, peers, random_play, records, regret, speed
+from benchmarks import bots, first_use, measures, peers, random_play, records, regret, speed, strength
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -367,3 +367,17 @@ def test_regrets_of_altered_positions_are_refused(tmp_path: Path) -> None:
     np.savez(path, plans_2=np.array(["beam 0"]), **arrays)
     with pytest.raises(ValueError, match=r"of the plans \['beam 0'\], now they are \['beam 3', "):
         regret.read(path, table)
+
+
+# Strength
+
+
+def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest.CaptureFixture[str]) -> None:
+    strength.main(["grower", "--players", "3", "--field", "random", "--games", "7"])
+    told = capsys.readouterr().out
+    assert told.startswith("grower: ") and " of 9 games won, an even share is 33; " in told and "ms a turn" in told
+    others = strength.drawn(5, 5, np.random.default_rng(0))
+    assert sorted(others) == [1, 2, 3, 4, 5]
+    assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
+    with pytest.raises(ValueError, match="only compiled bots"):
+        strength.main(["grower", "--players", "3", "--field", "search"])

@@ -177,6 +177,23 @@ def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
     assert (played[0].codes[:, Games(config, BOARD).alive[0]] == 1).all()  # who looks lives
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"tables": []}, "must be a multiple of the 0 tables"),
+        ({"round_games": 7}, "round_games=7 must be a multiple of the 5 tables"),
+        ({"weights": [1, 1]}, "a number of at least 0 for each of bots="),
+        ({"hidden_sizes": [4]}, "must be two numbers"),
+        ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0 must be 1"),
+        ({"search_games": 3}, "search_games=3 must be at least 14"),
+        ({"share": 1.5}, "share=1.5 must be 0"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Config.from_dict(settings)
+
+
 @pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("classic", 6), ("command_room", 3), ("capital", 4)])
 def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
     rules = table(players, preset)
@@ -227,7 +244,7 @@ def test_it_says_what_it_considered() -> None:
     agent.act(base.View(game, chance=1))
     told = agent.explain()
     assert told is not None and (told.seat, told.round) == (game.seat, game.round)
-    assert {plan.plan for plan in told.plans} == {"beam", "planner", "breaker", "hunter", "grower"}
+    assert {plan.plan for plan in told.plans} == {"beam", "planner", "breaker", "hunter", "grower", "raider"}
     assert told.plans[0].plan == told.chosen and sum(plan.games for plan in told.plans) >= 10
     assert all(0 <= plan.chance <= 1 and plan.error >= 0 for plan in told.plans)
     owned = {name for name, owner in zip(BOARD.territories, game.owner, strict=True) if owner == game.seat}
@@ -238,7 +255,7 @@ def test_it_says_what_it_considered() -> None:
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn only"):
         analyse(Game(training_rules("classic", 3), BOARD, seed=1))
-    with pytest.raises(ValueError, match="games=4 must be at least 10"):
+    with pytest.raises(ValueError, match="games=4 must be at least 14"):
         Strategist(Budget(games=4))
 
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from risk_agents import registry
+from risk_agents.agent_player import player_for
 from risk_agents.learned import duelist
-from risk_agents.search import marshal
+from risk_agents.search import judges, marshal
 from risk_env import Rules, load_map
 from risk_env.board.maps import MapError
 from risk_env.doors.seat_lanes import training_rules
 
-SHIPPED = {"policy": duelist.FILE, "value": marshal.FILE}
+SHIPPED = {"policy": duelist.FILE, "value": marshal.FILE, "table value": judges.FILE}
 DUEL = training_rules("classic", 2)
 
 
@@ -32,7 +33,8 @@ def play(path: Path) -> None:
     """What naming a file in a tournament comes to: load it, and play some games with it."""
     from risk_env.arena import play
 
-    play(Rules.preset("classic", 2, max_rounds=1), load_map("classic"), [registry.load(str(path)), "random"], games=2)
+    rules, board = Rules.preset("classic", 2, max_rounds=1), load_map("classic")
+    play(rules, board, [player_for(str(path), rules, board), "random"], games=2)
 
 
 def refused(path: Path, match: str | None = None) -> None:

@@ -11,7 +11,8 @@ from risk_env.cli import command_parser
 if TYPE_CHECKING:  # imported where they are needed, so that --help is quick
     from risk_agents.learned.trained import TrainedFile
 
-SHIPPED = {path.stem: path for path in sorted((Path(__file__).parent / "learned" / "policies").glob("*.npz"))}
+FOLDER = Path(__file__).parent / "learned" / "policies"
+SHIPPED = {name: FOLDER / f"{name}.npz" for name in ("duelist", "marshal")}
 FILES = f"policy.npz, value.npz or best.zip of `risk-env train`, or one of {', '.join(SHIPPED)}"
 
 

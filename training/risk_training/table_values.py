@@ -19,9 +19,15 @@ from torch import nn
 
 from risk_agents.agent_player import AgentPlayer
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import TableValueFile, input_columns, input_scales, table_value_shapes
+from risk_agents.learned.table_value import (
+    MOST_UNITS,
+    TableValueFile,
+    input_columns,
+    input_scales,
+    table_value_shapes,
+)
 from risk_agents.search.judges import judges_by
-from risk_agents.search.strategist import Budget, Strategist
+from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
 from risk_env.arena import ANY_SEAT, Arena, Player
 from risk_env.board.rules import Rules
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
@@ -48,16 +54,16 @@ class Config(RunSettings):
     LENGTH: ClassVar[str] = "n_games"
 
     evaluation: EvaluationSettings = field(
-        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=40_000)
+        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
     checkpoint_interval: int = 1  # games; at most a round is lost
-    n_games: int = 40_000
+    n_games: int = 14_000
     tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
     round_games: int = 2000  # games between two fits
     bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
-    weights: tuple[float, ...] = (0.4, 0.3, 0.15, 0.1, 0.05)  # how often each bot plays
+    weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
     change: float = 0.1  # probability that another bot goes on when a seat's turn begins
-    share: float = 0.4  # of the positions that are kept
+    share: float = 0.8  # of the positions that are kept
     td_lambda: float = 0.9
     hidden_sizes: tuple[int, ...] = (192, 32)  # of the two hidden layers
     n_epochs: int = 3  # how often a position is learnt from
@@ -76,6 +82,9 @@ class Config(RunSettings):
             raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
         if len(self.hidden_sizes) != 2:
             raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
+        for layer, size in enumerate(self.hidden_sizes):
+            check_range(f"hidden_sizes[{layer}]", size, 1, MOST_UNITS)
+        check_range("search_games", self.search_games, LEAST_GAMES)
         if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
             raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
         for players in self.tables:
@@ -155,43 +164,43 @@ class Games:
     def play(self, players: int, first: int) -> Positions:
         """Play this table's share of a round; `first` is the number of its first game."""
         arena, count = self.arenas[players], self.config.round_games // len(self.config.tables)
-        batch, number = arena.batch, np.zeros(arena.batch.num_games, np.int64)
-        winners, found = np.full(count, -1), []
-
-        def begin(lanes: Array, numbers: Array) -> None:
-            number[lanes] = numbers
-            arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
-            seeds = [game_seed(self.config.seed, first + int(game)) for game in numbers]
-            batch.begin_seeded(lanes, np.array(seeds, np.uint64))
-            arena.seat_players(lanes)
-
-        lanes, following = np.arange(len(number)), len(number)
-        begin(lanes, lanes)
+        records, winners, found = arena.batch.records, np.full(count, -1), []
+        lanes = np.arange(arena.batch.num_games)
+        game_of, following = lanes.copy(), len(lanes)
+        self._begin(arena, lanes, first + lanes)
         while len(lanes):
             arena.play_on(lanes)
-            is_over = batch.records["phase"][lanes] == Phase.OVER
+            is_over = records["phase"][lanes] == Phase.OVER
             over, lanes = lanes[is_over], lanes[~is_over]
-            winners[number[over]] = batch.records["winner"][over]
-            in_turns = lanes[batch.records["round_number"][lanes] > 0]  # set-up is over
-            found.append(self._seen(arena, in_turns, number))
+            winners[game_of[over]] = records["winner"][over]
+            in_turns = lanes[records["round_number"][lanes] > 0]  # set-up is over
+            found.append(self._seen(arena, in_turns, game_of))
             self._change_players(arena, in_turns)
             free = over[: count - following]
-            begin(free, following + np.arange(len(free)))
+            game_of[free] = following + np.arange(len(free))
             following += len(free)
+            self._begin(arena, free, first + game_of[free])
             lanes = np.concatenate([lanes, free])
         codes, games, lookers = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Positions(codes, games, lookers, winners, players)
+
+    def _begin(self, arena: Arena, lanes: Array, numbers: Array) -> None:
+        """Begin games, by their numbers, in these lanes."""
+        arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
+        seeds = [game_seed(self.config.seed, game) for game in numbers.tolist()]
+        arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
+        arena.seat_players(lanes)
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
         """Numbers of bots, drawn by their weights."""
         weights = np.array(self.config.weights) / sum(self.config.weights)
         return self.chance.choice(len(weights), size=shape, p=weights)
 
-    def _seen(self, arena: Arena, lanes: Array, number: Array) -> tuple[Array, Array, Array]:
+    def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
         """What the seats see whose turns have just begun, in some of these lanes; their games; the seats."""
         kept = lanes[self.chance.random(len(lanes)) < self.config.share]
         arena.batch.ask(kept)
-        return arena.batch.observation[kept[:, None], self.columns], number[kept], arena.batch.seat[kept]
+        return arena.batch.observation[kept[:, None], self.columns], game_of[kept], arena.batch.seat[kept]
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
         """Some seats get another player for the turn that begins, and from there on."""

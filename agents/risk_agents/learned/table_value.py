@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from risk_agents.learned.layout import scaled_counts
 from risk_agents.learned.network import add_product, layer
-from risk_agents.learned.schema import Schema, schema_of
+from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TABLE_VALUE, TrainedFile
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
@@ -85,11 +85,20 @@ class TableValueFile(TrainedFile):
 
     def knows(self, rules: Rules, board: Board) -> bool:
         """Whether it was trained for such tables, whatever the number of players."""
-        same = {name: getattr(self.schema.rules, name) for name in TABLE_OPTIONS}
-        try:
-            return _without_actions(schema_of(rules.replace(**same), board)) == _without_actions(self.schema)
-        except ValueError:  # rules that exist for some numbers of players only
-            return False
+        return not self._differences(rules, board)
+
+    def check(self, rules: Rules, board: Board, source: str) -> None:
+        """ValueError naming all that differs, if it does not know such tables; errors call it `source`."""
+        if other := self._differences(rules, board):
+            raise ValueError(f"value {source!r} was trained for {'; '.join(other)}")
+
+    def _differences(self, rules: Rules, board: Board) -> list[str]:
+        game = schema_of(rules, board)
+        pairs = [("map", self.schema.map_digest[:16], game.map_digest[:16])]
+        pairs += [("columns", self.schema.columns, game.columns)]
+        trained, now = self.schema.rules.to_dict(), rules.to_dict()
+        pairs += [(name, trained[name], now[name]) for name in trained if name not in TABLE_OPTIONS]
+        return [f"{name}={known!r}, not {other!r}" for name, known, other in pairs if known != other]
 
     def chances(self, records: Array, tables: Any) -> npt.NDArray[np.float64]:
         """Each seat's chance to win in each of these games, float64 (k, 6): 0 for seats that are not there."""
@@ -100,10 +109,6 @@ class TableValueFile(TrainedFile):
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
         """ValueError: by itself it plays nothing."""
         raise ValueError(f"agent={source!r} is a value for every table, which `strategist` plays by, and no agent")
-
-
-def _without_actions(schema: Schema) -> tuple[Any, ...]:
-    return schema.map_digest, schema.columns, schema.rules
 
 
 @vectorized_entry_point

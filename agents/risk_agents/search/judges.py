@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TableValueFile, write_chances, write_decided
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
 from risk_agents.search.rollouts import Judge
@@ -52,11 +51,11 @@ def judge_by(learned: TableValueFile) -> Judge:
 
 def judges_by(learned: TableValueFile, source: str) -> JudgeFinder:
     """Finds the judge that asks a learned value; ValueError with its `source` for a table that it does not know."""
+    judge = judge_by(learned)
 
     def find(rules: Rules, board: Board) -> Judge:
-        if not learned.knows(rules, board):
-            learned.schema.check(schema_of(rules, board), source)
-        return judge_by(learned)
+        learned.check(rules, board, source)
+        return judge
 
     return find
 

@@ -20,17 +20,21 @@ import numpy.typing as npt
 from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.scripted import breaker, grower, hunter
-from risk_agents.search import beam, planner
+from risk_agents.search import beam, marshal, planner, raider
 from risk_agents.search.judges import JudgeFinder, judge_for, judges_by
 from risk_agents.search.rollouts import Rollouts
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 
-PLANS = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)
+PLANS = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT, raider.BOT)
+PLANS_WHERE_KNOWN = (marshal.BOT,)  # plans for the tables that they were trained for
 PLAYERS = (breaker.BOT, hunter.BOT)
 SET_UP = PLANS.index(breaker.BOT)  # the plan that places the first troops
+LEAST_GAMES = 2 * len(PLANS + PLANS_WHERE_KNOWN)
+MOST_LANES = 480  # games that are played on at once
 
 Array = npt.NDArray[Any]
 
@@ -40,11 +44,11 @@ class Budget:
     """How much is tried."""
 
     games: int = 240  # when a turn begins
-    again: int = 60  # before an attack; 0: the plan is kept
+    again: int = 40  # before an attack; 0: the plan is kept
     turns: int = 1  # own turns that are played on before a position is judged
 
 
-BUDGET, LONG = Budget(), Budget(games=2400, again=600)
+BUDGET, LONG = Budget(), Budget(games=2400, again=400)
 
 
 @dataclass(frozen=True)
@@ -80,18 +84,19 @@ class Strategist(Agent):
     version = "1"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
-        if budget.games < 2 * len(PLANS):
-            raise ValueError(f"games={budget.games!r} must be at least {2 * len(PLANS)}, two of each plan")
+        if budget.games < LEAST_GAMES:
+            raise ValueError(f"games={budget.games!r} must be at least {LEAST_GAMES}, two of each plan")
         self.budget, self._find_judge = budget, find_judge
-        self._advisers = [CompiledAgent(plan) for plan in PLANS]
         self._table: tuple[Rules, Board] | None = None
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
         super().reset(seat, rules, board, seed)
         if self._table != (rules, board):
-            judge = self._find_judge(rules, board)
-            self._rollouts = Rollouts(rules, board, PLANS, PLAYERS, judge, self.budget.games)
+            judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
+            lanes = min(self.budget.games, MOST_LANES)
+            self._rollouts = Rollouts(rules, board, self._plans, PLAYERS, judge, lanes)
+            self._advisers = [CompiledAgent(plan) for plan in self._plans]
             self._table = rules, board
         self._reset_advisers()
         self._plan, self._turn = SET_UP, (0, -1)
@@ -101,7 +106,7 @@ class Strategist(Agent):
         """What the chosen plan does."""
         game = view.game
         turn = game.round, game.turn
-        if game.turn == self.seat and view.phase >= Phase.TRADE and view.phase != Phase.DEFEND:
+        if game.turn == self.seat and view.phase >= Phase.TRADE:
             if turn != self._turn:
                 self._turn = turn
                 self._considered = self._begin_turn(view)
@@ -115,7 +120,7 @@ class Strategist(Agent):
 
     def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:
         game = Game.from_record(view.rules, view.board, samples[:1])
-        estimates = [_estimate(plan, values, self._captures(plan, game)) for plan, values in enumerate(found)]
+        estimates = [_estimate(*row, self._captures(row[0], game)) for row in zip(self._plans, found, strict=True)]
         first = estimates.pop(chosen)
         estimates.sort(key=lambda estimate: -estimate.chance)
         rng = np.random.default_rng(self.seed)
@@ -131,12 +136,12 @@ class Strategist(Agent):
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
         """Choose the plan of a turn; what `_explain` takes."""
         self._reset_advisers()
-        self._plan, found, samples = self._choose(view, list(range(len(PLANS))), self.budget.games)
+        self._plan, found, samples = self._choose(view, list(range(len(self._plans))), self.budget.games)
         return view, samples, self._plan, found
 
     def _choose_again(self, view: View) -> None:
         """Another plan for the rest of the turn, if it is better than to go on."""
-        plans = [self._plan, *(plan for plan in range(len(PLANS)) if plan != self._plan)]
+        plans = [self._plan, *(plan for plan in range(len(self._plans)) if plan != self._plan)]
         memory = self._advisers[self._plan].seated.memory[0, self.seat]
         chosen, _, _ = self._choose(view, plans, self.budget.again, memory)
         if chosen != self._plan:
@@ -150,7 +155,7 @@ class Strategist(Agent):
 
         Also the values of every plan, and the first samples. `memory` is what the first plan remembers of this turn.
         """
-        first, found = plans[0], [np.zeros(0) for _ in PLANS]
+        first, found = plans[0], [np.zeros(0) for _ in self._plans]
         rounds, samples = int(np.ceil(np.log2(len(plans)))), []
         for _ in range(rounds):
             count = max(2, games // rounds // len(plans))
@@ -162,9 +167,9 @@ class Strategist(Agent):
             plans = sorted(plans, key=lambda plan: -found[plan].mean())[: -(-len(plans) // 2)]
         return plans[0], found, samples[0]
 
-    def _captures(self, plan: int, game: Game) -> tuple[tuple[str, str], ...]:
+    def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
         """The attacks that a plan makes in a sample."""
-        game, adviser, names = game.copy(), CompiledAgent(PLANS[plan]), []
+        game, adviser, names = game.copy(), CompiledAgent(plan), []
         adviser.reset(self.seat, self.rules, self.board, self.seed)
         turn = game.round, game.turn
         while not game.is_over and (game.round, game.turn) == turn:
@@ -186,10 +191,23 @@ class LongStrategist(Strategist):
         super().__init__(LONG, find_judge)
 
 
+def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
+    """The bots whose turns are considered in such games."""
+    return PLANS + tuple(plan for plan in PLANS_WHERE_KNOWN if _can_play(plan, rules, board))
+
+
+def _can_play(bot: CompiledBot, rules: Rules, board: Board) -> bool:
+    try:
+        bot.check(rules, board)
+    except ValueError:
+        return False
+    return True
+
+
 def with_value(path: str | Path) -> Callable[[], Strategist]:
     """A function that makes strategists with the value of a file, which refuse tables that it does not know."""
-    file = TableValueFile.load(path)
-    return lambda: Strategist(BUDGET, judges_by(file, str(path)))
+    find_judge = judges_by(TableValueFile.load(path), str(path))
+    return lambda: Strategist(BUDGET, find_judge)
 
 
 def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
@@ -201,6 +219,6 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     return agent._explain(*agent._begin_turn(View(game, chance=seed)))
 
 
-def _estimate(plan: int, values: Array, captures: tuple[tuple[str, str], ...]) -> PlanEstimate:
+def _estimate(plan: CompiledBot, values: Array, captures: tuple[tuple[str, str], ...]) -> PlanEstimate:
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return PlanEstimate(PLANS[plan].name, len(values), float(values.mean()), error, captures)
+    return PlanEstimate(plan.name, len(values), float(values.mean()), error, captures)

@@ -1,0 +1,115 @@
+"""How often an agent wins as one of a table, and the processor time of its turns.
+
+    python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower --games 240
+
+The agent plays every deal from every seat. The others are drawn from the field for each game, without repetition where
+it has enough bots. With three and more players territories are dealt where the preset claims them; `--setup` chooses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from risk_agents.agent_player import AgentPlayer
+from risk_agents.base import Agent, View
+from risk_agents.registry import load, make
+from risk_env.arena import play
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.doors.seat_lanes import training_rules
+from risk_training.win_rate import WinRate
+
+LANES = 48
+
+
+class Clock:
+    """Processor time of an agent's turns."""
+
+    def __init__(self) -> None:
+        self.seconds, self.turns = 0.0, 0
+
+
+class Timed(Agent):
+    """An agent whose turns are counted and timed."""
+
+    def __init__(self, agent: Agent, clock: Clock) -> None:
+        self.agent, self.clock, self.name, self.version = agent, clock, agent.name, agent.version
+
+    def reset(self, seat: int, rules: Rules, board: Any, seed: int) -> None:
+        """A game begins."""
+        self.turn = -1
+        self.agent.reset(seat, rules, board, seed)
+
+    def act(self, view: View) -> int:
+        """The agent's answer."""
+        self.clock.turns += view.game.round != self.turn
+        self.turn = view.game.round
+        start = time.process_time()
+        answer = self.agent.act(view)
+        self.clock.seconds += time.process_time() - start
+        return answer
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play, and print the win rate with its 95 % interval (Wilson) and the time of a turn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("agent")
+    parser.add_argument("--field", required=True, metavar="A,B,...", help="compiled bots in the other seats")
+    parser.add_argument("--preset", default="classic")
+    parser.add_argument("--players", type=int, default=6)
+    parser.add_argument("--setup", help="in place of the preset's, or of dealt territories")
+    parser.add_argument("--games", type=int, default=240)
+    parser.add_argument("--seed", type=int, default=77)
+    arguments = parser.parse_args(argv)
+    rules = table_rules(arguments.preset, arguments.players, arguments.setup)
+    clock = Clock()
+    found = strength(arguments.agent, arguments.field.split(","), rules, arguments.games, arguments.seed, clock)
+    rate, low, high = (100 * part for part in found.interval)
+    print(
+        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, an even share is "
+        f"{100 / arguments.players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
+        f"{1e3 * clock.seconds / clock.turns:.0f} ms a turn"
+    )
+
+
+def table_rules(preset: str, players: int, setup: str | None) -> Rules:
+    """The rules of the games: learners' defaults, territories dealt instead of claimed unless a set-up is given."""
+    rules = training_rules(preset, players)
+    if setup is None:
+        setup = "deal" if rules.setup == "claim" else rules.setup
+    return rules.replace(setup=setup)
+
+
+def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, clock: Clock) -> WinRate:
+    """Play whole deals, at least `games`, with the agent in every seat of each."""
+    seats, chance = rules.num_players, np.random.default_rng(seed)
+    games = -(-games // seats) * seats
+    deals, places = np.divmod(np.arange(games), seats)
+    line_ups = np.array([np.insert(drawn(len(field), seats - 1, chance), place, 0) for place in places])
+    players = [AgentPlayer(lambda: Timed(make(spec), clock)), *map(_compiled, field)]
+    results = play(rules, load_map("classic"), players, games, seed, LANES, line_ups=line_ups, deals=deals)
+    won = int((results["winner"] == places).sum())
+    return WinRate(won, games, float(results["truncated"].mean()), float(results["rounds"].mean()))
+
+
+def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
+    """Numbers from 1 of `count` bots of a field, different ones where it has enough: int64 (count,)."""
+    numbers = chance.permutation(size)[:count] if size >= count else chance.integers(size, size=count)
+    return 1 + numbers
+
+
+def _compiled(name: str) -> CompiledBot:
+    found = load(name)
+    if not isinstance(found, CompiledBot):
+        raise ValueError(f"--field {name}: only compiled bots can sit there")
+    return found
+
+
+if __name__ == "__main__":
+    main()
