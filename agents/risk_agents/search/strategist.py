@@ -10,7 +10,7 @@ policies with common chance are a policy improvement step (Tesauro and Galperin 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.base import Agent, CompiledAgent, View
+from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.scripted import breaker, grower, hunter
 from risk_agents.search import beam, marshal, planner, raider
@@ -49,32 +50,6 @@ class Budget:
 
 
 BUDGET, LONG = Budget(), Budget(games=2400, again=400)
-
-
-@dataclass(frozen=True)
-class PlanEstimate:
-    """What the rollouts said of a plan."""
-
-    plan: str  # name of the bot
-    games: int  # that were played
-    chance: float  # mean of the own chances to win
-    error: float  # standard error of that mean
-    captures: tuple[tuple[str, str], ...] = ()  # the attacks that it makes in one sample: from, to
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What was considered when a turn began."""
-
-    seat: int
-    round: int
-    chosen: str  # name of the plan that is played
-    plans: tuple[PlanEstimate, ...]  # best first
-    chances: tuple[float, ...]  # of every seat before the turn
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return asdict(self)
 
 
 class Strategist(Agent):
