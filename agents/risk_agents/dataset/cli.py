@@ -21,7 +21,11 @@ from risk_env.cli import command_parser, require
 
 MINARI = "minari:"
 DEFAULTS = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
-HELP = {"players": "as many as agents, where the preset has that number", **{k: str(v) for k, v in DEFAULTS.items()}}
+HELP = {
+    "players": "as many as agents, where the preset has that number",
+    "setup": "the preset's; deal instead of claim",
+    **{name: str(value) for name, value in DEFAULTS.items()},
+}
 
 
 def main(argv: Sequence[str]) -> None:
@@ -58,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 def _plan(arguments: argparse.Namespace) -> Plan:
     agents = tuple(split_agents(arguments.agents))
     wanted = {**vars(arguments), **{name: _given(arguments, name) for name in DEFAULTS}}
-    rules, board = rules_of(wanted, len(agents)), load_map(arguments.map or "classic")
+    rules, board = rules_of(wanted, len(agents), deals=True), load_map(arguments.map or "classic")
     only = tuple(split_agents(arguments.only)) if arguments.only else ()
     return Plan(rules, board, agents, arguments.seed, only, arguments.reward)
 
