@@ -3,8 +3,8 @@
 When its turn begins, each of the plans (a bot that would play the turn) is played on in samples of the game that could
 be the one played: others' turns as `breaker` or `hunter`, until a learned value, or the heuristic evaluation for tables
 that it does not know, judges the position. Plans that do badly are dropped while samples come in (sequential halving,
-Karnin 2013). It chooses again before attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with
-common chance are a policy improvement step (Tesauro and Galperin 1996). Budgets count games, not time.
+Karnin 2013). It chooses again before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed
+policies with common chance are a policy improvement step (Tesauro and Galperin 1996). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Budget:
     """How much is tried."""
 
     games: int = 240  # when a turn begins
-    again: int = 40  # before an attack; 0: the plan is kept
+    again: int = 40  # before the first, second, fourth, eighth, ... attack; 0: the plan is kept
     turns: int = 1  # own turns that are played on before a position is judged
 
 
@@ -111,7 +111,9 @@ class Strategist(Agent):
                 self._turn = turn
                 self._considered = self._begin_turn(view)
             elif view.phase == Phase.ATTACK and self.budget.again:
-                self._choose_again(view)
+                self._attacks += 1
+                if self._attacks.bit_count() == 1:  # the first, second, fourth, eighth, ...
+                    self._choose_again(view)
         return self._advisers[self._plan].act(view)
 
     def explain(self) -> Explanation | None:
@@ -136,6 +138,7 @@ class Strategist(Agent):
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
         """Choose the plan of a turn; what `_explain` takes."""
         self._reset_advisers()
+        self._attacks = 0
         self._plan, found, samples = self._choose(view, list(range(len(self._plans))), self.budget.games)
         return view, samples, self._plan, found
 
