@@ -87,6 +87,7 @@ def play(
     records = tables(rules, board)
     games = records.new_games(1)
     entry.set_up_game(games, 0, records.board, records.rules, game_seed(seed))
+    entry.write_legal_actions(games, 0, records.board, records.rules)
     record = games[0]
     player = Player(random.Random(seed), temper)
     lines = list(_chance_lines(setup_events(record, rules, board), board))

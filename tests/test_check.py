@@ -41,6 +41,7 @@ def test_every_position_of_a_random_game_is_in_order(preset, players):
     table, rng = tables(rules, board), np.random.default_rng(players)
     games = table.new_games(1)
     entry.set_up_game(games, 0, table.board, table.rules, np.uint64(players))
+    entry.write_legal_actions(games, 0, table.board, table.rules)
     for _ in range(250):
         assert check(games[0], table, rules, board) == [], Phase(int(games[0].phase))
         if games[0].phase == Phase.OVER:

@@ -202,6 +202,7 @@ def test_a_planted_fault_is_found() -> None:
     ]:
         games = records.new_games(1)
         entry.set_up_game(games, 0, records.board, records.rules, np.uint64(7))
+        entry.write_legal_actions(games, 0, records.board, records.rules)
         games[field][0 if index is ... else (0, index)] = value
         assert first_fault(games, records.board, records.rules) == fault
 

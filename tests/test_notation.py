@@ -64,6 +64,7 @@ def positions(name, seed):
     _, _, table = game_of(name)
     games, rng, kept = table.new_games(1), np.random.default_rng(seed), {}
     entry.set_up_game(games, 0, table.board, table.rules, np.uint64(seed + 1))
+    entry.write_legal_actions(games, 0, table.board, table.rules)
     for _ in range(STEPS):
         phase = Phase(int(games[0].phase))
         if len(kept.setdefault(phase, [])) < A_PHASE and (phase == Phase.OVER or rng.random() < 0.7):

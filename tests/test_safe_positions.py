@@ -60,6 +60,7 @@ def positions(table, seed):
     """Positions of a random game, none without a question or chance; a few of each phase."""
     games, rng, kept = table.new_games(1), np.random.default_rng(seed), {}
     entry.set_up_game(games, 0, table.board, table.rules, np.uint64(seed))
+    entry.write_legal_actions(games, 0, table.board, table.rules)
     for _ in range(400 if mode() != "interpreted" else 150):
         phase = int(games["phase"][0])
         if len(kept.setdefault(phase, [])) < 4 and rng.random() < 0.5:

@@ -23,7 +23,7 @@ TIMES = ("seconds",)  # columns that no two runs share
 def test_workers_are_a_number_or_a_cluster():
     assert [local_processes(text) for text in ("1", "12", "ray", "ray://head:10001")] == [1, 12, None, None]
     for wrong in ("0", "-1", "two", "rays", "", "1.5"):
-        with pytest.raises(ValueError, match="must be a number of processes from 1, ray, or ray://HOST:PORT"):
+        with pytest.raises(ValueError, match="must be a number of processes, ray, or ray://HOST:PORT"):
             local_processes(wrong)
 
 

@@ -26,7 +26,7 @@ def local_processes(workers: str) -> int | None:
     if workers == RAY or workers.startswith(f"{RAY}://"):
         return None
     if not workers.isdecimal() or int(workers) < 1:
-        raise ValueError(f"workers={workers!r}: must be a number of processes from 1, ray, or ray://HOST:PORT")
+        raise ValueError(f"workers={workers!r}: must be {WORKERS}")
     return int(workers)
 
 

@@ -243,7 +243,7 @@ def read_an_answer(data: bytes, answers: Any = None) -> None:
     from risk_agents.external import ExternalAgent
 
     agent = ExternalAgent.__new__(ExternalAgent)
-    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, answers
+    agent.name, agent.time_limit, agent._asked, agent._answers, agent._wants_texts = "fuzz", 1.0, 0, answers, False
     agent._program = spoken(data)
     action = agent.act(view())
     assert action in view().legal_actions

@@ -76,7 +76,10 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if arguments.agents is None and arguments.resume is None:
         parser.error("--agents (or --resume) is needed")
-    local_processes(arguments.workers)
+    try:
+        local_processes(arguments.workers)
+    except ValueError as error:
+        parser.error(f"--{error}")
     if arguments.report and Path(arguments.report).suffix not in KINDS:
         parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
     _check_outputs(arguments)
