@@ -32,6 +32,7 @@ STEPS = 300
 LOGGED_GAMES = 40
 LOGGED_ACTIONS = 250
 AGENT_GAMES = 100
+FEWER_GAMES = {"strategist": 10, "strategist:long": 2}  # of agents that take long
 MAX_ROUNDS = 60
 FAST = {"attack": "blitz", "defender_dice": "max"}
 ONLY_DUELS = ("duelist", "duelist_search", "marshal")
@@ -95,7 +96,7 @@ def agent_bytes(name: str) -> Iterator[bytes]:
         if isinstance(found, bots.CompiledBot):
             yield arena.play(rules, board, seating, AGENT_GAMES, SEED).tobytes()
         elif preset == "classic":
-            for game in range(AGENT_GAMES):
+            for game in range(FEWER_GAMES.get(name, AGENT_GAMES)):
                 yield registry.play_game(rules, board, seating, SEED, lane=game).to_record()
 
 
