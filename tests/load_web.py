@@ -68,7 +68,7 @@ class Watcher:
             await self._take(link)
 
     async def _take(self, link: Any) -> None:
-        """Take messages up to the next one with frames; RuntimeError for one that tells of a problem."""
+        """Take messages up to the next one with frames; RuntimeError for one that reports a problem."""
         while not (message := json.loads(await link.recv())).get("frames"):
             if "refused" in message or message.get("problem"):
                 raise RuntimeError(str(message))

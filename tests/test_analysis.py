@@ -143,7 +143,7 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
 
 def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _lobby):
-        page = browser.new_page()  # its console tells of the refusal
+        page = browser.new_page()  # its console reports the refusal
         page.goto(f"{address}/analysis")
         page.wait_for_selector("body[data-ready]")
         page.fill("#position", TEXT.replace("Ash: 0, 9", "Oak: 0, 9"))

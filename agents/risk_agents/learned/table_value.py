@@ -107,7 +107,7 @@ class TableValueFile(TrainedFile):
         return chances
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """ValueError: by itself it plays nothing."""
+        """ValueError: a value alone plays nothing."""
         raise ValueError(f"agent={source!r} is a value for every table, which `strategist` plays by, and no agent")
 
 

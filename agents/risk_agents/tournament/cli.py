@@ -197,7 +197,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 
 
 def _rules(wanted: dict[str, Any], num_agents: int) -> Rules:
-    """The rules; by default as many seats as agents, where the preset is for so many, and territories dealt."""
+    """The rules; by default as many seats as agents, where the preset allows it, and territories dealt."""
     attack = wanted["attack"] or ("max" if wanted["expert"] else "blitz")
     return rules_of({**wanted, "attack": attack}, num_agents, deals=True)
 
