@@ -1,5 +1,6 @@
 """Where work runs: the same games on a Ray cluster, also when a machine is lost; clear errors."""
 
+import os
 import sys
 import threading
 import time
@@ -62,6 +63,8 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path):
             loser.join()
             assert executor.size() == 1
             assert rows(store) == expected
+            with pytest.raises(ray.exceptions.WorkerCrashedError):
+                executor.submit(os._exit, 1).result(timeout=120)
     finally:
         ray.shutdown()
         cluster.shutdown()

@@ -18,6 +18,7 @@ from typing import Any
 
 RAY = "ray"
 WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # what `--workers` takes
+RETRIES = 3  # of work whose process or machine was lost: what ends its own process must not begin for ever
 PACKAGES = ("risk_env", "risk_agents")  # which must be the same everywhere
 
 
@@ -53,7 +54,7 @@ class RayExecutor(Executor):
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
             _connect(ray, address)
-        self._run = ray.remote(num_cpus=1, max_retries=-1)(run_same_version)
+        self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(run_same_version)
         self._version = version()
         self._references: dict[Future[Any], Any] = {}  # of what is running
 
