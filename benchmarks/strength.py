@@ -18,7 +18,7 @@ import numpy as np
 from risk_agents.agent_player import AgentPlayer
 from risk_agents.base import Agent, View
 from risk_agents.registry import load, make
-from risk_env.arena import play
+from risk_env.arena import MAX_LANES, Player, play
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -88,12 +88,19 @@ def table_rules(preset: str, players: int, setup: str | None) -> Rules:
 
 def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, clock: Clock) -> WinRate:
     """Play whole deals, at least `games`, with the agent in every seat of each."""
+    return win_rate_in_field(AgentPlayer(lambda: Timed(make(spec), clock)), field, rules, games, seed, LANES)
+
+
+def win_rate_in_field(
+    player: Player | CompiledBot, field: Sequence[str], rules: Rules, games: int, seed: int, lanes: int = MAX_LANES
+) -> WinRate:
+    """Play whole deals, at least `games`, with the player in every seat of each and others drawn from the field."""
     seats, chance = rules.num_players, np.random.default_rng(seed)
     games = -(-games // seats) * seats
     deals, places = np.divmod(np.arange(games), seats)
     line_ups = np.array([np.insert(drawn(len(field), seats - 1, chance), place, 0) for place in places])
-    players = [AgentPlayer(lambda: Timed(make(spec), clock)), *map(_compiled, field)]
-    results = play(rules, load_map("classic"), players, games, seed, LANES, line_ups=line_ups, deals=deals)
+    players = [player, *map(_compiled, field)]
+    results = play(rules, load_map("classic"), players, games, seed, lanes, line_ups=line_ups, deals=deals)
     won = int((results["winner"] == places).sum())
     return WinRate(won, games, float(results["truncated"].mean()), float(results["rounds"].mean()))
 

@@ -10,7 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bots, first_use, measures, models, peers, protocol, random_play, records, regret, speed, strength
+from benchmarks import (
+    bots,
+    first_use,
+    learning_curve,
+    measures,
+    models,
+    peers,
+    protocol,
+    random_play,
+    records,
+    regret,
+    speed,
+    strength,
+)
 from benchmarks.random_play import Event
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -362,6 +375,34 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
     with pytest.raises(ValueError, match="only compiled bots"):
         strength.main(["grower", "--players", "3", "--field", "search"])
+
+
+# Learning curves
+
+
+def test_a_learning_curve_has_a_row_for_every_moment_and_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "small.yml"
+    config.write_text("{trainer: table_value, tables: [2], round_games: 4, hidden_sizes: [4, 4], search_games: 14}")
+    monkeypatch.setattr(learning_curve, "FIELD", ("grower", "random"))
+    monkeypatch.setattr(learning_curve, "TABLES", {"duel": (2, ("random",)), "six": (3, ("random", "grower"))})
+    monkeypatch.setattr(learning_curve, "RESULTS", tmp_path)
+    learning_curve.main(["--config", str(config), "--at", "0,8", "--games", "2", "--record"])
+    told = capsys.readouterr().out
+    assert re.search(r"^\| 0 .*\| +0\.0 \|", told, re.M) and "grower, the best script" in told
+    (data,) = tmp_path.glob("learning-small-*.json")
+    rows = json.loads(data.read_text())["rows"]
+    assert [(row["table"], row["games"], row["played"]) for row in rows] == [
+        ("duel", 0, 2), ("six", 0, 3), ("duel", 8, 2), ("six", 8, 3)
+    ]  # fmt: skip
+    assert rows[0]["seconds"] == 0 < rows[2]["seconds"]
+    picture = data.with_suffix(".png")
+    picture.unlink()
+    learning_curve.main(["--draw", str(data)])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="ascending"):
+        learning_curve.moments("8,2")
 
 
 # Regret

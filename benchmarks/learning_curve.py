@@ -1,0 +1,164 @@
+"""How much processor time of learning a playing strength takes: `python -m benchmarks.learning_curve [--record]`.
+
+A run of a trainer for every table begins from nothing. After some numbers of games its policy plays, as in evaluations
+of the run: duels against `beam`, and one seat of six against five bots of the FIELD, territories dealt, every deal from
+every seat. Time is the processor's, compiling included, games of these measurements not. The best bot of the FIELD
+plays the same deals of six.
+
+`--record` keeps data and picture in benchmarks/results; `--draw DATA` draws kept data again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arguments import at_least_one
+from benchmarks.records import RESULTS, heading, heading_lines, keep
+from benchmarks.records import table as markdown_table
+from benchmarks.strength import table_rules, win_rate_in_field
+from risk_env.bots import compiled
+from risk_training.cli import config_path
+from risk_training.config import TRAINERS, EvaluationSettings, read_config
+from risk_training.run import Run
+from risk_training.win_rate import WinRate
+
+PACKAGES = ("risk-env", "numpy", "numba", "torch")
+AT = "0,2000,6000,14000"
+FIELD = ("breaker", "hunter", "beam", "planner", "grower")
+TABLES = {"duel": (2, ("beam",)), "six": (6, FIELD)}  # number of players, who may sit in the other seats
+TITLES = {"duel": "2 players, against beam", "six": f"6 players, against {', '.join(FIELD)}"}
+SEED = 77
+LANES = 48
+
+Row = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train and measure, or draw what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--config", default="value_all", help="of a trainer for every table (default: %(default)s)")
+    add("--at", default=AT, metavar="N,...", help="games learned from when it plays (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, metavar="N", help="of each table (default: %(default)s)")
+    add("--record", action="store_true", help="keep data and picture in benchmarks/results")
+    add("--draw", type=Path, metavar="DATA", help="draw the picture of kept data beside it, and play nothing")
+    arguments = parser.parse_args(argv)
+    if arguments.draw:
+        draw(json.loads(arguments.draw.read_text(encoding="utf-8")), arguments.draw.with_suffix(".png"))
+        return
+    command = ["python", "-m", "benchmarks.learning_curve", *(sys.argv[1:] if argv is None else argv)]
+    record = heading(command, PACKAGES)
+    with tempfile.TemporaryDirectory() as folder:
+        record["rows"] = learning_rows(arguments.config, moments(arguments.at), arguments.games, Path(folder) / "run")
+    record["best_script"] = best_script(arguments.games)
+    print(report(record))
+    if arguments.record:
+        path = keep(f"learning-{Path(arguments.config).stem}", record, report(record), RESULTS)
+        draw(record, path.with_suffix(".png"))
+        print(f"\nKept: {path}")
+
+
+def moments(text: str) -> list[int]:
+    """Numbers of games, ascending; ValueError for others."""
+    found = [int(part) for part in text.split(",")]
+    if found != sorted(set(found)) or found[0] < 0:
+        raise ValueError(f"--at {text}: must be different numbers of games from 0 on, ascending")
+    return found
+
+
+def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> list[Row]:
+    """Train in a folder to the last of the moments; a row a moment and table."""
+    facts = read_config(config_path(config))
+    trainer = import_module(TRAINERS[facts["trainer"]])
+    settings = trainer.Config.from_dict(facts | {"n_games": at[-1] or 1})
+    run = trainer.Trainer(replace(settings, evaluation=EvaluationSettings(opponents=())), folder)
+    rows = measured(run, 0, 0.0, games) if 0 in at else []
+    spent = 0.0  # on measurements within the run
+
+    def progress(metrics: Row) -> None:
+        nonlocal spent
+        before, now = (rows[-1]["games"] if rows else -1), metrics["time/steps"]
+        if any(before < moment <= now for moment in at):
+            start = time.process_time()
+            rows.extend(measured(run, now, metrics["time/cpu_seconds"] - spent, games))
+            spent += time.process_time() - start
+
+    if at[-1]:
+        run.train(progress)
+    return rows
+
+
+def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
+    """What the policy of a run wins at each table, after that many games and seconds of the processor."""
+    rows = []
+    for table, (players, field) in TABLES.items():
+        found = win_rate_in_field(run.player(), field, table_rules("classic", players, None), games, SEED, LANES)
+        rows.append({"table": table, "games": learned, "seconds": round(seconds, 1), **facts_of(found)})
+        print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def facts_of(found: WinRate) -> Row:
+    """A win rate with its 95 % interval."""
+    return {"played": found.games, **dict(zip(("won", "low", "high"), found.interval, strict=True))}
+
+
+def best_script(games: int) -> Row:
+    """The bot of the FIELD that wins most as one of six, and how much."""
+    rules = table_rules("classic", 6, None)
+    found = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
+    best = max(found, key=lambda name: found[name].wins)
+    return {"name": best, **facts_of(found[best])}
+
+
+def report(record: dict[str, Any]) -> str:
+    """The record as Markdown."""
+    columns = ("games learned from", "seconds", *TITLES.values())
+    cells = {(row["games"], row["table"]): cell(row) for row in record["rows"]}
+    seconds = {row["games"]: row["seconds"] for row in record["rows"]}
+    lines = [(f"{games:,}", spent, *(cells[games, name] for name in TABLES)) for games, spent in seconds.items()]
+    best = record["best_script"]
+    lines.append((f"{best['name']}, the best script", "", "", cell(best)))
+    text = "Games won in percent, with 95 % intervals."
+    return "\n".join(["# Learning curve", "", *heading_lines(record), "", text, "", *markdown_table(columns, lines)])
+
+
+def cell(row: Row) -> str:
+    """A win rate in percent with its interval."""
+    return f"{100 * row['won']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+
+
+def draw(record: dict[str, Any], path: Path) -> None:
+    """Draw win rates over minutes of learning, a panel a table."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for panel, (table, title) in zip(figure.subplots(1, 2), TITLES.items(), strict=True):
+        rows = [row for row in record["rows"] if row["table"] == table]
+        minutes, won, low, high = ([row[name] for row in rows] for name in ("seconds", "won", "low", "high"))
+        minutes = [seconds / 60 for seconds in minutes]
+        (line,) = panel.plot(minutes, won, marker="o", label="learner")
+        panel.fill_between(minutes, low, high, alpha=0.2, color=line.get_color())
+        players, field = TABLES[table]
+        panel.axhline(1 / players, color="grey", linestyle=":", label="even share")
+        if len(field) > 1:
+            best = record["best_script"]
+            panel.axhline(best["won"], color="black", linestyle="--", label=f"{best['name']} in its place")
+        panel.set(title=title, xlabel="minutes of one core", ylabel="games won", ylim=(0, 0.8))
+        panel.title.set_fontsize("small")
+        panel.grid(alpha=0.3)
+        panel.legend(fontsize="small")
+    figure.savefig(path, dpi=100)
+
+
+if __name__ == "__main__":
+    main()
