@@ -36,6 +36,7 @@ FEWER_GAMES = {"strategist": 10, "strategist:long": 2}  # of agents that take lo
 MAX_ROUNDS = 60
 FAST = {"attack": "blitz", "defender_dice": "max"}
 ONLY_DUELS = ("duelist", "duelist_search", "marshal")
+ONLY_CLASSIC = (*ONLY_DUELS, "tactician")
 WEIGHT_OF_DONE = 0.3  # of the best random number: play that goes on attacking comes to more of the rules
 
 
@@ -88,7 +89,7 @@ def game_bytes(rules: Rules) -> Iterator[bytes]:
 def agent_bytes(name: str) -> Iterator[bytes]:
     """Games of a registered agent against scripted bots, in every preset that it plays."""
     found = bots.find(name)
-    for preset in ("classic",) if name in ONLY_DUELS else presets():
+    for preset in ("classic",) if name in ONLY_CLASSIC else presets():
         players = 2 if name in ONLY_DUELS else min(preset_players(preset)[-1], 3)
         rules = training_rules(preset, players, max_rounds=MAX_ROUNDS)
         seating = [name, "grower", "hunter"][:players]

@@ -14,7 +14,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from risk_training import ppo, table_values, values
+from risk_training import plan_policies, ppo, table_values, values
 from risk_training.config import EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
@@ -37,10 +37,16 @@ TABLE_VALUES = table_values.Config(
     batch_size=64, search_games=14,
     evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip
+PLAN_POLICIES = plan_policies.Config(
+    map="tiny", players=2, options={"max_rounds": 5}, n_games=24, tables=(2, 3), round_games=6,
+    plans=("breaker", "grower"), bots=("grower", "random"), share=0.5, turns=1, hidden_sizes=(6, 4), n_epochs=1,
+    batch_size=64, evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
+)  # fmt: skip
 TRAINERS = {
     "ppo": (ppo, PPO, ppo.POLICY),
     "values": (values, VALUES, values.VALUE),
     "table_values": (table_values, TABLE_VALUES, table_values.VALUE),
+    "plan_policies": (plan_policies, PLAN_POLICIES, plan_policies.POLICY),
 }
 TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 

@@ -92,9 +92,10 @@ def _load_trained(spec: str) -> Any:
 def trained_class(path: str | Path) -> Any:
     """What a `.npz` file is to be read as: `PolicyFile`, `ValueFile` or `TableValueFile`."""
     from risk_agents.learned import policy, table_value, trained
-    from risk_agents.search import value_beam
+    from risk_agents.search import plan_policy, value_beam
 
     kinds = {trained.VALUE: value_beam.ValueFile, trained.TABLE_VALUE: table_value.TableValueFile}
+    kinds[trained.PLAN_POLICY] = plan_policy.PlanPolicyFile
     return kinds.get(trained.kind_in(trained.facts_of(path)), policy.PolicyFile)
 
 

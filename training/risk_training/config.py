@@ -23,6 +23,7 @@ TRAINERS = {
     "selfplay": "risk_training.ppo",
     "value": "risk_training.values",
     "table_value": "risk_training.table_values",
+    "plan_policy": "risk_training.plan_policies",
 }
 
 

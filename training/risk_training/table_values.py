@@ -47,46 +47,32 @@ DEAD = -1e9  # logit of a seat that cannot win
 
 
 @dataclass(frozen=True)
-class Config(RunSettings):
-    """A run of the trainer of values for every table. A step is a game."""
+class TableSettings(RunSettings):
+    """What trainers of networks for every table share. A step is a game."""
 
-    TRAINER: ClassVar[str] = "table_value"
     LENGTH: ClassVar[str] = "n_games"
 
-    evaluation: EvaluationSettings = field(
-        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
-    )
     checkpoint_interval: int = 1  # games; at most a round is lost
     n_games: int = 14_000
     tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
     round_games: int = 2000  # games between two fits
     bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
-    weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
-    change: float = 0.1  # probability that another bot goes on when a seat's turn begins
-    share: float = 0.8  # of the positions that are kept
-    td_lambda: float = 0.9
     hidden_sizes: tuple[int, ...] = (192, 32)  # of the two hidden layers
     n_epochs: int = 3  # how often a position is learnt from
     batch_size: int = 1024
     learning_rate: float = 2e-3  # falls to a tenth, linearly
     weight_decay: float = 0.01
-    search_games: int = 60  # a turn, of the strategist in evaluations
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("n_games", "round_games", "n_epochs", "batch_size"):
             check_range(name, getattr(self, name), 1)
-        for name in ("change", "share", "td_lambda"):
-            check_range(name, getattr(self, name), 0, 1)
         if not self.tables or self.round_games % len(self.tables):
             raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
         if len(self.hidden_sizes) != 2:
             raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
         for layer, size in enumerate(self.hidden_sizes):
             check_range(f"hidden_sizes[{layer}]", size, 1, MOST_UNITS)
-        check_range("search_games", self.search_games, LEAST_GAMES)
-        if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
-            raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
         for players in self.tables:
             self.table(players)
 
@@ -101,36 +87,71 @@ class Config(RunSettings):
         return self.table(self.players or max(self.tables))
 
 
-class Network(nn.Module):
-    """The value of `risk_agents.learned.table_value` in torch, to be trained."""
+@dataclass(frozen=True)
+class Config(TableSettings):
+    """A run of the trainer of values for every table."""
 
-    def __init__(self, columns: int, alive: Array, first: int, second: int) -> None:
+    TRAINER: ClassVar[str] = "table_value"
+
+    evaluation: EvaluationSettings = field(
+        default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
+    )
+    weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
+    change: float = 0.1  # probability that another bot goes on when a seat's turn begins
+    share: float = 0.8  # of the positions that are kept
+    td_lambda: float = 0.9
+    search_games: int = 60  # a turn, of the strategist in evaluations
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("change", "share", "td_lambda"):
+            check_range(name, getattr(self, name), 0, 1)
+        check_range("search_games", self.search_games, LEAST_GAMES)
+        if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
+            raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
+
+
+class TableNetwork(nn.Module):
+    """The network of `risk_agents.learned.table_value` in torch, to be trained."""
+
+    def __init__(self, columns: int, first: int, second: int, outputs: int) -> None:
         super().__init__()
         self.weights = nn.ParameterDict()
-        for name, shape in table_value_shapes(columns, first, second).items():
+        for name, shape in table_value_shapes(columns, first, second, outputs).items():
             self.weights[name] = torch.zeros(shape)
             if len(shape) == 2:
                 nn.init.kaiming_uniform_(self.weights[name].T, 5**0.5)
         self.register_buffer("scales", torch.as_tensor(input_scales()), persistent=False)
-        self.register_buffer("alive", torch.as_tensor(alive), persistent=False)
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Logarithms of the chances (k, 6) of the looker and the players after it, of codes int8 (k, columns)."""
+        """Outputs (k, outputs) of codes int8 (k, columns)."""
         weights = self.weights
         inputs = self.scales[codes.int()].flatten(1)
         first = (inputs @ weights["first"] + weights["first_bias"]).clip(0)
         second = (first @ weights["second"] + weights["second_bias"]).clip(0)
-        logits = second @ weights["output"] + weights["output_bias"]
-        return logits.masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
+        outputs: Tensor = second @ weights["output"] + weights["output_bias"]
+        return outputs
+
+    def arrays(self) -> dict[str, Array]:
+        """The weights as NumPy arrays, copied."""
+        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
+
+
+class Network(TableNetwork):
+    """The value for every table."""
+
+    def __init__(self, columns: int, alive: Array, first: int, second: int) -> None:
+        super().__init__(columns, first, second, MAX_SEATS)
+        self.register_buffer("alive", torch.as_tensor(alive), persistent=False)
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """Logarithms of the chances (k, 6) of the looker and the players after it, of codes int8 (k, columns)."""
+        return super().forward(codes).masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
 
     def chances(self, codes: Array) -> Array:
         """Chances float32 (k, 6) of codes int8 (k, columns)."""
         with torch.no_grad():
             return torch.cat([self(part).exp() for part in torch.as_tensor(codes).split(1 << 13)]).numpy()
-
-    def arrays(self) -> dict[str, Array]:
-        """The weights as NumPy arrays, copied."""
-        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
 
 
 @dataclass

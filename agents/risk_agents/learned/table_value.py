@@ -63,23 +63,23 @@ def input_scales() -> npt.NDArray[np.float32]:
     return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32)), 1).astype(np.float32)
 
 
-def table_value_shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights, for the number of columns and the sizes of the hidden layers."""
-    hidden = {"first": (KINDS * columns, first), "second": (first, second), "output": (second, MAX_SEATS)}
+def table_value_shapes(columns: int, first: int, second: int, outputs: int = MAX_SEATS) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights, for the numbers of columns, units of the hidden layers, and outputs."""
+    hidden = {"first": (KINDS * columns, first), "second": (first, second), "output": (second, outputs)}
     return hidden | {f"{name}_bias": shape[1:] for name, shape in hidden.items()}
 
 
-class TableValueFile(TrainedFile):
-    """A value for every table, what it was trained for, and how."""
+class TableFile(TrainedFile):
+    """A network for every table, what it was trained for, and how."""
 
-    KIND = TABLE_VALUE
+    num_outputs = MAX_SEATS
 
     @cached_property
     def value(self) -> TableValue:
         """The weights as kernels take them; ValueError for weights that do not fit the schema."""
         columns = input_columns(load_map(self.schema.map_source))
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
-        weights = self.checked_weights(table_value_shapes(len(columns), *sizes))
+        weights = self.checked_weights(table_value_shapes(len(columns), *sizes, self.num_outputs))
         plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
         return TableValue(columns=columns, scales=input_scales(), **plain)
 
@@ -90,7 +90,7 @@ class TableValueFile(TrainedFile):
     def check(self, rules: Rules, board: Board, source: str) -> None:
         """ValueError naming all that differs, if it does not know such tables; errors call it `source`."""
         if other := self._differences(rules, board):
-            raise ValueError(f"value {source!r} was trained for {'; '.join(other)}")
+            raise ValueError(f"{self.KIND} {source!r} was trained for {'; '.join(other)}")
 
     def _differences(self, rules: Rules, board: Board) -> list[str]:
         game = schema_of(rules, board)
@@ -99,6 +99,12 @@ class TableValueFile(TrainedFile):
         trained, now = self.schema.rules.to_dict(), rules.to_dict()
         pairs += [(name, trained[name], now[name]) for name in trained if name not in TABLE_OPTIONS]
         return [f"{name}={known!r}, not {other!r}" for name, known, other in pairs if known != other]
+
+
+class TableValueFile(TableFile):
+    """Each seat's chance to win."""
+
+    KIND = TABLE_VALUE
 
     def chances(self, records: Array, tables: Any) -> npt.NDArray[np.float64]:
         """Each seat's chance to win in each of these games, float64 (k, 6): 0 for seats that are not there."""
@@ -132,16 +138,21 @@ def evaluate_table(game, board, rules, value, work, chances):
     """Write the chances of all seats, as the network sees them from the seat to decide: float64 (6,)."""
     if write_decided(game, rules, chances):
         return
+    write_outputs(game, board, rules, value, work)
+    write_shares(game, rules, int(game.seat), work[2], chances)
+
+
+@kernel
+def write_outputs(game, board, rules, value, work):
+    """Write the outputs of the network, work[2], for what the seat to decide observes."""
     words, hidden, outputs = work
-    looker = int(game.seat)
     observation = words.view(np.int8)
-    observe(game, board, rules, looker, words, observation)
+    observe(game, board, rules, int(game.seat), words, observation)
     hidden[0][:] = value.first_bias
     add_columns(value, observation, hidden[0])
     layer(value.second, value.second_bias, hidden[0], hidden[1])
     outputs[:] = value.output_bias
     add_product(value.output, hidden[1], outputs)
-    write_shares(game, rules, looker, outputs, chances)
 
 
 @kernel

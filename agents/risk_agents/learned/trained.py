@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 Weights = Mapping[str, Any]
 
 FORMAT = 1
-POLICY, VALUE, TABLE_VALUE = "policy", "value", "table value"
+POLICY, VALUE, TABLE_VALUE, PLAN_POLICY = "policy", "value", "table value", "plan policy"
 MOST_BYTES = 1 << 25  # of all arrays of a file
 
 
