@@ -104,7 +104,7 @@ class Game:
 
     def _number_in(self, field: str) -> int:
         """A number of the record; far quicker than an attribute of `record`."""
-        return int(self._games[field][0])
+        return int(self._games[field].item())
 
     @property
     def records(self) -> Any:
