@@ -4,7 +4,7 @@ Agents, programs, pictures and pages read a `PublicState`; only here is one made
 missions and headquarters that are not open yet are not in it, nor anything that depends on them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import SimpleNamespace
@@ -206,3 +206,10 @@ def _size(words: npt.NDArray[np.uint64]) -> int:
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
     """The elements of a set of bit words, ascending."""
     return [8 * place + bit for place, byte in enumerate(words.tobytes()) if byte for bit in _PLACES[byte]]
+
+
+def words_of(elements: Iterable[int], words: int) -> npt.NDArray[np.uint64]:
+    """A set as bit words, uint64 (words,)."""
+    flags = np.zeros(64 * words, np.bool_)
+    flags[list(elements)] = True
+    return np.packbits(flags, bitorder="little").view("<u8")

@@ -1,7 +1,6 @@
 """`risk-env evaluate`: one agent against each of a set, in all seats over the same deals."""
 
 import argparse
-import ast
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
 from risk_env.arena import MAX_LANES
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, read_option
 from risk_env.cli import command_parser, require
 from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import win_rate
@@ -130,24 +129,13 @@ def _best_of(run: Path) -> str:
 
 def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Rules and map: what the command line says, else what the policy was trained by, else dealt territories."""
-    options = dict(_option(text) for text in arguments.option)
+    options = dict(map(read_option, arguments.option))
     schema = _schema(agent) if agent.endswith(POLICY_FILES) else None
     board = load_map(arguments.map or (schema.map_source if schema else "classic"))
     if schema and not arguments.preset and not arguments.players:
         return schema.rules.replace(**options), board
     rules = training_rules(arguments.preset or "classic", arguments.players, **options)
     return rules if "setup" in options else dealt(rules), board
-
-
-def _option(text: str) -> tuple[str, Any]:
-    """`name=value`, the value as Python writes it or a word."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--option {text}: must be NAME=VALUE")
-    try:
-        return name.replace("-", "_"), ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name.replace("-", "_"), value
 
 
 def _scores(
