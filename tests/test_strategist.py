@@ -25,7 +25,7 @@ from risk_env.board.maps import Board
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
-from risk_training.table_values import Config, Games, Network, Positions, table_targets
+from risk_training.table_values import Config, Network, Positions, living, play_chunk, table_targets
 
 BOARD = load_map("classic")
 SMALL = Budget(games=20, again=10, turns=0)
@@ -126,7 +126,7 @@ def test_compiled_and_torch_agree(players: int) -> None:
     columns = input_columns(BOARD)
     codes = np.stack([game.observe_codes(game.seat)[columns] for game in games])
     alive = np.stack([np.roll(game.alive, -game.seat) for game in games])
-    network = Network(len(columns), Games(Config(), BOARD).alive, 8, 4)
+    network = Network(len(columns), living(columns, BOARD), 8, 4)
     network.load_state_dict({f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()})
     found, expected = file.chances(records, games[0].tables), network.chances(codes)
     for row, game in enumerate(games):
@@ -170,11 +170,11 @@ def test_targets_by_their_definition() -> None:
 
 def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
     config = Config(players=3, tables=(3,), round_games=4, bots=("grower", "hunter"), weights=(1.0, 1.0), share=0.5)
-    played = [Games(dataclasses.replace(config, seed=seed), BOARD).play(3, 0) for seed in (1, 1, 2)]
+    played = [play_chunk(dataclasses.replace(config, seed=seed), 3, 0, 4) for seed in (1, 1, 2)]
     assert np.array_equal(played[0].codes, played[1].codes) and np.array_equal(played[0].winners, played[1].winners)
     assert played[0].codes.shape != played[2].codes.shape
     assert set(played[0].games.tolist()) == set(range(4))
-    assert (played[0].codes[:, Games(config, BOARD).alive[0]] == 1).all()  # who looks lives
+    assert (played[0].codes[:, living(input_columns(BOARD), BOARD)[0]] == 1).all()  # who looks lives
 
 
 @pytest.mark.parametrize(

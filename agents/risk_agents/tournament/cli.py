@@ -33,7 +33,7 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
-from risk_agents.workers import WORKERS, local_processes, ray_executor
+from risk_agents.workers import WORKERS, local_processes, open_executor
 from risk_env import bots
 from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import command_parser, require
@@ -275,7 +275,7 @@ def _executor(config: TournamentConfig, workers: str) -> Iterator[Executor | Non
     """A Ray cluster; threads where language models play, whose games mostly wait for answers; None: processes."""
     jobs = local_processes(workers)
     if jobs is None:
-        with ray_executor(workers) as cluster:
+        with open_executor(workers) as cluster:
             yield cluster
     elif jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
         yield None
