@@ -39,7 +39,7 @@ def rules_of(wanted: Mapping[str, Any], named: int | None, deals: bool = False) 
     players = wanted["players"]
     if players is None and named in preset_players(preset):
         players = named
-    options = dict(_option(text) for text in wanted["option"] or ())
+    options = dict(named_value(text) for text in wanted["option"] or ())
     for name in options.keys() & _OWN:
         raise ValueError(f"--option {name}: is said by {_OWN[name]}")
     for name in ("setup", "attack", "defender_dice", "max_rounds"):
@@ -54,8 +54,8 @@ def dealt(rules: Rules) -> Rules:
     return rules.replace(setup="deal") if rules.setup == "claim" else rules
 
 
-def _option(text: str) -> tuple[str, Any]:
-    """`name=value` with the value as Python would have it: a number, True, False, None or a word."""
+def named_value(text: str) -> tuple[str, Any]:
+    """`--option NAME=VALUE`: the name, and the value as Python would have it: a number, True, False, None or a word."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"--option {text}: must be NAME=VALUE")
