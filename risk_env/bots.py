@@ -63,7 +63,7 @@ class SeatedBot:
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
-        """Compile it now, for games on these tables, rather than in the middle of a game."""
+        """Ask it nothing at all, which compiles it now, for games on these tables, rather than in a game."""
         self._ask(tables.new_games(1), tables, self._lanes[:0])
 
     def _ask(self, games: Any, T: Tables, lanes: Any) -> None:
