@@ -25,7 +25,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-lowest modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -42,9 +42,12 @@ $(CORE): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e '.[tournament,train]'
 	@touch $@
 
+# pip works on one core: on another the rules are compiled meanwhile, which need the core's few dependencies only.
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@echo "== Installing risk_env and the extras 'dev', 'docs' and 'all' into $(VENV) (a few minutes: torch is large)"
-	@$(INSTALL) -e '.[dev,docs,all]'
+	@$(INSTALL) -e .
+	@$(PY) -m risk_env warmup --jobs 1 >/dev/null & kernels=$$!; \
+	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; wait $$kernels && exit $$status
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
@@ -63,8 +66,13 @@ test: $(DEV) browser lint-and-lowest modes-compiled modes-nojit modes-bounds mod
 browser:
 	@.ci/browser
 
+# What is installed with its lowest dependencies, one core's work, takes longer than lint on the other: kernels come next.
 lint-and-lowest: $(DEV)
-	@$(PY) -m tests.dependency_check lowest & lowest=$$!; $(MAKE) --no-print-directory lint; status=$$?; wait $$lowest && exit $$status
+	@$(PY) -m tests.dependency_check lowest & lowest=$$!; $(MAKE) --no-print-directory lint kernels; status=$$?; wait $$lowest && exit $$status
+
+kernels: $(DEV)
+	@echo "== Compiling the rules and the bots"
+	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 
 # Types are checked meanwhile, on another core.
 lint: $(DEV) ## lint, format, types, floors
@@ -75,7 +83,6 @@ lint: $(DEV) ## lint, format, types, floors
 
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 4: compiled, everything"
-	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@$(PYTEST) $(ARGS)
 
 modes-nojit: $(DEV)

@@ -20,7 +20,7 @@ from risk_agents.base import Agent, View
 from risk_agents.registry import load, make
 from risk_env.arena import MAX_LANES, Player, play
 from risk_env.board.maps import load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, read_option
 from risk_env.bots import CompiledBot
 from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import WinRate
@@ -64,10 +64,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--preset", default="classic")
     parser.add_argument("--players", type=int, default=6)
     parser.add_argument("--setup", help="in place of the preset's, or of dealt territories")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="another option of the rules"
+    )
     parser.add_argument("--games", type=int, default=240)
     parser.add_argument("--seed", type=int, default=77)
     arguments = parser.parse_args(argv)
-    rules = table_rules(arguments.preset, arguments.players, arguments.setup)
+    options = dict(map(read_option, arguments.option))
+    rules = table_rules(arguments.preset, arguments.players, arguments.setup).replace(**options)
     clock = Clock()
     found = strength(arguments.agent, arguments.field.split(","), rules, arguments.games, arguments.seed, clock)
     rate, low, high = (100 * part for part in found.interval)

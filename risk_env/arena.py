@@ -185,6 +185,7 @@ class Arena:
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)  # (N, 6) number of the player at each seat, or CALLER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
+        self._first_memory = self._memory_of_players()  # (K + 1, M): when a game begins; the last for CALLER
         self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, NOBODY for none
         self.stop_at_turn = np.full(N, NOBODY, np.int64)  # (N,) seat whose next turn's beginning does, or ANY_SEAT
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
@@ -199,7 +200,7 @@ class Arena:
         """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
         lanes = contiguous(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
-        self.memory[lanes] = 0
+        self.memory[lanes] = self._first_memory[self.numbers[lanes]]
         self.actions[lanes] = NO_ACTION
         for results in (self.batch.reward, self.batch.terminated, self.batch.truncated, self.batch.game_over):
             results[lanes] = 0
@@ -208,6 +209,13 @@ class Arena:
             if not isinstance(player, CompiledBot):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self.batch, lanes[rows], seats)
+
+    def _memory_of_players(self) -> Array:
+        memory = np.zeros((len(self.players) + 1, self.memory.shape[-1]), np.int32)
+        for number, player in enumerate(self.players):
+            if isinstance(player, CompiledBot):
+                memory[number, : len(player.begins)] = player.begins
+        return memory
 
     def check_numbers(self) -> None:
         """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""

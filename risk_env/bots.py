@@ -44,6 +44,7 @@ class CompiledBot:
     choose: Callable[..., None]
     memory: int = 1  # M: int32 words for each seat
     check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
+    begins: tuple[int, ...] = ()  # what it remembers when a game begins: its first words, zeros follow
 
 
 class SeatedBot:
@@ -53,6 +54,7 @@ class SeatedBot:
         self.bot = bot
         self._actions, self._lanes = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.memory = np.zeros((1, MAX_SEATS, bot.memory), np.int32)
+        self.memory[..., : len(bot.begins)] = bot.begins
         self.randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
 
     def choose(self, game: Any) -> int:
@@ -61,7 +63,7 @@ class SeatedBot:
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
-        """Compile it now, for games on these tables, rather than in the middle of a game."""
+        """Ask it nothing at all, which compiles it now, for games on these tables, rather than in a game."""
         self._ask(tables.new_games(1), tables, self._lanes[:0])
 
     def _ask(self, games: Any, T: Tables, lanes: Any) -> None:

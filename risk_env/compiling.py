@@ -48,12 +48,8 @@ def compile_doors() -> None:
 
 
 def compile_bot(bot: bots.CompiledBot) -> None:
-    """Compile a bot by calling it for no lanes."""
-    batch = GameBatch(num_games=1, observation=None, mask=None)
-    T, no_lanes = batch.tables, np.arange(0)
-    table = arena.Arena(batch, ())
-    memory = np.zeros((*table.randoms.shape, bot.memory), np.int32)
-    bot.choose(batch.records, T.board, T.rules, no_lanes, table.randoms, memory, np.zeros(1, np.int64))
+    """Compile a bot."""
+    bots.SeatedBot(bot, seed=0).load(Game(seed=0).tables)
 
 
 RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "doors": compile_doors}

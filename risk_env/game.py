@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.board.maps import Board, Mission, load_map, map_names
+from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import Tables, tables
 from risk_env.compiler import compiled_for
@@ -29,7 +29,7 @@ from risk_env.public import PublicState, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
-from risk_env.untrusted import parse_json, shortened
+from risk_env.untrusted import parse_json
 from risk_env.words.last_turns import Armies, LastTurns
 from risk_env.words.report import Reader, write_report
 
@@ -104,7 +104,7 @@ class Game:
 
     def _number_in(self, field: str) -> int:
         """A number of the record; far quicker than an attribute of `record`."""
-        return int(self._games[field][0])
+        return int(self._games[field].item())
 
     @property
     def records(self) -> Any:
@@ -482,12 +482,7 @@ class Game:
         facts, state = _unpack(data)
         try:
             rules = Rules.from_dict(facts["rules"])
-            if board is None and facts["map"] not in map_names():
-                shipped = ", ".join(map_names())
-                raise SaveError(f"map {shortened(facts['map'])} is not a shipped one ({shipped}): pass its board")
-            board = load_map(facts["map"]) if board is None else board
-            if board.digest != facts["digest"]:
-                raise SaveError(f"saved on map {facts['digest'][:16]}, but {board.source!r} is map {board.digest[:16]}")
+            board = found_map(facts["map"], facts["digest"], board)
             games = tables(rules, board).new_games(1)
             if len(state) != games.nbytes:
                 raise SaveError(f"the state has {len(state)} bytes, a game of this map {games.nbytes}")

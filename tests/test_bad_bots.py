@@ -80,6 +80,17 @@ def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(m
     assert found.name == "good"
 
 
+@pytest.mark.parametrize(("spec", "survives"), [("strategist", True), (agent("Hanging"), False)])
+def test_an_installed_agent_may_compile_for_longer_than_one_from_a_file(
+    monkeypatch: pytest.MonkeyPatch, spec: str, survives: bool
+) -> None:
+    monkeypatch.setattr(host, "REHEARSAL", 0.01)
+    found = Host(spec, RULES, "tiny", 5.0)
+    found.rehearse()
+    assert found.is_alive == survives
+    found.close()
+
+
 # ------------------------------------------------------------------------------------------------ ends
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")

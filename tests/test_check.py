@@ -12,8 +12,8 @@ from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.public import members
-from risk_env.text.check import DERIVED, check, complete, facts, games_of, words_of
+from risk_env.public import members, words_of
+from risk_env.text.check import DERIVED, check, complete, facts, games_of
 from tests.test_notation import choose, corpus, game_of
 
 

@@ -290,7 +290,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(draft_left="1073741824"), "draft left: '1073741824' is not a whole number 0 ... 262144"),
         (hand_written(sets_traded="32769"), "sets traded: '32769' is not a whole number 0 ... 32768"),
         (hand_written(rules="num_players=9"), "num_players=9"),
-        (hand_written(rules="fortify"), "'fortify' is not of the form option=value"),
+        (hand_written(rules="fortify"), "option 'fortify' must be NAME=VALUE"),
         (hand_written(rules="num_players=2, num_players=3"), "given twice"),
         (hand_written(rules="preset=secret_mission, missions=4"), "missions"),
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
@@ -298,7 +298,7 @@ def test_usual_values_follow_from_what_is_given():
             hand_written(map="atlantis"),
             f"'atlantis' is not a shipped map: {', '.join(map_names())}; pass the board of any other",
         ),
-        (hand_written(map="tiny 0123456789abcdef"), "0123456789abcdef, the map 'tiny' has [0-9a-f]{16}"),
+        (hand_written(map="tiny 0123456789abcdef"), "'0123456789abcdef', the map 'tiny' has [0-9a-f]{16}"),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),
         (hand_written(fase="attack"), "fase: unknown in this game; did you mean 'phase'"),
         (hand_written(round="-1"), "round: '-1' is not a whole number 0 ... 1073741824"),
@@ -360,7 +360,7 @@ def test_a_map_that_is_handed_over_is_checked_all_the_same():
     games = next(games for name, games in corpus() if name == "tiny/two_player")
     text = to_text(games[0], rules, board)
     assert from_text(text.replace("map: tiny", "map: lost.toml").partition("checksum")[0], board)[1] is board
-    with pytest.raises(PositionError, match=f"{board.digest[:16]}, the map 'big' has"):
+    with pytest.raises(PositionError, match=f"'{board.digest[:16]}', the map 'big' has"):
         from_text(text, load_map("big"))
 
 

@@ -13,6 +13,7 @@ import pytest
 from risk_env import Event, Game, PublicState, Rules, load_map, presets
 from risk_env.core.types import Phase
 from risk_env.events import PRIVATE_PHASES
+from risk_env.public import public_facts
 from tests.games import Player
 from tests.positions import position
 from tests.test_docs import rows
@@ -321,6 +322,13 @@ def test_a_state_is_that_of_the_game():
         cards = game.board.num_territories + (game.board.num_wilds if game.rules.deck == "symbol" else 0)
         opened = game.num_players if game.rules.victory == "headquarters" and (state.headquarters >= 0).all() else 0
         assert state.deck + state.hand_sizes.sum() + len(state.discard) + state.discard_wilds + opened == cards
+
+
+def test_public_facts_are_the_json_form_of_the_state():
+    for name, seed in all_played():
+        game = new_game(name, seed)
+        for _ in play(game, seed):
+            assert list(public_facts(game.records, game.tables).items()) == list(game.public().to_json().items())
 
 
 def test_dice_are_shown_while_they_lie_on_the_table():

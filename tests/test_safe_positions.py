@@ -254,7 +254,7 @@ def test_a_text_or_save_names_no_file(tmp_path):
     board = load_map(path)
     game = Game.from_text(DUEL.format(map=path, phase="attack", troops=3), board=board)
     assert Game.from_bytes(game.to_bytes(), board) == game
-    with pytest.raises(SaveError, match="is not a shipped one"):
+    with pytest.raises(SaveError, match="is not a shipped map"):
         Game.from_bytes(game.to_bytes())
 
 

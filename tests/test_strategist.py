@@ -20,16 +20,18 @@ from risk_agents.search.judges import judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
 from risk_agents.search.strategist import Budget, Strategist, analyse
 from risk_env import Game, Rules, load_map
-from risk_env.arena import ANY_SEAT, Arena
+from risk_env.arena import ANY_SEAT, Arena, play
 from risk_env.board.maps import Board
+from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
-from risk_training.table_values import Config, Games, Network, Positions, table_targets
+from risk_training.table_values import Config, Network, Positions, living, play_chunk, table_targets
 
 BOARD = load_map("classic")
 SMALL = Budget(games=20, again=10, turns=0)
-PLANS, PLAYERS = (beam.BOT, breaker.BOT, grower.BOT), (breaker.BOT, hunter.BOT)
+SECOND_BEAM = beam.other_turn(beam.BOT, "beam 2", rank=1)
+PLANS, PLAYERS = (beam.BOT, breaker.BOT, SECOND_BEAM), (breaker.BOT, hunter.BOT)
 
 
 def heuristic_judge(rules: Rules, board: Board) -> Judge:
@@ -98,7 +100,7 @@ def test_a_plan_is_the_turn_that_its_bot_plays() -> None:
     samples = base.View(game).samples(np.arange(3))
     rollouts = Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically)
     ends = rollouts.ends_of_turn([2, 0], samples, np.random.default_rng(0))
-    for row, bot in enumerate((grower.BOT, beam.BOT)):
+    for row, bot in enumerate((SECOND_BEAM, beam.BOT)):
         for sample in range(3):
             alone = Game.from_record(rules, BOARD, samples[sample : sample + 1])
             player = base.CompiledAgent(bot)
@@ -106,6 +108,33 @@ def test_a_plan_is_the_turn_that_its_bot_plays() -> None:
             while not alone.is_over and alone.turn == game.turn:
                 alone.step(player.act(base.View(alone)))
             assert np.array_equal(alone.record["troops"], ends[row, sample]["troops"])
+
+
+def test_a_beam_of_another_rank_drafts_to_another_place() -> None:
+    game = at_turn(table(6), 14)
+    while game.phase == Phase.TRADE:
+        game.step(int(game.legal_actions()[0]))
+    bots = [beam.other_turn(beam.BOT, f"beam {rank}", rank) for rank in range(40)]
+    places = [base.CompiledAgent(bot) for bot in bots]
+    for player in places:
+        player.reset(game.seat, game.rules, BOARD, 0)
+    drafted = [player.act(base.View(game)) for player in places]
+    assert set(drafted) <= set(game.legal_actions().tolist())
+    assert drafted[0] == SeatedBot(beam.BOT, 0).choose(game)
+    assert len(set(drafted[:3])) == 3
+    assert len(set(drafted[beam.MOST_RANK :])) == 1  # from there on
+
+
+def test_beams_of_other_ranks_and_weights_play_other_games() -> None:
+    def games(bot: CompiledBot) -> bytes:
+        return play(table(2), BOARD, [bot, grower.BOT], 4, seed=1).tobytes()
+
+    plain, second = games(beam.BOT), games(SECOND_BEAM)
+    found = {
+        key: games(beam.other_turn(beam.BOT, "other", *key)) for key in ((0, 0), (1, beam.CAUTIOUS), (1, 99), (-1, -1))
+    }
+    assert found[0, 0] == plain and found[1, 99] == second  # there are no such weights
+    assert len({plain, second, found[1, beam.CAUTIOUS], found[-1, -1]}) == 4
 
 
 def test_games_that_are_played_to_the_end_are_won_by_one_seat() -> None:
@@ -126,7 +155,7 @@ def test_compiled_and_torch_agree(players: int) -> None:
     columns = input_columns(BOARD)
     codes = np.stack([game.observe_codes(game.seat)[columns] for game in games])
     alive = np.stack([np.roll(game.alive, -game.seat) for game in games])
-    network = Network(len(columns), Games(Config(), BOARD).alive, 8, 4)
+    network = Network(len(columns), living(columns, BOARD), 8, 4)
     network.load_state_dict({f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()})
     found, expected = file.chances(records, games[0].tables), network.chances(codes)
     for row, game in enumerate(games):
@@ -170,11 +199,11 @@ def test_targets_by_their_definition() -> None:
 
 def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
     config = Config(players=3, tables=(3,), round_games=4, bots=("grower", "hunter"), weights=(1.0, 1.0), share=0.5)
-    played = [Games(dataclasses.replace(config, seed=seed), BOARD).play(3, 0) for seed in (1, 1, 2)]
+    played = [play_chunk(dataclasses.replace(config, seed=seed), 3, 0, 4) for seed in (1, 1, 2)]
     assert np.array_equal(played[0].codes, played[1].codes) and np.array_equal(played[0].winners, played[1].winners)
     assert played[0].codes.shape != played[2].codes.shape
     assert set(played[0].games.tolist()) == set(range(4))
-    assert (played[0].codes[:, Games(config, BOARD).alive[0]] == 1).all()  # who looks lives
+    assert (played[0].codes[:, living(input_columns(BOARD), BOARD)[0]] == 1).all()  # who looks lives
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from risk_agents.search.evaluation import LEAST_CHANCE, NUM_WEIGHTS, WEIGHTS
+from risk_agents.workers import InProcess
 from risk_env.board.rules import Rules
 from risk_training.tune_beam import MOST_SURE, bent, main, play, straight, sureness
 
@@ -25,7 +26,7 @@ def test_every_game_is_played_by_its_own_weights() -> None:
     games = 40
     weights = np.tile(WEIGHTS, (games, 1))
     weights[::2, LEAST_CHANCE] = 2.0  # never sure enough to attack
-    won = play(Rules.preset("classic", 2, max_rounds=40), weights, np.random.default_rng(0))
+    won = play(InProcess(), Rules.preset("classic", 2, max_rounds=40), weights, np.random.default_rng(0))
     assert won[1::2].sum() > 5 and not won[::2].any()
 
 

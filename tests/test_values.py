@@ -31,7 +31,7 @@ from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 from risk_training.config import EvaluationSettings
 from risk_training.run import CHECKPOINT
-from risk_training.values import VALUE, Config, Games, Network, Positions, Trainer, lambda_returns
+from risk_training.values import VALUE, Config, Network, Positions, Trainer, lambda_returns, play_chunk
 
 BOARD = load_map("classic")
 GAMES = [
@@ -265,8 +265,7 @@ def test_returns_by_their_definition() -> None:
 
 
 def test_positions_are_what_seats_leave_behind() -> None:
-    games = Games(dataclasses.replace(TINY, explore=0.0))
-    positions = games.play(0, None)
+    positions = play_chunk(dataclasses.replace(TINY, explore=0.0), 0, TINY.round_games, None)
     moved = positions.features[:, -GAME_COLUMNS - 1]
     assert set(np.unique(moved)) == {0.0, 1.0} and abs(moved.mean() - 0.5) < 0.2
     assert set(positions.games.tolist()) == set(range(TINY.round_games))
@@ -275,10 +274,14 @@ def test_positions_are_what_seats_leave_behind() -> None:
     assert not (positions.won & positions.truncated).any()
 
 
-def test_the_same_games_for_any_number_of_threads() -> None:
-    value = some_value(TINY.rules(), load_map("tiny")).bot("novice", width=3)
-    first, second = (Games(TINY, threads).play(100, value) for threads in (1, 3))
-    assert all(np.array_equal(getattr(first, name), getattr(second, name)) for name in vars(first))
+def test_a_chunk_depends_on_its_arguments_only() -> None:
+    value = some_value(TINY.rules(), load_map("tiny"))
+    first, again, other = (play_chunk(TINY, number, 8, value) for number in (100, 100, 108))
+    assert all(np.array_equal(getattr(first, name), getattr(again, name)) for name in vars(first))
+    assert not np.array_equal(first.features[:50], other.features[:50])
+    parts = [play_chunk(TINY, number, 8, value) for number in (100, 108)]
+    both = Positions.joined(parts, 8)
+    assert set(both.games.tolist()) == set(range(16)) and len(both.won) == len(first.won) + len(other.won)
 
 
 def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
@@ -303,7 +306,7 @@ def test_it_learns(tmp_path: Path) -> None:
     """What a few hundred games of others taught it predicts its own games better than the heuristic does."""
     nobody = EvaluationSettings(opponents=())
     config = Config(n_games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1)
-    trainer = Trainer(config, tmp_path, threads=2)
+    trainer = Trainer(config, tmp_path)
     trainer.train()
     first, last = trainer.rows
     assert first["games/brier_heuristic"] > 0.06

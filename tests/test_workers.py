@@ -1,23 +1,47 @@
 """Where work runs: the same games on a Ray cluster, also when a machine is lost; clear errors."""
 
+import dataclasses
+import multiprocessing
 import os
+import pickle
 import sys
 import threading
 import time
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from risk_agents import workers
 from risk_agents.tournament.columns import COLUMNS
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store
-from risk_agents.workers import RayExecutor, local_processes, run_same_version, version
-from risk_env import Rules
+from risk_agents.workers import (
+    InProcess,
+    ProcessExecutor,
+    RayExecutor,
+    in_order,
+    local_processes,
+    open_executor,
+    run_same_version,
+    version,
+)
+from risk_env import Rules, load_map
 from risk_env.cli import main
+from risk_env.doors.seat_lanes import training_rules
+from risk_training import ppo, values
+from risk_training.config import METRICS
+from risk_training.evaluate import evaluate
+from risk_training.run import load_checkpoint
+from tests.test_run import PPO, untimed
+from tests.test_run import VALUES as SMALL
 
 GAMES = 80
+VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2)
+ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
 TIMES = ("seconds",)  # columns that no two runs share
 
 
@@ -29,9 +53,9 @@ def test_workers_are_a_number_or_a_cluster():
 
 
 def test_a_worker_with_other_code_is_refused():
-    assert run_same_version(version(), max, (1, 2), {}) == 2
+    assert run_same_version(version(), pickle.dumps((max, (1, 2), {}))) == 2
     with pytest.raises(RuntimeError, match=r"a worker has risk_env .*, this process 0\.0\.1 \(0\)"):
-        run_same_version("0.0.1 (0)", max, (1, 2), {})
+        run_same_version("0.0.1 (0)", b"never read")
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
@@ -41,33 +65,96 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "pip install 'risk-env[ray]'" in capsys.readouterr().err
 
 
+def test_results_come_in_order_and_little_is_out_at_once():
+    class Slow(InProcess):
+        out = most = 0
+
+        def __init__(self):
+            self.threads = ThreadPoolExecutor(3)
+
+        def size(self):
+            return 2
+
+        def submit(self, function, /, *args, **kwargs):
+            self.out += 1
+            self.most = max(self.most, self.out)
+            future = self.threads.submit(function, *args, **kwargs)
+            future.add_done_callback(lambda done: setattr(self, "out", self.out - 1))
+            return future
+
+    def wait_longer_first(number):
+        time.sleep(0.03 if number % 3 == 0 else 0.001)
+        return number
+
+    executor = Slow()
+    assert list(in_order(executor, wait_longer_first, ((number,) for number in range(20)))) == list(range(20))
+    assert executor.most == 4
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(executor, divmod, [(1, 1), (1, 0)]))
+
+
 @pytest.mark.slow
-def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path):
+def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Rounds of a value, actors and an evaluation in two processes, one of which is killed: as here, to the bit."""
+    values.Trainer(VALUES, tmp_path / "here").train()
+    ppo.Trainer(ACTORS, tmp_path / "actors here").train()
+    rules = training_rules("classic", 2, max_rounds=20)
+    scores = [evaluate("grower", "random", rules, load_map("tiny"), 300)]
+    with open_executor("2") as executor:
+        killer = threading.Thread(target=kill_one_at_work, args=(executor, tmp_path / "there" / METRICS))
+        killer.start()
+        values.Trainer(VALUES, tmp_path / "there", executor).train()
+        killer.join()
+        ppo.Trainer(ACTORS, tmp_path / "actors there", executor).train()
+        scores.append(evaluate("grower", "random", rules, load_map("tiny"), 300, executor=executor))
+        monkeypatch.setattr(workers, "RETRIES", 0)
+        with pytest.raises(RuntimeError, match="ended the process of a worker 1 times"):
+            executor.submit(os._exit, 1).result()
+    assert not multiprocessing.active_children()
+    assert trained(tmp_path / "there") == trained(tmp_path / "here")
+    assert trained(tmp_path / "actors there") == trained(tmp_path / "actors here")
+    assert scores[0] == scores[1] and scores[0].games == 300
+
+
+def kill_one_at_work(executor: ProcessExecutor, log: Path) -> None:
+    """Kill a process of the executor once the run has begun."""
+    while not log.exists():
+        time.sleep(0.005)
+    multiprocessing.active_children()[0].kill()
+
+
+def trained(folder: Path) -> Any:
+    """What a run has learned, without times."""
+    return untimed(load_checkpoint(folder))
+
+
+@pytest.fixture(scope="module")
+def cluster():
     ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
     from ray.cluster_utils import Cluster
 
-    rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
-    config = make_config(["beam", "planner"], rules, record=True)
-    with closing(Store.create(tmp_path / "here.sqlite", config)) as store:
-        conduct(store, GAMES)
-        expected = rows(store)
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    path = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}  # of this working tree, in development
+    ray.init(address=found.address, runtime_env={"env_vars": path}, log_to_driver=False, logging_level="error")
+    yield found
+    ray.shutdown()
+    found.shutdown()
+
+
+@contextmanager
+def losing_a_machine(cluster):
+    """An executor on two machines, one of which is killed as soon as both have work."""
+    import ray
+
     lost = cluster.add_node(num_cpus=1)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
-    try:
-        with closing(Store.create(tmp_path / "ray.sqlite", config)) as store, RayExecutor() as executor:
-            assert executor.size() == 2
-            loser = threading.Thread(target=lose, args=(ray, cluster, lost))
-            loser.start()
-            conduct(store, GAMES, executor=executor)
-            loser.join()
-            assert executor.size() == 1
-            assert rows(store) == expected
-            with pytest.raises(ray.exceptions.WorkerCrashedError):
-                executor.submit(os._exit, 1).result(timeout=120)
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+    cluster.wait_for_nodes()
+    with RayExecutor() as executor:
+        assert executor.size() == 2
+        loser = threading.Thread(target=lose, args=(ray, cluster, lost))
+        loser.start()
+        yield executor
+        loser.join()
+        assert executor.size() == 1
 
 
 def lose(ray, cluster, node) -> None:
@@ -75,6 +162,30 @@ def lose(ray, cluster, node) -> None:
     while ray.available_resources().get("CPU"):
         time.sleep(0.02)
     cluster.remove_node(node, allow_graceful=False)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, cluster):
+    import ray
+
+    rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
+    config = make_config(["beam", "planner"], rules, record=True)
+    with closing(Store.create(tmp_path / "here.sqlite", config)) as store:
+        conduct(store, GAMES)
+        expected = rows(store)
+    with closing(Store.create(tmp_path / "ray.sqlite", config)) as store, losing_a_machine(cluster) as executor:
+        conduct(store, GAMES, executor=executor)
+        assert rows(store) == expected
+    with RayExecutor() as executor, pytest.raises(ray.exceptions.WorkerCrashedError):
+        executor.submit(os._exit, 1).result(timeout=120)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cluster):
+    values.Trainer(VALUES, tmp_path / "here").train()
+    with losing_a_machine(cluster) as executor:
+        values.Trainer(VALUES, tmp_path / "ray", executor).train()
+    assert trained(tmp_path / "ray") == trained(tmp_path / "here")
 
 
 def rows(store: Store) -> list:

@@ -84,6 +84,8 @@ class Program:
             raise ProgramFault("died", f"{name}: {error}") from error
         finally:
             os.close(read_end)
+        process: Any = self._process  # its streams are pipes
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._unread, self._errors = b"", b""
         self._streams = selectors.DefaultSelector()
         for stream in (self._stdin, self._stdout, self._stderr):
@@ -206,18 +208,6 @@ class Program:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(FAREWELL)
         self.kill()
-
-    @property
-    def _stdin(self) -> Any:
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> Any:
-        return self._process.stdout
-
-    @property
-    def _stderr(self) -> Any:
-        return self._process.stderr
 
 
 _SUPERVISOR = (sys.executable, "-I", "-S", str(Path(supervisor.__file__).resolve()))

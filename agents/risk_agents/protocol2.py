@@ -11,7 +11,7 @@ from risk_env.board.action_space import WILD
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.events import Event
 from risk_env.game import Game
-from risk_env.public import most_troops
+from risk_env.public import most_troops, public_facts
 from risk_env.text.notation import QUESTIONS
 from risk_env.words.plan import MOST_STEPS, Plan
 
@@ -61,16 +61,16 @@ class Answers:
 
 def state_facts(game: Game, seat: int) -> dict[str, Any]:
     """The public state and what the seat alone knows; territories, cards and seats are numbers throughout."""
-    state, board, mission = game.public(), game.board, game.mission(seat)
-    facts = state.to_json()
+    board, mission, phase = game.board, game.mission(seat), game.phase
+    facts = public_facts(game.records, game.tables)
     del facts["phase"], facts["seat"]
     own = game.headquarters(seat)
     if own is not None:
         facts["headquarters"][seat] = board.territory(own)
     cards = [board.num_territories if card == WILD else board.territory(card) for card in game.hand(seat)]
     facts |= {"hand": cards, "mission": None if mission is None else vars(mission)}
-    if state.phase in _AMOUNTS:
-        facts["amount"] = {"least": 1, "most": most_troops(state, game.rules.max_troops)}
-    if state.phase == Phase.OCCUPY and state.target != NOWHERE:
-        facts["amount"]["moved_in"] = int(state.troops[state.target])
+    if phase in _AMOUNTS:
+        facts["amount"] = {"least": 1, "most": most_troops(game.public(), game.rules.max_troops)}
+    if phase == Phase.OCCUPY and facts["target"] != NOWHERE:
+        facts["amount"]["moved_in"] = facts["troops"][facts["target"]]
     return facts

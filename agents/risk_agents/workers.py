@@ -1,25 +1,49 @@
-"""Where work runs: processes of this machine (`--workers 4`), or a Ray cluster (`ray`, `ray://HOST:PORT`).
+"""Where work runs: in this process, in processes of this machine (`--workers 4`), or on a Ray cluster (`ray`, `ray://HOST:PORT`).
 
-`RayExecutor` is a `concurrent.futures` executor: whoever takes an executor runs on a cluster. Ray gives the work of a
-process or machine that is lost to another; the result of a piece of work must depend on its arguments only.
+    with open_executor(workers) as executor:
+        for result in in_order(executor, function, pieces):  # function(*piece) of each piece
+            ...
+
+All three are `concurrent.futures` executors. What a process or a machine that is lost was doing begins again elsewhere;
+the result of a piece of work must depend on its arguments only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+import pickle
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from multiprocessing import active_children, get_context
 from pathlib import Path
+from threading import Lock, get_ident
 from typing import Any
+
+import risk_env
+from risk_agents import supervisor
+from risk_agents.supervisor import end_with_parent
 
 RAY = "ray"
 WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # what `--workers` takes
 RETRIES = 3  # of work whose process or machine was lost: what ends its own process must not begin for ever
-PACKAGES = ("risk_env", "risk_agents")  # which must be the same everywhere
+PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
+PULSE = 0.25  # seconds between two looks at who could work now
 
 
 def local_processes(workers: str) -> int | None:
@@ -32,19 +56,132 @@ def local_processes(workers: str) -> int | None:
 
 
 @contextmanager
-def ray_executor(workers: str) -> Iterator[RayExecutor]:
-    """An executor on a Ray of this machine's own (`ray`; or on the cluster of RAY_ADDRESS), or on that of an address.
+def open_executor(workers: str) -> Iterator[WorkExecutor]:
+    """The executor that `--workers` asks for; work that is left is dropped at the end of the `with` block.
 
-    ConnectionError where there is none.
+    `ray` is a Ray of this machine's own, or the cluster of RAY_ADDRESS. ValueError for other texts, ImportError
+    without Ray, ConnectionError where no cluster answers.
     """
-    executor = RayExecutor(None if workers == RAY else workers)
+    executor = _executor(workers)
     try:
         yield executor
     finally:
         executor.shutdown(cancel_futures=True)
 
 
-class RayExecutor(Executor):
+def _executor(workers: str) -> WorkExecutor:
+    processes = local_processes(workers)
+    if processes is None:
+        return RayExecutor(None if workers == RAY else workers)
+    return InProcess() if processes == 1 else ProcessExecutor(processes)
+
+
+def in_order(executor: WorkExecutor, function: Callable[..., Any], pieces: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    """`function(*piece)` of each piece, in their order; twice as many are running or waiting as can run at once."""
+    following, results = iter(pieces), deque[Future[Any]]()
+    running: set[Future[Any]] = set()
+    while True:
+        most = 2 * executor.size()
+        while len(running) < most and (piece := next(following, None)) is not None:
+            results.append(executor.submit(function, *piece))
+            running.add(results[-1])
+        while results and results[0].done():
+            yield results.popleft().result()
+        if not running:
+            return
+        running = wait(running, timeout=PULSE, return_when=FIRST_COMPLETED).not_done
+
+
+class WorkExecutor(Executor):
+    """An executor that says how much it can do, and takes what many pieces of work need."""
+
+    def size(self) -> int:
+        """How many pieces of work can run at once now."""
+        raise NotImplementedError
+
+    def share(self, value: Any) -> Any:
+        """What stands for the value among the arguments of `submit`: Ray sends it to each machine once."""
+        return value
+
+
+class InProcess(WorkExecutor):
+    """This process, which does each piece of work when it is submitted."""
+
+    def size(self) -> int:
+        """One."""
+        return 1
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call the function now."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class ProcessExecutor(WorkExecutor):
+    """Processes of this machine. Each belongs to a thread, which starts another one where it was ended from outside."""
+
+    def __init__(self, processes: int) -> None:
+        risk_env.warmup()  # so that the processes find everything compiled
+        self._size = processes
+        self._before = set(active_children())
+        self._threads = ThreadPoolExecutor(processes)
+        self._pools: dict[int, ProcessPoolExecutor] = {}  # of one process each, by thread
+        self._lock, self._is_closed = Lock(), False
+
+    def size(self) -> int:
+        """The number of processes."""
+        return self._size
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call the function in the next process that is free."""
+        return self._threads.submit(self._run, function, args, kwargs)
+
+    def _run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for _ in range(1 + RETRIES):
+            try:
+                return self._begin(function, args, kwargs).result()
+            except BrokenProcessPool:
+                self._pools.pop(get_ident()).shutdown(wait=False)
+        raise RuntimeError(f"the same work ended the process of a worker {1 + RETRIES} times")
+
+    def _begin(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future[Any]:
+        """Hand the work to the process of this thread, which is started where there is none."""
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError
+            if get_ident() not in self._pools:
+                pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=begin_process)
+                self._pools[get_ident()] = pool
+            return self._pools[get_ident()].submit(function, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what is running, or drop it with `cancel_futures`; all processes have ended afterwards."""
+        if not cancel_futures:
+            self._threads.shutdown()
+        with self._lock:
+            self._is_closed = True
+            for child in set(active_children()) - self._before:
+                child.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for pool in self._pools.values():
+            pool.shutdown()
+
+
+def begin_process() -> None:
+    """What a worker's process does first. Its parent handles Ctrl-C; when the parent is killed, so is it (Linux)."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+    end_with_parent()
+    if os.getppid() != parent:
+        os._exit(supervisor.ENDED)
+
+
+class RayExecutor(WorkExecutor):
     """Ray's tasks, one processor each, as an executor."""
 
     def __init__(self, address: str | None = None) -> None:
@@ -62,9 +199,16 @@ class RayExecutor(Executor):
         """How many pieces of work can run at once now: machines come and go."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
+    def share(self, value: Any) -> Any:
+        """The value in Ray's object store."""
+        return self._ray.put(value)
+
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call the function somewhere."""
-        reference = self._run.remote(self._version, function, args, kwargs)
+        shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
+        places = (_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args)
+        work = pickle.dumps((function, tuple(places), kwargs))
+        reference = self._run.remote(self._version, work, *shared)
         future: Future[Any] = reference.future()
         self._references[future] = reference
         future.add_done_callback(lambda done: self._references.pop(done, None))
@@ -91,11 +235,19 @@ def _connect(ray: Any, address: str | None) -> None:
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
 
 
-def run_same_version(wanted: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the function, if the packages of this worker are the caller's; RuntimeError otherwise."""
+@dataclass(frozen=True)
+class _Shared:
+    """The place of a value that Ray has sent apart."""
+
+    number: int
+
+
+def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
+    """Call a function, pickled with its arguments, if the packages of this worker are the caller's; RuntimeError."""
     if version() != wanted:
         raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
-    return function(*args, **kwargs)
+    function, args, kwargs = pickle.loads(work)
+    return function(*(shared[found.number] if isinstance(found, _Shared) else found for found in args), **kwargs)
 
 
 @cache

@@ -140,6 +140,9 @@ class Board:
         """The start chart for a number of players (RULES 9.1), None if the map has none."""
         return next((chart for chart in self.charts if chart.num_players == num_players), None)
 
+    def __hash__(self) -> int:
+        return hash(self.digest)  # computed once: tables are found by map and rules
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of `_PLAYED`.
@@ -174,6 +177,21 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         similar = near(name_or_path, map_names(), "")
         raise MapError(f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file")
     return read_map(_file_text(path), str(path))
+
+
+def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
+    """The map that a saved game or a text names: `board` if it is given, else a shipped one, and never a file.
+
+    MapError if there is none, or if neither its digest nor the first 16 digits of that are `digest`.
+    """
+    if board is None and name not in map_names():
+        names = listed(map_names())
+        raise MapError(f"{shortened(name)} is not a shipped map: {names}; pass the board of any other")
+    board = _read_shipped(name) if board is None else board
+    if digest not in (None, board.digest, board.digest[:16]):
+        written = f"written for the map of digest {shortened(digest)}"
+        raise MapError(f"{written}, the map {board.source!r} has {board.digest[:16]}")
+    return board
 
 
 @cache

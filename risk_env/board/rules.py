@@ -6,11 +6,13 @@ A preset is a set of options; options passed with it take precedence. A value or
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from risk_env.core.types import OPTION_FLAGS, OPTION_VALUES, Placement
+from risk_env.untrusted import shortened
 
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
@@ -236,6 +238,15 @@ class Rules:
         if self.initial_troops is not None:
             return self.initial_troops
         return STARTING_TROOPS[self.deck][self.num_players]
+
+
+def read_option(text: str) -> tuple[str, Any]:
+    """Name and value of a text `name=value`: None, True, False, a whole number or a word; ValueError otherwise."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise ValueError(f"option {shortened(text)} must be NAME=VALUE")
+    number = int(value) if re.fullmatch("[0-9]{1,10}", value) else value
+    return name.replace("-", "_"), {"True": True, "False": False, "None": None}.get(value, number)
 
 
 OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rules))

@@ -132,6 +132,7 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
         record[f"{block}_0"] = space.blocks[block].start
     record.done, record.num_actions = space.done, space.n
     _write_amounts(record)
+    record.chart_capital[:] = types.NOWHERE
     chart = board.chart(rules.num_players)
     if rules.setup == "chart" and chart is not None:
         record.chart_owner[: len(chart.owner)] = chart.owner

@@ -23,11 +23,11 @@ from risk_env.board.tables import tables as tables_of
 from risk_env.core import entry, types
 from risk_env.core.cards import FORCED_HAND, MIN_STARS, SET_CARDS
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
-from risk_env.public import members
+from risk_env.public import members, words_of
 
-ALL_PHASES = tuple(Phase)
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
+ALL_PHASES = tuple(Phase)
 PLAY_PHASES = ALL_PHASES[len(SETUP_PHASES) :]
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
@@ -109,7 +109,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
         position = Position(game, rules, board)
         problems = [reason for find in _SENSE for reason in find(position)]
     if not problems:
-        _derive_facts(games[0], position)
+        derive_facts(games[0], position)
         problems = [*_ask_again(games, position, tables), *_nothing_legal(games, position, tables)]
     return problems
 
@@ -143,13 +143,6 @@ def plain(value: Any) -> Any:
     return value.tolist()
 
 
-def words_of(elements: Iterable[int], words: int) -> Any:
-    """A set as bit words, uint64 (words,)."""
-    flags = np.zeros(64 * words, np.bool_)
-    flags[list(elements)] = True
-    return np.packbits(flags, bitorder="little").view("<u8")
-
-
 def _flat(value: Any) -> list[Any]:
     return [part for element in value for part in _flat(element)] if isinstance(value, list) else [value]
 
@@ -158,14 +151,15 @@ def games_of(game: SimpleNamespace, tables: Tables) -> Any:
     """A record (array of shape (1,)) with these facts."""
     games = tables.new_games(1)
     for field, value in vars(game).items():
-        words = games[field].shape[-1]
-        if isinstance(value, set):
-            games[field] = words_of(value, words)
-        elif isinstance(value, list) and isinstance(value[0], set):
-            games[field] = [words_of(elements, words) for elements in value]
-        else:
-            games[field] = value
+        games[field] = _stored(value, games[field].shape[-1])
     return games
+
+
+def _stored(value: Any, words: int) -> Any:
+    """A fact with its sets as bit words."""
+    if isinstance(value, list):
+        return [_stored(element, words) for element in value]
+    return words_of(value, words) if isinstance(value, set) else value
 
 
 @lru_cache(maxsize=64)
@@ -174,8 +168,8 @@ def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
     return facts(tables_of(rules, board).rules[0].empty)
 
 
-def _names(places: set[int], board: Board) -> str:
-    """The names of a set of territories; those beyond the map by their number."""
+def _names(places: Iterable[int], board: Board) -> str:
+    """The names of territories; those beyond the map by their number."""
     known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
@@ -192,28 +186,27 @@ class Position:
         self.armies = range(rules.num_players + rules.neutral)
         self.places = range(board.num_territories)
         self.living = [seat for seat in self.seats if game.death[seat] == 0]
-        self.held = {army: {t for t in self.places if game.owner[t] == army} for army in (FREE, *self.armies)}
+        self.held: dict[int, set[int]] = {army: set() for army in (FREE, *self.armies)}
+        for territory in self.places:
+            self.held[game.owner[territory]].add(territory)
         self.own = self.held[game.turn]  # of the seat whose turn it is
 
-    def names(self, places: set[int]) -> str:
-        """The names of a set of territories."""
+    def names(self, *places: int) -> str:
+        """The names of territories."""
         return _names(places, self.board)
-
-    def name(self, territory: int) -> str:
-        """The name of a territory."""
-        return self.board.territories[territory]
 
     def army(self, owner: int) -> str:
         """An owner in words."""
         return {FREE: "nobody", self.rules.num_players: "the neutral army"}.get(owner, f"seat {owner}")
 
-    def room(self, places: Iterable[int]) -> int:
-        """How many more troops these territories may hold (RULES 10.3)."""
-        return sum((self.rules.max_troops or types.UNLIMITED) - self.game.troops[t] for t in places)
+    def placed(self, army: int) -> int:
+        """Troops of an army on the board."""
+        return sum(self.game.troops[t] for t in self.held[army])
 
-    def hand_size(self, seat: int) -> int:
-        """Cards held, wild ones included."""
-        return len(self.game.hand[seat]) + self.game.wilds[seat]
+    def room(self, places: Collection[int]) -> int:
+        """How many more troops these territories may hold (RULES 10.3)."""
+        most = self.rules.max_troops or types.UNLIMITED
+        return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
         """Those of some needed options that the rules do not have."""
@@ -227,8 +220,8 @@ def due_trade(p: Position) -> Trade:
         return Trade.FREE
     if p.game.captured:
         return Trade.ELIMINATION
-    owed = p.phase == Phase.TRADE and p.hand_size(p.game.turn) >= FORCED_HAND and not p.game.set_traded
-    return Trade.OWED if owed else Trade.FREE
+    cards = len(p.game.hand[p.game.turn]) + p.game.wilds[p.game.turn]
+    return Trade.OWED if p.phase == Phase.TRADE and cards >= FORCED_HAND and not p.game.set_traded else Trade.FREE
 
 
 def most_moves(p: Position) -> int:
@@ -288,23 +281,19 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
 
 def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
     """Elements outside their ranges; those beyond the last seat, army, territory and objective must be empty."""
-    seats, places, empty = rules.num_players, board.num_territories, empty_facts(rules, board)
-    counts = {
-        **dict.fromkeys(("wilds", "death", "headquarters", "capital", "mission", "hand"), seats),
-        **dict.fromkeys(("owner", "troops"), places),
-        **dict.fromkeys(("objective", "objective_reward"), len(board.objectives)),
-        "to_place": seats + rules.neutral,
-    }
+    empty, names = empty_facts(rules, board), board.territories
+    used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
+    used |= {len(empty.owner): len(names), types.NUM_OBJECTIVES: len(board.objectives)}
     for field, limits in ranges(rules, board).items():
         values, none = _flat(getattr(game, field, 0)), _flat(getattr(empty, field, 0))
         for place, number in enumerate(values):
-            low, high = limits if place < counts.get(field, len(values)) else (none[place], none[place])
+            low, high = limits if place < used.get(len(values), len(values)) else (none[place], none[place])
             if low <= number <= high:
                 continue
             name = f"{field}[{place}]" if len(values) > 1 else field
-            if field in ("owner", "troops") and place < places:
-                name = f"{field} of {board.territories[place]}"
-            if field == "hand" or field in SETS:
+            if field in ("owner", "troops") and place < len(names):
+                name = f"{field} of {names[place]}"
+            if isinstance(number, set):
                 yield f"{name} holds {_names(number - high, board)}: beyond {'the map' if high else 'the last seat'}"
             else:
                 yield f"{name} is {number}, must be {low} ... {high}"
@@ -321,7 +310,7 @@ def _phase(p: Position) -> Reasons:
         yield f"phase {p.phase.name} in round {p.game.round_number}: round 0 is set-up, and only it"
     for field, (needs, phases) in USES.items():
         value = getattr(p.game, field)
-        shown = p.names(value) if field in SETS else value
+        shown = p.names(*value) if field in SETS else value
         if value == getattr(p.empty, field):
             if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
                 yield f"{field} {shown}: phase {p.phase.name} needs one"
@@ -335,9 +324,9 @@ def _territories(p: Position) -> Reasons:
     """A territory is free without troops or held with at least one (RULES 3.2.6); free ones are for claims only."""
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
-            yield f"{p.name(t)}: {p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
+            yield f"{p.names(t)}: {p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
-        yield f"{p.names(p.held[FREE])}: free in phase {p.phase.name}"
+        yield f"{p.names(*p.held[FREE])}: free in phase {p.phase.name}"
     if not p.held[FREE] and p.phase in CLAIM_PHASES:
         yield f"phase {p.phase.name}: no territory is free"
 
@@ -352,12 +341,12 @@ def _seats(p: Position) -> Reasons:
     if p.game.turn not in p.living:
         yield f"turn {p.game.turn}: that seat is out"
     for seat in p.seats:
-        if seat in p.living and not p.held[seat] and not p.is_setup:
+        things = {"territories": p.held[seat], "objectives": seat in p.game.objective}
+        things |= {"cards": p.game.hand[seat] or p.game.wilds[seat], "rewards": seat in p.game.reward_owner}
+        if seat not in p.living:
+            yield from (f"seat {seat} is out and owns {thing}" for thing, owned in things.items() if owned)
+        elif not p.held[seat] and not p.is_setup:
             yield f"seat {seat} lives and owns no territory"
-        belongings = {"territories": p.held[seat], "cards": p.hand_size(seat), "objectives": seat in p.game.objective}
-        for thing, owned in {**belongings, "rewards": seat in p.game.reward_owner}.items():
-            if owned and seat not in p.living:
-                yield f"seat {seat} is out and owns {thing}"
 
 
 def _the_end(p: Position) -> Reasons:
@@ -379,34 +368,30 @@ def _setup(p: Position) -> Reasons:
     if sum(to_place) > MOST_TROOPS:
         yield f"to_place {to_place}: {sum(to_place)} in all, at most {MOST_TROOPS}"
     for army in p.armies:
-        placed = sum(p.game.troops[t] for t in p.held[army])
-        if placed + to_place[army] != start:
-            yield f"{p.army(army)}: {placed} troops placed and {to_place[army]} to place, {start} to start with"
+        if p.placed(army) + to_place[army] != start:
+            yield f"{p.army(army)}: {p.placed(army)} troops placed and {to_place[army]} to place, {start} to start with"
         if not p.held[FREE] and to_place[army] > p.room(p.held[army]):
             yield f"{p.army(army)}: {to_place[army]} troops to place, room for {p.room(p.held[army])}"
-    if p.phase in CLAIM_PHASES:
-        yield from _claims(p)
-    elif p.phase == Phase.DEPLOY and to_place[p.game.turn] == 0:
-        yield f"phase DEPLOY: seat {p.game.turn} has no troops to place"
-    elif p.phase != Phase.DEPLOY and any(to_place[: len(p.seats)]):
+    due = {Phase.DEPLOY: p.game.turn, Phase.DEPLOY_NEUTRAL: len(p.seats)}.get(p.phase)
+    if due is not None and to_place[due] == 0:
+        yield f"phase {p.phase.name}: {p.army(due)} has no troops to place"
+    if p.phase not in (*CLAIM_PHASES, Phase.DEPLOY) and any(to_place[: len(p.seats)]):
         yield f"phase {p.phase.name}: a seat has troops to place"
-    if p.phase == Phase.DEPLOY_NEUTRAL and to_place[len(p.seats)] == 0:
-        yield "phase DEPLOY_NEUTRAL: the neutral army has no troops to place"
 
 
 def _claims(p: Position) -> Reasons:
     """Territories are claimed in turn from the starter on, a troop on each (RULES 4.3)."""
-    claimed = len(p.places) - len(p.held[FREE])
-    if (p.game.turn - p.game.starter - claimed) % len(p.seats):
-        yield f"turn {p.game.turn}: {claimed} territories are claimed in turn from seat {p.game.starter} on"
+    if p.phase not in CLAIM_PHASES:
+        return
+    claims = len(p.places) - len(p.held[FREE])
+    *claimed, turn = [(p.game.starter + number) % len(p.seats) for number in range(claims + 1)]
+    if p.game.turn != turn:
+        yield f"turn {p.game.turn}: after {claims} claims in turn from seat {p.game.starter} on it is seat {turn}'s"
     for seat in p.seats:
-        place = (seat - p.game.starter) % len(p.seats)
-        due = (claimed + len(p.seats) - 1 - place) // len(p.seats)
-        if len(p.held[seat]) != due:
-            yield f"seat {seat}: {len(p.held[seat])} territories, of {claimed} claimed in turn it has {due}"
-    for t in p.places:
-        if p.game.troops[t] > 1:
-            yield f"{p.name(t)}: {p.game.troops[t]} troops in phase {p.phase.name}, one is placed at a time"
+        if len(p.held[seat]) != claimed.count(seat):
+            yield f"seat {seat}: {len(p.held[seat])} territories, of {claims} claimed in turn {claimed.count(seat)}"
+    if crowded := [t for t in p.places if p.game.troops[t] > 1]:
+        yield f"{p.names(*crowded)}: more than one troop in phase {p.phase.name}"
 
 
 def _cards(p: Position) -> Reasons:
@@ -414,13 +399,13 @@ def _cards(p: Position) -> Reasons:
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
-            yield f"cards in two places, or of headquarters: {p.names(pile & seen)}"
+            yield f"cards in two places, or of headquarters: {p.names(*pile & seen)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > p.empty.deck_wilds:
         yield f"{wilds} wild cards in hands and on the discard pile, the game has {p.empty.deck_wilds}"
     if p.game.shown - seen:
-        yield f"shown cards that nobody has: {p.names(p.game.shown - seen)}"
+        yield f"shown cards that nobody has: {p.names(*p.game.shown - seen)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
         yield "cards in a hand in set-up"
 
@@ -433,14 +418,14 @@ def _trade(p: Position) -> Reasons:
         yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, at least {MIN_STARS} are needed"
     roomy = {t for t in p.own & p.game.discard if p.room([t])}
     if bonus - roomy or len(bonus) > SET_CARDS:
-        yield f"bonus {p.names(bonus)}: must be own territories with room whose cards were traded"
+        yield f"bonus {p.names(*bonus)}: must be own territories with room whose cards were traded"
 
 
 def _turn(p: Position) -> Reasons:
     """What happened this turn, and what is pending (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
-        yield f"held_at_start {p.names(held - own)}: not seat {game.turn}'s any more"
+        yield f"held_at_start {p.names(*held - own)}: not seat {game.turn}'s any more"
     elif not p.is_setup and game.captured == (held == own):
         yield f"captured {game.captured}: {len(own - held)} territories more than at the turn's start"
     if (game.captured or p.phase in DICE_PHASES) and game.battles == 0:
@@ -452,36 +437,37 @@ def _turn(p: Position) -> Reasons:
     maneuver = p.phase in FORTIFY_PHASES and game.reward_owner[Reward.STARTING_MANEUVER] == game.turn
     if p.phase in AFTER_ATTACKS and not (game.attacks_over or maneuver or p.phase == Phase.OVER):
         yield f"attacks_over {game.attacks_over} in phase {p.phase.name}"
-    if p.phase == Phase.OCCUPY and NOWHERE not in (game.source, game.target):
-        way = f"{p.name(game.source)} > {p.name(game.target)}"
-        if not game.captured or game.target not in p.board.neighbours(game.source):
-            yield f"phase OCCUPY: {way} was not captured this turn"
-        if not {game.source, game.target} <= own or game.troops[game.source] < 2 or not p.room([game.target]):
-            yield f"phase OCCUPY: no troops of seat {game.turn} can follow {way}"
+
+
+def _occupation(p: Position) -> Reasons:
+    """Troops can follow into a territory captured this turn (RULES 3.2.5)."""
+    source, target = p.game.source, p.game.target
+    if p.phase != Phase.OCCUPY or NOWHERE in (source, target):
+        return
+    way = f"{p.names(source)} > {p.names(target)}"
+    if not p.game.captured or target not in p.board.neighbours(source):
+        yield f"phase OCCUPY: {way} was not captured this turn"
+    if not {source, target} <= p.own or p.game.troops[source] < 2 or not p.room([target]):
+        yield f"phase OCCUPY: no troops of seat {p.game.turn} can follow {way}"
 
 
 def _dice(p: Position) -> Reasons:
-    """The last roll (RULES 3.2.2, 9.8, 10.4)."""
-    game = p.game
+    """The last roll; in REROLL and COMMANDER its dice lie open (RULES 3.2.2, 9.8, 10.4-10.6)."""
+    game, hand, sides = p.game, p.game.hand[p.game.turn], ("attacker", "defender")
     for field in ("rolled", "settled"):
-        for side, dice in zip(("attacker", "defender"), getattr(game, field), strict=True):
+        for whose, dice in zip(sides, getattr(game, field), strict=True):
             if 0 in dice[: sum(face > 0 for face in dice)]:
-                yield f"the {side}'s {field} dice {dice}: a face after none"
-    if p.phase in DICE_PHASES and NOWHERE not in (game.source, game.target):
-        yield from _open_dice(p)
-
-
-def _open_dice(p: Position) -> Reasons:
-    """The dice that lie open in REROLL and COMMANDER (RULES 10.4-10.6)."""
-    game = p.game
-    extra = (game.reward_owner[Reward.ATTACK_DIE], game.reward_owner[Reward.DEFENSE_DIE])
+                yield f"the {whose}'s {field} dice {dice}: a face after none"
+    if p.phase not in DICE_PHASES or NOWHERE in (game.source, game.target):
+        return
+    rewards = (game.reward_owner[Reward.ATTACK_DIE], game.reward_owner[Reward.DEFENSE_DIE])
     for side, owner in enumerate((game.turn, game.owner[game.target])):
         count = sum(face > 0 for face in game.rolled[side])
-        if count != game.chosen_dice[side] + (extra[side] == owner):
-            yield f"{count} dice of side {side} rolled, {game.chosen_dice[side]} chosen"
+        if count != game.chosen_dice[side] + (rewards[side] == owner):
+            yield f"the {sides[side]} rolled {count} dice, {game.chosen_dice[side]} chosen"
         if game.settled[side] != kept_dice(p, side):
-            yield f"settled dice {game.settled[side]} of side {side}: must be {kept_dice(p, side)}"
-    if p.phase == Phase.REROLL and not game.hand[game.turn] & {game.source, game.target}:
+            yield f"the {sides[side]}'s settled dice {game.settled[side]}: must be {kept_dice(p, side)}"
+    if p.phase == Phase.REROLL and not hand & {game.source, game.target}:
         yield f"phase REROLL: seat {game.turn} holds no card of the battle"
     if p.phase == Phase.COMMANDER and min(game.settled[0][: game.chosen_dice[0]], default=6) == types.NUM_FACES:
         yield "phase COMMANDER: no die shows less than 6"
@@ -489,10 +475,8 @@ def _open_dice(p: Position) -> Reasons:
 
 def _missions(p: Position) -> Reasons:
     """Every seat has a different mission, one of those that are dealt (RULES 8.1)."""
-    if p.rules.victory != "mission":
-        return
     dealt = [number for number, mission in enumerate(p.board.missions) if is_dealt(mission, p.rules)]
-    given = p.game.mission[: len(p.seats)]
+    given = p.game.mission[: len(p.seats)] if p.rules.victory == "mission" else []
     if len(set(given)) < len(given):
         yield f"mission {given}: two seats have the same"
     for seat, mission in enumerate(given):
@@ -507,26 +491,28 @@ def _chosen_places(p: Position) -> Reasons:
         places = getattr(p.game, field)[: len(p.seats)]
         chosen = [place for place in places if place != NOWHERE]
         if len(set(chosen)) < len(chosen):
-            yield f"{field} at {', '.join(map(p.name, chosen))}: two on one territory"
+            yield f"{field} at {p.names(*chosen)}: two on one territory"
         for seat, place in enumerate(places):
             before = (seat - p.game.starter) % len(p.seats) < (p.game.turn - p.game.starter) % len(p.seats)
             due = before if p.phase == phase else phase == Phase.CAPITAL or not p.is_setup
             if uses[field] and (place != NOWHERE) != due:
                 yield f"{field} of seat {seat}: {'missing' if due else 'not chosen yet'}"
             if place != NOWHERE and p.is_setup and p.game.owner[place] != seat:
-                yield f"{field} of seat {seat}: {p.name(place)} is {p.army(p.game.owner[place])}'s in set-up"
+                yield f"{field} of seat {seat}: {p.names(place)} is {p.army(p.game.owner[place])}'s in set-up"
 
 
 def _layout(p: Position) -> Reasons:
     """As many cities and objectives as the rules lay out (RULES 9.1, 9.3)."""
-    fixed_goals = sum(goal.basic_training for goal in p.board.objectives)
-    counts = {"city": (p.rules.cities, len(p.board.basic_training_cities), p.board.random_cities)}
-    counts["objective"] = (p.rules.objectives, fixed_goals, 2 * LAID_OUT_OBJECTIVES)
-    for field, (choice, fixed, random) in counts.items():
-        laid = sum(o != Held.NOT_IN_PLAY for o in p.game.objective) if field == "objective" else len(p.game.city)
-        due = {None: 0, "fixed": fixed, "random": random}[choice]
-        if laid != due:
-            yield f"{field}: {laid} in play, there must be {due}"
+    goals = [held for held in p.game.objective if held != Held.NOT_IN_PLAY]
+    fixed_goals = [goal for goal in p.board.objectives if goal.basic_training]
+    cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities}
+    objectives = {"fixed": len(fixed_goals), "random": 2 * LAID_OUT_OBJECTIVES}
+    for field, laid, due in (
+        ("city", p.game.city, cities.get(str(p.rules.cities), 0)),
+        ("objective", goals, objectives.get(str(p.rules.objectives), 0)),
+    ):
+        if len(laid) != due:
+            yield f"{field}: {len(laid)} in play, there must be {due}"
 
 
 def _rewards(p: Position) -> Reasons:
@@ -545,24 +531,30 @@ def _airfields(p: Position) -> Reasons:
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
         if place != NOWHERE and (owner == NOBODY or p.game.owner[place] != owner):
-            yield f"airfield on {p.name(place)}: not on a territory of the owner of {reward.name}"
+            yield f"airfield on {p.names(place)}: not on a territory of the owner of {reward.name}"
         if place == NOWHERE and owner not in (NOBODY, p.game.turn):
             yield f"reward {reward.name} of seat {owner}: no airfield stands"
     unplaced = sum(place == NOWHERE != owner for place, owner in zip(p.game.airfield, owners, strict=True))
     if unplaced != (p.phase == Phase.AIRFIELD):
         yield f"{unplaced} airfields to be placed in phase {p.phase.name}"
     if owners[0] == owners[1] and p.game.airfield[0] == p.game.airfield[1] != NOWHERE:
-        yield f"airfield: two of one owner on {p.name(p.game.airfield[0])}"
+        yield f"airfield: two of one owner on {p.names(p.game.airfield[0])}"
+
+
+_SENSE = (
+    *(_phase, _territories, _seats, _the_end, _setup, _claims, _cards, _trade, _turn, _occupation, _dice),
+    *(_missions, _chosen_places, _layout, _rewards, _airfields),
+)
 
 
 # ------------------------------------------------------------------------------------------------ 3. question
 
 
-def _derive_facts(game: Any, p: Position) -> None:
+def derive_facts(game: Any, p: Position) -> None:
     """Write the derived fields that do not depend on the question."""
     for army, words in enumerate(game.owned):
-        words[:] = words_of(np.flatnonzero(game.owner == army), len(words))
-    game.strong = words_of(np.flatnonzero(game.troops > 1), len(game.strong))
+        words[:] = words_of(p.held.get(army, ()), len(words))
+    game.strong = words_of((t for t in p.places if p.game.troops[t] > 1), len(game.strong))
     places = set(p.game.headquarters) - {NOWHERE}
     game.deck = words_of(set(p.places).difference(places, p.game.discard, *p.game.hand), len(game.deck))
     game.deck_wilds = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)
@@ -574,22 +566,23 @@ def _derive_facts(game: Any, p: Position) -> None:
 
 def _answers(p: Position, numbers: Any) -> list[tuple[Phase, int]]:
     """The answers since the first question of the kind, each with the phase that asks; `numbers`: a rules record."""
-    game, phase, dice = p.game, p.phase, int(numbers.dice_0) - 1
-    if phase == Phase.TRADE:
-        cards = sorted(game.picked) + [len(p.places)] * game.picked_wilds
-        return [(phase, int(numbers.card_0) + card) for card in cards]
-    if phase == Phase.DRAFT_AMOUNT:
-        return [(Phase.DRAFT, game.target)]
-    if phase in FORTIFY_PHASES:
-        moves = [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)]
-        return moves[: FORTIFY_PHASES.index(phase)]
-    if phase not in BATTLE_PHASES:
-        return []
-    way, is_blitz = (game.source, game.target), game.blitz and game.troops[game.source] > types.BLITZ - 1
+    game, way = p.game, (p.game.source, p.game.target)
+    cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
+    moves = [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)]
     border = int(numbers.border_0) + p.board.borders.index(way) if way in p.board.borders else -1
-    attack, defence = (types.BLITZ + 1 if is_blitz else game.chosen_dice[0]), game.chosen_dice[1]
-    answers = [(Phase.ATTACK, border), (Phase.ATTACK_DICE, dice + attack), (Phase.DEFEND, dice + defence)]
-    return answers[: {Phase.ATTACK_DICE: 1, Phase.DEFEND: 2}.get(phase, 3)]
+    is_blitz = game.blitz and game.troops[game.source] > types.BLITZ - 1
+    attack, defence = types.BLITZ + 1 if is_blitz else game.chosen_dice[0], game.chosen_dice[1]
+    dice = int(numbers.dice_0) - 1
+    battle = [(Phase.ATTACK, border), (Phase.ATTACK_DICE, dice + attack), (Phase.DEFEND, dice + defence)]
+    answers = dict.fromkeys(BATTLE_PHASES, battle) | {
+        Phase.TRADE: [(Phase.TRADE, int(numbers.card_0) + card) for card in cards],
+        Phase.DRAFT_AMOUNT: [(Phase.DRAFT, game.target)],
+        Phase.ATTACK_DICE: battle[:1],
+        Phase.DEFEND: battle[:2],
+        Phase.FORTIFY_TO: moves[:1],
+        Phase.FORTIFY_AMOUNT: moves,
+    }
+    return answers.get(p.phase, [])
 
 
 def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
@@ -628,13 +621,7 @@ def _nothing_legal(games: Any, p: Position, tables: Tables) -> Reasons:
 
 def _no_way(p: Position, asks: Phase) -> str:
     """That the question cannot follow from the answers that the record holds."""
-    way = " > ".join(p.name(place) for place in (p.game.source, p.game.target) if place != NOWHERE)
-    picked = f"{p.names(p.game.picked)} and {p.game.picked_wilds} wild cards"
-    held = f"picked {picked}" if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
+    way = " > ".join(p.names(place) for place in (p.game.source, p.game.target) if place != NOWHERE)
+    picked = f"picked {p.names(*p.game.picked)} and {p.game.picked_wilds} wild cards"
+    held = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
     return f"phase {p.phase.name}: {held} is not legal in {asks.name}"
-
-
-_SENSE = (
-    *(_phase, _territories, _seats, _the_end, _setup, _cards, _trade, _turn, _dice),
-    *(_missions, _chosen_places, _layout, _rewards, _airfields),
-)

@@ -7,7 +7,7 @@ from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.types import NOBODY, Phase
 from risk_env.events import PRIVATE_PHASES, Event
-from risk_env.public import members, public_state
+from risk_env.public import members, public_facts
 
 Facts = dict[str, Any]
 Evaluate = Callable[[Any], Iterable[float]]  # records of one game -> float (P,), the chance to win of every seat
@@ -46,9 +46,9 @@ class Frames:
 
     def _state(self, records: Any) -> Facts:
         """What the viewer may see of a record."""
-        public = public_state(records, self._tables)
-        state = {name: value for name, value in public.to_json().items() if name not in _LEFT_OUT}
-        state["income"] = [self._income(records, seat) if lives else 0 for seat, lives in enumerate(public.alive)]
+        public = public_facts(records, self._tables)
+        state = {name: value for name, value in public.items() if name not in _LEFT_OUT}
+        state["income"] = [self._income(records, seat) if lives else 0 for seat, lives in enumerate(public["alive"])]
         if state["phase"] in _PRIVATE and state["seat"] != self._seat:
             state |= {"phase": "", "seat": state["turn"], "picked": [], "picked_wilds": 0}
         return state if self._seat == NOBODY else state | self._own(records)

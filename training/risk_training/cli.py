@@ -11,8 +11,12 @@ from typing import Any
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
+from risk_agents.workers import WORKERS, WorkExecutor, open_executor
 from risk_env.cli import command_parser
-from risk_training.config import CHECKPOINT, TRAINERS, WIN_RATE, read_config, shipped_configs
+from risk_training.config import CHECKPOINT, PRECISIONS, TRAINERS, WIN_RATE, read_config, shipped_configs
+
+# Settings with an option of their own
+SETTINGS = ("preset", "players", "map", "seed", "device", "precision", "actors", "staleness")
 
 
 def main(argv: Sequence[str]) -> None:
@@ -24,9 +28,14 @@ def main(argv: Sequence[str]) -> None:
     if arguments.resume is not None:
         _check_resume(parser, arguments)
     _set_threads(arguments.threads)
-    run = _resumed(arguments) if arguments.resume else _new(arguments)
+    with open_executor(arguments.workers) as executor:
+        _train(_resumed(arguments, executor) if arguments.resume else _new(arguments, executor))
+
+
+def _train(run: Any) -> None:
+    """Train to the end of the run, and say so."""
     unit = "games" if run.config.LENGTH == "n_games" else "steps"
-    print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}")
+    print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, {run.precision} on {run.device}")
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
     with training_bar(run.config.length, run.steps, unit) as show:
@@ -44,15 +53,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--map", help="name or file of the map, in place of the configuration's")
     add("--steps", type=float, metavar="N", help="decisions of the learner, or games, in place of the configuration's")
     add("--seed", type=int, help="in place of the configuration's")
-    add("--device", help="cpu, cuda or auto, in place of the configuration's (trainer: sb3)")
-    add("--threads", type=int, default=1, metavar="N", help="of torch, and of a value's games (default: 1)")
+    add("--device", help="auto, cpu, cuda, cuda:N or mps, in place of the configuration's")
+    add("--precision", choices=PRECISIONS, help="of products in learning, in place of the configuration's")
+    add("--actors", type=int, metavar="N", help="that play in workers, in place of the configuration's (selfplay)")
+    add("--staleness", type=int, metavar="N", help="0 or 1, in place of the configuration's (selfplay)")
+    add("--threads", type=int, default=1, metavar="N", help="of torch (default: 1)")
+    add("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS} (default: 1)")
     add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")
     add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
     return parser
 
 
 def _check_resume(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    fixed = ("preset", "players", "map", "seed", "device", "out")
+    fixed = (*(name for name in SETTINGS if name != "device"), "out")
     given = [name for name in fixed if getattr(arguments, name) is not None]
     if given:
         parser.error(f"--{given[0]} is part of the settings of the run; start a new run by --config")
@@ -66,25 +79,25 @@ def _set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def _new(arguments: argparse.Namespace) -> Any:
+def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """A new run."""
     path = config_path(arguments.config)
     folder = Path(arguments.out or time.strftime(f"runs/{path.stem}-%Y%m%d-%H%M%S"))
     if (folder / CHECKPOINT).exists():
         raise ValueError(f"--out {folder}: there is a run already; continue it by --resume {folder}")
     trainer = import_module(TRAINERS[read_config(path)["trainer"]])
-    changes = {name: getattr(arguments, name) for name in ("preset", "players", "map", "seed", "device")}
+    changes = {name: getattr(arguments, name) for name in SETTINGS}
     facts = read_config(path, **changes, **{trainer.Config.LENGTH: arguments.steps})
-    return trainer.Trainer(trainer.Config.from_dict(facts), folder, arguments.threads)
+    return trainer.Trainer(trainer.Config.from_dict(facts), folder, executor)
 
 
-def _resumed(arguments: argparse.Namespace) -> Any:
+def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """The run of a folder."""
     from risk_training.run import load_checkpoint
 
     folder = Path(arguments.resume)
     trainer = import_module(TRAINERS[load_checkpoint(folder)["config"]["trainer"]])
-    return trainer.Trainer.resume(folder, arguments.steps, arguments.threads)
+    return trainer.Trainer.resume(folder, arguments.steps, executor, arguments.device)
 
 
 def config_path(name: str) -> Path:

@@ -11,10 +11,13 @@ from typing import Any, ClassVar, Self
 
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
+from risk_env.lanes import check_choice
 from risk_env.untrusted import MOST_NESTING, read_file, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
+AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
+PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
 MOST_BYTES = 1 << 14  # of a configuration
 MOST = 2**63  # of a whole number in it
 # The modules of the trainers; each has a `Config` and a `Trainer`
@@ -53,11 +56,14 @@ class RunSettings:
     map: str = "classic"
     options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
     seed: int = 0
+    device: str = "cpu"  # where the network learns: auto, cpu, cuda, cuda:N or mps
+    precision: str = FLOAT32  # of its products
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = 1_000_000  # steps between two checkpoints
 
     def __post_init__(self) -> None:
         check_range("checkpoint_interval", self.checkpoint_interval, 1)
+        check_choice("precision", self.precision, PRECISIONS)
         self.rules()
 
     @property

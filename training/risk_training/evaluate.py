@@ -1,7 +1,6 @@
 """`risk-env evaluate`: one agent against each of a set, in all seats over the same deals."""
 
 import argparse
-import ast
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -9,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -20,14 +20,16 @@ from risk_agents.learned.trained import schema_in
 from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
-from risk_env.arena import MAX_LANES
+from risk_agents.workers import WORKERS, InProcess, WorkExecutor, in_order, open_executor
+from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, read_option
 from risk_env.cli import command_parser, require
 from risk_env.doors.seat_lanes import training_rules
-from risk_training.win_rate import win_rate
+from risk_training.win_rate import play_deals, summarise
 
 AGAINST = "random,attacker,grower"
+GAMES_AT_ONCE = 128  # in a piece, where all play in batches
 BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
 
 
@@ -54,20 +56,40 @@ def evaluate(
     games: int = 400,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
+    executor: WorkExecutor | None = None,
 ) -> Score:
     """The score of an agent (what `risk_agents.make` takes) in at least `games` games, every deal from every seat.
 
-    `progress` is called with the number of games that have just ended.
+    `progress` is called with the number of games that have just ended. The games are played in pieces by `executor`
+    (`risk_agents.workers`; None: in this process), with the same score wherever they are.
     """
+    seats = rules.num_players
+    deals, parts = range(-(-games // seats)), []
+    size = _deals_at_once(agent, opponent, rules, board)
+    pieces = ((agent, opponent, rules, board, deals[k : k + size], seed) for k in deals[::size])
+    for part in in_order(executor or InProcess(), play_piece, pieces):
+        parts.append(part)
+        if progress is not None:
+            progress(len(part))
+    found = summarise(np.concatenate(parts), seats)
+    return Score(opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated)
+
+
+def _deals_at_once(agent: str, opponent: str, rules: Rules, board: Board) -> int:
+    """Deals of a piece: many where all play in batches, one where an agent is asked for each action."""
+    is_slow = any(isinstance(player_for(spec, rules, board), AgentPlayer) for spec in (agent, opponent))
+    return 1 if is_slow else max(1, GAMES_AT_ONCE // rules.num_players)
+
+
+def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
+    """The results of some deals (`play_deals`)."""
     players = [player_for(spec, rules, board) for spec in (agent, opponent)]
     slow = [player for player in players if isinstance(player, AgentPlayer)]
-    lanes = 1 if slow else MAX_LANES  # one agent or program a seat is enough
     try:
-        found = win_rate(players[0], rules, board, players[1], games, seed, lanes, progress)
+        return play_deals(players[0], rules, board, players[1], deals, seed, lanes=1 if slow else None)
     finally:
         for player in slow:
             player.close()
-    return Score(opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated)
 
 
 def _schema(path: str) -> Schema:
@@ -92,7 +114,8 @@ def main(argv: Sequence[str]) -> None:
         require("matplotlib")
     agent = arguments.agent or _best_of(Path(arguments.run))
     rules, board = _setting(agent, arguments)
-    scores = _scores(agent, split_agents(arguments.against), rules, board, arguments)
+    with open_executor(arguments.workers) as executor:
+        scores = _scores(agent, split_agents(arguments.against), rules, board, arguments, executor)
     Console(width=None if sys.stdout.isatty() else 120).print(_table(agent, scores))
     if arguments.json:
         facts = {"agent": agent, "rules": rules.to_dict(), "map": board.source, "seed": arguments.seed}
@@ -115,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the rules (RULES 13)")
     add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
     add("--seed", type=int, default=0, help="decides every deal (default: 0)")
+    add("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS} (default: 1)")
     add("--json", metavar="FILE", help="write the scores")
     add("--run", metavar="FOLDER", help="a training run: its best policy where no agent is named")
     add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")
@@ -130,7 +154,7 @@ def _best_of(run: Path) -> str:
 
 def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Rules and map: what the command line says, else what the policy was trained by, else dealt territories."""
-    options = dict(_option(text) for text in arguments.option)
+    options = dict(map(read_option, arguments.option))
     schema = _schema(agent) if agent.endswith(POLICY_FILES) else None
     board = load_map(arguments.map or (schema.map_source if schema else "classic"))
     if schema and not arguments.preset and not arguments.players:
@@ -139,19 +163,13 @@ def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     return rules if "setup" in options else dealt(rules), board
 
 
-def _option(text: str) -> tuple[str, Any]:
-    """`name=value`, the value as Python writes it or a word."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--option {text}: must be NAME=VALUE")
-    try:
-        return name.replace("-", "_"), ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name.replace("-", "_"), value
-
-
 def _scores(
-    agent: str, against: Sequence[str], rules: Rules, board: Board, arguments: argparse.Namespace
+    agent: str,
+    against: Sequence[str],
+    rules: Rules,
+    board: Board,
+    arguments: argparse.Namespace,
+    executor: WorkExecutor,
 ) -> list[Score]:
     if arguments.games < 1:
         raise ValueError(f"--games {arguments.games}: must be at least 1")
@@ -164,7 +182,7 @@ def _scores(
             def show(ended: int, task: Any = task) -> None:
                 bar.advance(task, ended)
 
-            scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show))
+            scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show, executor))
             if not bar.console.is_terminal:
                 bar.console.print(f"{games} games against {opponent}: {scores[-1].win_rate:.1%} won")
     return scores

@@ -1,5 +1,7 @@
 """The policies' network in torch, to be trained; `risk_agents.learned.network` is the same network compiled."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import nn
 
@@ -20,11 +22,18 @@ class Network(nn.Module):
         super().__init__()
         self.layout, self.spec = layout, feature_spec(layout)
         self.weights = nn.ParameterDict()
+        self.register_buffer("sources", torch.as_tensor(layout.sources), persistent=False)
+        self.register_buffer("targets", torch.as_tensor(layout.targets), persistent=False)
         for name, (inputs, outputs) in layout.shapes(width, local).items():
             gain = 0.01 if name in ("actions", "value") or name.endswith("_out") else 2**0.5
             self.weights[name] = nn.init.orthogonal_(torch.empty(inputs, outputs), gain)
             if has_bias(name):
                 self.weights[f"{name}_bias"] = torch.zeros(outputs)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.weights["value"].device
 
     def forward(self, observations: Array, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Logits float32 (k, n), ILLEGAL where not legal, and values (k,), of int8 (k, D) and masks (k, n)."""
@@ -34,7 +43,7 @@ class Network(nn.Module):
         """Features of territories (k, T, 2 F) and boards (k, I) of observations int8 (k, D): `learned.features`."""
         found = self.layout.empty_features(len(observations))
         encode(self.spec, observations, *found)
-        return self._constant(found[0]), self._constant(found[1])
+        return torch.as_tensor(found[0], device=self.device), torch.as_tensor(found[1], device=self.device)
 
     def answer(self, territory_features: Tensor, board_features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """The same as `forward`, of features and masks bool (k, n)."""
@@ -43,7 +52,7 @@ class Network(nn.Module):
         trunk = (hidden @ weights["trunk_2"] + weights["trunk_2_bias"]).clip(0)
         logits = trunk @ weights["actions"] + weights["actions_bias"]
         T, border_0, card_0 = layout.territories, layout.border_0, layout.card_0
-        sources, targets = self._constant(layout.sources), self._constant(layout.targets)
+        sources, targets = self.sources, self.targets
         rows, at = torch.where(masks[:, :T])
         logits[rows, at] += self._head("territory", territory_features[rows, at], trunk, rows)
         rows, at = torch.where(masks[:, border_0 : border_0 + len(sources)])
@@ -61,8 +70,9 @@ class Network(nn.Module):
         hidden = (features @ weights[f"{head}_in"] + shared[rows]).clip(0)
         return (hidden @ weights[f"{head}_out"])[:, 0]
 
-    def _constant(self, array: Array) -> Tensor:
-        return torch.as_tensor(array, device=self.weights["value"].device)
+    def load_arrays(self, arrays: Mapping[str, Array]) -> None:
+        """Take over what `arrays` returned."""
+        self.weights.load_state_dict({name: torch.as_tensor(values) for name, values in arrays.items()})
 
     def arrays(self) -> dict[str, Array]:
         """The weights as NumPy arrays, copied."""

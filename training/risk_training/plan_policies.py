@@ -22,6 +22,7 @@ from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TableValueFile, input_columns
 from risk_agents.search.judges import judge_for, judges_by
 from risk_agents.search.plan_policy import PLANS, SET_UP_PLAN, PlanPolicyFile
+from risk_agents.workers import WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
@@ -183,12 +184,12 @@ class Trainer(TorchRun):
     CONFIG, FILE = Config, POLICY
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, threads: int = 1) -> None:
-        super().__init__(config, folder, threads)
+    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
+        super().__init__(config, folder, executor)
         self.chance = np.random.default_rng(config.seed)
         self.tables = [Table(config, players, self.board, self.chance) for players in config.tables]
         columns = len(input_columns(self.board))
-        self.network = TableNetwork(columns, *config.hidden_sizes, len(config.plans))
+        self.network = TableNetwork(columns, *config.hidden_sizes, len(config.plans)).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
 
     def update(self) -> Metrics:
@@ -206,28 +207,32 @@ class Trainer(TorchRun):
     def gains(self, part: Trials) -> Metrics:
         """What the plans gain that the policy chooses at a table, and what the best plan gains if always followed."""
         with torch.no_grad():
-            outputs = torch.cat([self.network(codes) for codes in torch.as_tensor(part.codes).split(1 << 13)])
-        chosen = part.gains[np.arange(len(part.gains)), outputs.argmax(1).numpy()]
+            outputs = torch.cat(
+                [self.network(self.moved(codes)) for codes in torch.as_tensor(part.codes).split(1 << 13)]
+            )
+        chosen = part.gains[np.arange(len(part.gains)), outputs.argmax(1).cpu().numpy()]
         names = f"games/gain_{part.players}", f"games/best_plan_{part.players}"
         return dict(zip(names, (float(chosen.mean()), float(part.gains.mean(axis=0).max())), strict=True))
 
     def learn(self, played: list[Trials]) -> Metrics:
         """Fit the network to these trials."""
-        codes = torch.as_tensor(np.concatenate([part.codes for part in played]))
-        gains = torch.as_tensor(np.concatenate([part.gains for part in played]))
+        codes = self.moved(np.concatenate([part.codes for part in played]))
+        gains = self.moved(np.concatenate([part.gains for part in played]))
         learning_rate = self.set_learning_rate()
         rows = [row for _ in range(self.config.n_epochs) for row in self.minibatches(len(codes))]
         losses = [self._update_on(codes[at], gains[at]) for at in rows]
-        return {"train/policy_loss": float(np.mean(losses)), "train/learning_rate": learning_rate}
+        policy_loss = np.mean([loss.item() for loss in losses])
+        return {"train/policy_loss": float(policy_loss), "train/learning_rate": learning_rate}
 
-    def _update_on(self, codes: Tensor, gains: Tensor) -> float:
+    def _update_on(self, codes: Tensor, gains: Tensor) -> Tensor:
         """One step of the optimizer on a minibatch; the squared error before it, added up over the plans."""
-        outputs = self.network(codes)
+        with self.mixed():
+            outputs = self.network(codes)
         loss = (outputs - outputs.mean(1, keepdim=True) - gains).square().sum(1).mean()
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        return loss.item()
+        return loss.detach()
 
     def policy(self) -> PlanPolicyFile:
         """The network as it is."""

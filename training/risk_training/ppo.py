@@ -21,12 +21,15 @@ from torch import nn
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import schema_of
+from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
+from risk_env.board.tables import tables
 from risk_env.core.types import MAX_SEATS
+from risk_training.actors import Actors
 from risk_training.config import EvaluationSettings, check_range
-from risk_training.network import Network, action_logprobs
+from risk_training.network import action_logprobs
 from risk_training.run import Metrics, TorchRun, made_by, timed
-from risk_training.selfplay import CONTINUES, TRUNCATED, Rollout, SelfPlay, SelfPlaySettings
+from risk_training.selfplay import CONTINUES, TRUNCATED, Rollout, SelfPlay, SelfPlaySettings, new_network
 
 Tensor = torch.Tensor
 
@@ -60,12 +63,10 @@ class Config(SelfPlaySettings):
     ent_coef: float = 0.003  # falls to a tenth, linearly
     vf_coef: float = 1.0
     max_grad_norm: float = 0.5
-    width: int = 128  # of the network's trunk
-    local: int = 32  # of its local heads
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("n_timesteps", "n_envs", "n_steps", "n_epochs", "batch_size", "snapshot_interval"):
+        for name in ("n_timesteps", "n_epochs", "batch_size"):
             check_range(name, getattr(self, name), 1)
 
 
@@ -101,21 +102,28 @@ class Trainer(TorchRun):
     CONFIG, FILE = Config, POLICY
     config: Config
 
-    def __init__(self, config: Config, folder: Any, threads: int = 1) -> None:
-        super().__init__(config, folder, threads)
-        self.games = SelfPlay(config, self.board)
-        self.layout = Layout(self.rules, self.board, self.games.batch.num_actions)
-        self.network = self._new_network()
+    def __init__(self, config: Config, folder: Any, executor: WorkExecutor | None = None) -> None:
+        super().__init__(config, folder, executor)
+        self.layout = Layout(self.rules, self.board, tables(self.rules, self.board).num_actions)
+        self.games = self._new_games()
+        self.network = new_network(config, self.layout).to(self.device)
         self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
-        self.rollout = Rollout.empty(config.n_steps, config.n_envs, self.layout)
+        self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 
-    def _new_network(self) -> Network:
-        return Network(self.layout, self.config.width, self.config.local)
+    def _new_games(self) -> SelfPlay | Actors:
+        """The games: in this process where one actor is always up to date."""
+        config = self.config
+        if config.actors > 1 or config.staleness:
+            return Actors(config, self.executor)
+        if not isinstance(self.executor, InProcess):
+            raise ValueError(
+                "--workers must be 1 for one actor without staleness, which plays in this process: --actors N"
+            )
+        return SelfPlay(config, self.board)
 
     def begin(self) -> None:
         """Start all games and play until the learner is to decide."""
-        self.games.begin(self.games.lanes)
-        self.games.settle(self.network)
+        self.games.start(self.network)
 
     def update(self) -> Metrics:
         """Play a rollout and learn from it."""
@@ -125,7 +133,7 @@ class Trainer(TorchRun):
             metrics = self.learn()
         self.steps += self.rollout.actions.size
         if self.passes(self.config.snapshot_interval):
-            self.games.take_snapshot(self.network, self._new_network(), self.steps)
+            self.games.take_snapshot(self.network, self.steps)
         return metrics | self.games.results()
 
     def learn(self) -> Metrics:
@@ -135,24 +143,25 @@ class Trainer(TorchRun):
         returns = found + rollout.values
         normalized = (found - found[known].mean()) / (found[known].std() + 1e-8)
         parts = rollout.territory_features, rollout.board_features, rollout.masks, rollout.actions, rollout.logprobs
-        flat = [torch.as_tensor(part.reshape(found.size, *part.shape[2:])) for part in (*parts, normalized, returns)]
-        decisions = torch.as_tensor(np.flatnonzero(known))
+        flat = [self.moved(part.reshape(found.size, *part.shape[2:])) for part in (*parts, normalized, returns)]
+        decisions = self.moved(np.flatnonzero(known))
         learning_rate = self.set_learning_rate()
         losses = [
             self._update_on(*(part[decisions[rows]] for part in flat))
             for _ in range(config.n_epochs)
             for rows in self.minibatches(len(decisions))
         ]
-        metrics = {f"train/{name}": sum(loss[name] for loss in losses) / len(losses) for name in losses[0]}
+        metrics = {f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]}
         metrics["train/explained_variance"] = 1 - float(found[known].var() / (returns[known].var() + 1e-8))
         return metrics | {"train/learning_rate": learning_rate}
 
     def _update_on(  # type: ignore[no-untyped-def]
         self, territory_features, board_features, masks, actions, old_logprobs, advantages, returns
-    ) -> dict[str, float]:
+    ) -> dict[str, Tensor]:
         """One step of the optimizer on a minibatch, tensors of (k, ...): its losses."""
         config = self.config
-        logits, values = self.network.answer(territory_features, board_features, masks)
+        with self.mixed():
+            logits, values = self.network.answer(territory_features, board_features, masks)
         logprobs, entropy = action_logprobs(logits, actions)
         logratio = logprobs - old_logprobs
         ratio = logratio.exp()
@@ -169,7 +178,7 @@ class Trainer(TorchRun):
             approx_kl = ((ratio - 1) - logratio).mean()
             clipfrac = ((ratio - 1).abs() > config.clip_range).float().mean()
         losses = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy.mean()}
-        return {name: loss.item() for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()}
+        return {name: loss.detach() for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()}
 
     def policy(self) -> PolicyFile:
         """The network as it is, as a policy that plays."""
@@ -182,4 +191,4 @@ class Trainer(TorchRun):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
-        self.games.load_state_dict(state["games"], self._new_network)
+        self.games.load_state_dict(state["games"])

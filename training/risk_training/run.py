@@ -15,7 +15,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,11 +28,14 @@ from torch.utils.tensorboard import SummaryWriter
 
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.trained import TrainedFile
+from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import Player
+from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, RunSettings
+from risk_training.devices import CPU, find_device, find_precision, mixed, moved
 from risk_training.win_rate import check_rivals, win_rate
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
@@ -48,8 +51,11 @@ class Run(ABC):
 
     CONFIG: ClassVar[type[RunSettings]]
 
-    def __init__(self, config: Any, folder: str | Path, threads: int = 1) -> None:
-        self.config, self.folder, self.threads = config, Path(folder), threads
+    def __init__(self, config: Any, folder: str | Path, executor: WorkExecutor | None = None) -> None:
+        self.config, self.folder = config, Path(folder)
+        self.device = find_device(config.device)
+        self.precision = find_precision(config.precision, self.device)
+        self.executor = executor or InProcess()  # plays the games, where they can be played elsewhere
         self.rules, self.board = config.rules(), load_map(config.map)
         check_rivals(config.evaluation.opponents, self.rules, self.board)
         self.steps = self.updates = 0
@@ -159,12 +165,20 @@ class Run(ABC):
         replace_file(self.folder / METRICS, methodcaller("write_text", self._lines()))
 
     @classmethod
-    def resume(cls, folder: str | Path, length: float | None = None, threads: int = 1) -> Self:
-        """The run of a folder as it was at its last checkpoint; `length` is a new number of steps."""
+    def resume(
+        cls,
+        folder: str | Path,
+        length: float | None = None,
+        executor: WorkExecutor | None = None,
+        device: str | None = None,
+    ) -> Self:
+        """The run of a folder as it was at its last checkpoint; `length` is a new number of steps, `device` another."""
         state = load_checkpoint(folder)
-        changes = {} if length is None else {cls.CONFIG.LENGTH: length}
+        changes = {cls.CONFIG.LENGTH: length, "device": device}
+        settings = state["config"] | {name: value for name, value in changes.items() if value is not None}
+        find_device(str(settings.get("device", CPU)))  # the checkpoint is not to blame
         try:
-            run = cls(cls.CONFIG.from_dict(state["config"] | changes), folder, threads)
+            run = cls(cls.CONFIG.from_dict(settings), folder, executor)
             run._restore(state)
         except Exception as error:  # whatever is in the state
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
@@ -192,8 +206,8 @@ class TorchRun(Run):
     network: nn.Module
     optimizer: torch.optim.Optimizer
 
-    def __init__(self, config: Any, folder: str | Path, threads: int = 1) -> None:
-        super().__init__(config, folder, threads)
+    def __init__(self, config: Any, folder: str | Path, executor: WorkExecutor | None = None) -> None:
+        super().__init__(config, folder, executor)
         torch.manual_seed(config.seed)
         self.shuffle = torch.Generator().manual_seed(config.seed)
 
@@ -222,7 +236,15 @@ class TorchRun(Run):
 
     def minibatches(self, count: int) -> tuple[torch.Tensor, ...]:
         """The numbers 0 ... count - 1 in a new order, in parts of `batch_size`."""
-        return torch.randperm(count, generator=self.shuffle).split(self.config.batch_size)
+        return self.moved(torch.randperm(count, generator=self.shuffle)).split(self.config.batch_size)
+
+    def moved(self, values: torch.Tensor | Array) -> torch.Tensor:
+        """The same on the device."""
+        return moved(torch.as_tensor(values), self.device)
+
+    def mixed(self) -> AbstractContextManager[Any]:
+        """A `with` block in which products are computed in the precision of the settings."""
+        return mixed(self.precision, self.device)
 
     def state_dict(self) -> dict[str, Any]:
         """Network, optimizer and the order of minibatches."""
@@ -246,6 +268,7 @@ def _now() -> tuple[float, float]:
 def made_by(run: Run) -> dict[str, Any]:
     """How a policy was made, for its file."""
     facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
+    facts |= {"device": str(run.device), "precision": run.precision}
     return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}
 
 
@@ -279,10 +302,12 @@ def _no_checkpoint(path: Path, error: Exception) -> ValueError:
 
 
 def to_data(value: Any) -> Any:
-    """Arrays as tensors of bytes with their dtype and shape, NumPy's numbers as Python's: data for `torch.load`."""
+    """Data for `torch.load`: tensors on the processor, arrays as their bytes with dtype and shape."""
     if isinstance(value, np.ndarray):
         values = torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
         return {_ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)), "shape": value.shape, "bytes": values}
+    if isinstance(value, torch.Tensor):
+        return value.cpu()
     if isinstance(value, Mapping):
         return {name: to_data(inner) for name, inner in value.items()}
     if isinstance(value, np.generic):

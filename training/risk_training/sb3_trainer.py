@@ -13,7 +13,6 @@ import random
 import time
 import zipfile
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from operator import methodcaller
 from pathlib import Path
@@ -30,9 +29,11 @@ from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, Sb3Policy
 from risk_agents.learned.schema import schema_of
+from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.lanes import check_choice
 from risk_env.untrusted import shortened
-from risk_training.config import EvaluationSettings, RunSettings, check_range
+from risk_training.config import AUTO, EvaluationSettings, RunSettings, check_range
+from risk_training.devices import find_device, find_precision, mixed
 from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, made_by, replace_file
 from risk_training.sb3_league import LeagueVecEnv
@@ -72,7 +73,7 @@ class Config(RunSettings):
     checkpoint_interval: int = 250_000
     reward: str = "win"
     shaping: float = 0.0  # weight of the potential (risk_training.selfplay.potential)
-    device: str = "cpu"
+    precision: str = AUTO
     n_timesteps: int = 20_000_000
     n_envs: int = 256
     policy: str = OWN_POLICY
@@ -125,22 +126,17 @@ class Linear:
 
 
 class QuickMaskablePPO(MaskablePPO):
-    """MaskablePPO that times its updates, and trains in bfloat16 where the processor has instructions for it."""
+    """MaskablePPO that times its updates, and computes products in the precision that it is told."""
 
     update_seconds = 0.0  # of the processor
+    precision = AUTO
 
     def train(self) -> None:
         """The update, as MaskablePPO does it."""
         start = time.process_time()
-        with torch.autocast("cpu", torch.bfloat16) if multiplies_bfloat16() else nullcontext():
+        with mixed(find_precision(self.precision, self.device), self.device):
             super().train()
         self.update_seconds += time.process_time() - start
-
-
-def multiplies_bfloat16() -> bool:
-    """Whether this processor has instructions for products of bfloat16 matrices."""
-    flags = Path("/proc/cpuinfo")
-    return flags.is_file() and any(name in flags.read_text() for name in ("avx512_bf16", "amx_bf16"))
 
 
 class Trainer(Run):
@@ -149,8 +145,10 @@ class Trainer(Run):
     CONFIG = Config
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, threads: int = 1) -> None:
-        super().__init__(config, folder, threads)
+    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
+        super().__init__(config, folder, executor)
+        if not isinstance(self.executor, InProcess):
+            raise ValueError("--workers must be 1: trainer sb3 plays its games in this process")
         self.spent["snapshots"] = 0.0
         torch.distributions.Distribution.set_default_validate_args(False)
         self.env = make_environments(config)
@@ -312,8 +310,10 @@ def make_model(config: Config, env: LeagueVecEnv) -> QuickMaskablePPO:
         own["rollout_buffer_kwargs"] = {"layout": Layout(rules, board, env.lanes.num_actions)}
     same = (
         *("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range_vf", "normalize_advantage"),
-        *("ent_coef", "vf_coef", "max_grad_norm", "target_kl", "seed", "device"),
+        *("ent_coef", "vf_coef", "max_grad_norm", "target_kl", "seed"),
     )
     own |= {name: getattr(config, name) for name in same}
     schedules = {name: schedule(name, getattr(config, name)) for name in ("learning_rate", "clip_range")}
-    return QuickMaskablePPO(env=env, **own, **schedules)
+    model = QuickMaskablePPO(env=env, device=find_device(config.device), **own, **schedules)
+    model.precision = config.precision
+    return model

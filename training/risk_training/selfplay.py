@@ -7,14 +7,15 @@ snapshots; in the rest the learner plays every seat. Only the learner's decision
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
-from risk_agents.learned.features import encode
+from risk_agents.learned.features import FeatureSpec, encode
 from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
 from risk_env.arrays import Array
@@ -23,24 +24,36 @@ from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import Lanes, restore
 from risk_env.untrusted import shortened
-from risk_training.config import RunSettings
+from risk_training.config import RunSettings, check_range
+from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.network import Network, sample_actions
 
 CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
 NO_STEP = -1
+FEATURES = ("territory_features", "board_features")  # of a rollout
 
 
 @dataclass(frozen=True)
 class SelfPlaySettings(RunSettings):
     """The games of a run. Numbers of steps count the learner's decisions."""
 
-    n_envs: int = 512  # lanes
+    n_envs: int = 512  # lanes of each actor
     n_steps: int = 64  # decisions of each lane between two updates
     shaping: float = 0.0  # weight of the potential (`potential`)
     league: LeagueSettings = field(default_factory=lambda: LeagueSettings(bots=()))
     league_share: float = 0.5  # of the games, where the league has anybody
     snapshot_interval: int = 2_000_000
+    width: int = 128  # of the network's trunk
+    local: int = 32  # of its local heads
+    actors: int = 1  # `risk_training.actors`
+    staleness: int = 0  # updates between the weights that play and those that learn from it: 0, or 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("n_envs", "n_steps", "snapshot_interval", "actors"):
+            check_range(name, getattr(self, name), 1)
+        check_range("staleness", self.staleness, 0, 1)
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
@@ -52,6 +65,7 @@ def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
 class Rollout:
     """Observations, actions and rewards of the learner: T steps of N lanes, filled by `SelfPlay.collect`."""
 
+    observations: Array  # int8 (T, N, D)
     territory_features: Array  # float32 (T, N, territories, 2 F): `risk_agents.learned.features`
     board_features: Array  # float32 (T, N, I)
     masks: Array  # bool (T, N, n)
@@ -73,30 +87,56 @@ class Rollout:
         """A rollout to be filled."""
         inner = {"territory_features": (layout.territories, 2 * layout.own_features)}
         inner |= {"board_features": (layout.board_features,), "masks": (layout.num_actions,)}
+        inner |= {"observations": (layout.observation_columns,)}
         shapes = {name: (steps, lanes, *shape) for name, shape in inner.items()}
-        kinds = {"masks": np.bool_, "seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}
+        kinds = {"observations": np.int8, "masks": np.bool_} | {
+            "seats": np.int64,
+            "actions": np.int64,
+            "ends": np.int8,
+            "next_seats": np.int64,
+        }
         names = [entry.name for entry in dataclasses.fields(cls)]
         usual = {name: (lanes,) if name.startswith("next_") else (steps, lanes) for name in names}
         return cls(**{name: np.zeros((usual | shapes)[name], kinds.get(name, np.float32)) for name in names})
 
+    def packed(self) -> dict[str, Array]:
+        """All but the features, which `unpack` computes, with masks as bits."""
+        found = {name: values for name, values in vars(self).items() if name not in FEATURES}
+        return found | {"masks": np.packbits(self.masks, axis=2)}
+
+    def unpack(self, packed: Mapping[str, Array], spec: FeatureSpec, first: int) -> None:
+        """Write what `packed` returned into the lanes from `first` on."""
+        lanes = slice(first, first + len(packed["next_seats"]))
+        masks = np.unpackbits(packed["masks"], axis=2, count=self.masks.shape[2])
+        for name, values in (dict(packed) | {"masks": masks}).items():
+            getattr(self, name)[lanes if name.startswith("next_") else (slice(None), lanes)] = values
+        for step, observations in enumerate(packed["observations"]):
+            encode(spec, observations, self.territory_features[step, lanes], self.board_features[step, lanes])
+
 
 class SelfPlay:
-    """The games of a run, and who plays which seat of each."""
+    """The games of an actor, and who plays which seat of each."""
 
-    def __init__(self, config: SelfPlaySettings, board: Board) -> None:
+    def __init__(self, config: SelfPlaySettings, board: Board, actor: int = 0) -> None:
         self.config, self.rules, self.board = config, config.rules(), board
-        self.batch = Lanes(self.rules, board, config.n_envs, config.seed, autoreset=False)
+        seed = actor_seed(config.seed, actor)
+        self.batch = Lanes(self.rules, board, config.n_envs, seed, autoreset=False)
         self.bots = config.league.bots
-        self.league = League(config.league, config.seed)
+        self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*self.bots, SnapshotPlayer(self)])
         self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
         self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name, "" where the learner plays every seat
-        self.chance = np.random.default_rng(config.seed)
-        self.draws = torch.Generator().manual_seed(config.seed)
+        self.chance = np.random.default_rng(seed)
+        self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)
         self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # of each seat in this rollout
         self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
         self.rounds: list[int] = []
+
+    def start(self, network: Network) -> None:
+        """Start all games and play until the learner is to decide."""
+        self.begin(self.lanes)
+        self.settle(network)
 
     def begin(self, lanes: Array) -> None:
         """Start the next game of these lanes and seat its players."""
@@ -126,6 +166,7 @@ class SelfPlay:
             inputs = rollout.territory_features[step], rollout.board_features[step], rollout.masks[step]
             encode(network.spec, self.batch.observation, *inputs[:2])
             inputs[2][:] = self.batch.action_mask
+            rollout.observations[step] = self.batch.observation
             actions, logprobs, values = self.decide(network, *map(torch.as_tensor, inputs))
             rollout.seats[step], rollout.actions[step] = self.batch.seat, actions
             rollout.logprobs[step], rollout.values[step] = logprobs, values
@@ -146,7 +187,8 @@ class SelfPlay:
     ) -> tuple[Array, Array, Array]:
         """Sampled actions, their log-probabilities, and values, each (k,)."""
         with torch.no_grad():
-            logits, values = network.answer(territory_features, board_features, legal)
+            inputs = (moved(part, network.device) for part in (territory_features, board_features, legal))
+            logits, values = (found.cpu() for found in network.answer(*inputs))
             logprobs = logits - logits.logsumexp(1, keepdim=True)
             actions = sample_actions(logprobs, legal, self.draws)
             chances = win_chance(values, self.config.shaping)
@@ -200,21 +242,14 @@ class SelfPlay:
 
     def results(self) -> dict[str, Any]:
         """Metrics of the games that ended since the last call: how many, how long, how often the learner won."""
-        metrics: dict[str, Any] = {"games/number": len(self.rounds)}
-        if self.rounds:
-            metrics["games/rounds"] = float(np.mean(self.rounds))
-        for bot in self.bots:
-            won = [has_won for opponent, has_won in self.won if opponent == bot]
-            if won:
-                metrics[f"games/win_rate_{bot}"] = float(np.mean(won))
+        metrics = game_metrics(self.rounds, self.won, self.bots)
         self.rounds, self.won = [], []
         return metrics
 
-    def take_snapshot(self, network: Network, copy: Network, decisions: int) -> None:
+    def take_snapshot(self, network: Network, decisions: int) -> None:
         """Add a copy of the learner to the league; snapshots that left are dropped when their games are over."""
         self.league.add_snapshot(decisions)
-        copy.load_state_dict(network.state_dict())
-        self.playing[snapshot_name(decisions)] = copy
+        self.playing[snapshot_name(decisions)] = deepcopy(network)
         needed = {*self.opponent, *self.league.snapshots}
         self.playing = {name: found for name, found in self.playing.items() if name in needed}
 
@@ -222,32 +257,45 @@ class SelfPlay:
 
     def state_dict(self) -> dict[str, Any]:
         """Games, players and chance, for a checkpoint taken between two rollouts."""
+        return self.game_state() | {"playing": {label: copy.state_dict() for label, copy in self.playing.items()}}
+
+    def game_state(self) -> dict[str, Any]:
+        """The same without the snapshots."""
         return {
             "arrays": {name: _read(self, name) for name in self._ARRAYS},
             "opponent": self.opponent.tolist(),
-            "playing": {label: network.state_dict() for label, network in self.playing.items()},
             "league": self.league.state_dict(),
             "chance": self.chance.bit_generator.state,
-            "draws": self.draws.get_state(),
+            "draws": self.draws.get_state().numpy(),
             "won": self.won,
             "rounds": self.rounds,
         }
 
-    def load_state_dict(self, state: Mapping[str, Any], make: Callable[[], Network]) -> None:
-        """Restore what `state_dict` returned; `make` makes a network for a snapshot."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        playing = {}
+        for label, weights in state["playing"].items():
+            playing[label] = self.new_network()
+            playing[label].load_state_dict(weights)
+        self.restore(state, playing)
+
+    def new_network(self) -> Network:
+        """An untrained network for these games."""
+        return new_network(self.config, Layout(self.rules, self.board, self.batch.num_actions))
+
+    def restore(self, state: Mapping[str, Any], playing: dict[str, Network]) -> None:
+        """Restore what `game_state` returned, with these snapshots."""
         for name in self._ARRAYS:
             restore(name, _read(self, name), state["arrays"][name])
         self.batch.check_records()
         self.arena.check_numbers()
-        if strange := set(state["opponent"]) - {"", *self.bots, *state["playing"]}:
+        if strange := set(state["opponent"]) - {"", *self.bots, *playing}:
             raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
         self.opponent[:] = state["opponent"]
         self.league.load_state_dict(state["league"])
-        for label, weights in state["playing"].items():
-            self.playing[label] = make()
-            self.playing[label].load_state_dict(weights)
+        self.playing = playing
         self.chance.bit_generator.state = state["chance"]
-        self.draws.set_state(state["draws"])
+        self.draws.set_state(torch.as_tensor(state["draws"]))
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
         self.batch.ask(self.lanes)
 
@@ -269,6 +317,28 @@ class SnapshotPlayer:
             theirs = lanes[names == name]
             observations, masks = np.asarray(batch.observation)[theirs], np.asarray(batch.action_mask)[theirs]
             actions[theirs] = self.games.observe_and_decide(self.games.playing[name], observations, masks)[0]
+
+
+def actor_seed(seed: int, actor: int) -> int:
+    """The seed of an actor's games; the first one has the run's."""
+    return int(np.random.SeedSequence([seed, actor]).generate_state(1)[0]) if actor else seed
+
+
+def new_network(config: SelfPlaySettings, layout: Layout) -> Network:
+    """An untrained network of the sizes of the settings."""
+    return Network(layout, config.width, config.local)
+
+
+def game_metrics(rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]) -> dict[str, Any]:
+    """Metrics of games by their rounds, and by opponent and whether the learner won."""
+    metrics: dict[str, Any] = {"games/number": len(rounds)}
+    if rounds:
+        metrics["games/rounds"] = float(np.mean(rounds))
+    for bot in bots:
+        results = [has_won for opponent, has_won in won if opponent == bot]
+        if results:
+            metrics[f"games/win_rate_{bot}"] = float(np.mean(results))
+    return metrics
 
 
 def _read(owner: Any, path: str) -> Any:

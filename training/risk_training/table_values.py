@@ -7,7 +7,7 @@ of the turns to come (Tesauro 1995). The network learns from a round, then the n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,7 +28,9 @@ from risk_agents.learned.table_value import (
 )
 from risk_agents.search.judges import judges_by
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
+from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import ANY_SEAT, Arena, Player
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
@@ -36,6 +38,7 @@ from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
+from risk_training.devices import moved
 from risk_training.run import Metrics, TorchRun, made_by, timed
 
 Array = npt.NDArray[Any]
@@ -96,6 +99,7 @@ class Config(TableSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
+    chunk_games: int = 100  # games that a worker plays together; they have their own chance
     weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
     change: float = 0.1  # probability that another bot goes on when a seat's turn begins
     share: float = 0.8  # of the positions that are kept
@@ -106,6 +110,7 @@ class Config(TableSettings):
         super().__post_init__()
         for name in ("change", "share", "td_lambda"):
             check_range(name, getattr(self, name), 0, 1)
+        check_range("chunk_games", self.chunk_games, 1)
         check_range("search_games", self.search_games, LEAST_GAMES)
         if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
             raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
@@ -134,7 +139,7 @@ class TableNetwork(nn.Module):
 
     def arrays(self) -> dict[str, Array]:
         """The weights as NumPy arrays, copied."""
-        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
 
 
 class Network(TableNetwork):
@@ -151,7 +156,8 @@ class Network(TableNetwork):
     def chances(self, codes: Array) -> Array:
         """Chances float32 (k, 6) of codes int8 (k, columns)."""
         with torch.no_grad():
-            return torch.cat([self(part).exp() for part in torch.as_tensor(codes).split(1 << 13)]).numpy()
+            parts = (moved(part, self.scales.device) for part in torch.as_tensor(codes).split(1 << 13))
+            return torch.cat([self(part).exp() for part in parts]).cpu().numpy()
 
 
 @dataclass
@@ -164,31 +170,38 @@ class Positions:
     winners: Array  # int64 (games,): -1 where the rounds ran out
     players: int
 
+    @classmethod
+    def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
+        """The positions of a table's games in a round, of its chunks of `size` games."""
+        for number, chunk in enumerate(chunks):
+            chunk.games += number * size
+        names = ("codes", "games", "lookers", "winners")
+        parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
+        return cls(*parts, chunks[0].players)
+
+
+def play_chunk(config: Config, players: int, first: int, count: int) -> Positions:
+    """Play some games of a round at the table of that many players, from game number `first` on."""
+    return Games(config, players, first).play(count)
+
 
 class Games:
-    """Plays rounds of whole games between scripted bots."""
+    """Whole games between scripted bots at one table, from game number `first` on."""
 
-    def __init__(self, config: Config, board: Any) -> None:
-        self.config = config
-        self.columns = input_columns(board)
-        alive = TERRITORY_WIDTH * board.num_territories + BLOCK.alive + np.arange(MAX_SEATS)
-        self.alive = np.searchsorted(self.columns, alive)  # where among these columns it says which players live
-        self.chance = np.random.default_rng(config.seed)
-        self.arenas = {players: self._arena(config.table(players), board) for players in config.tables}
+    def __init__(self, config: Config, players: int, first: int) -> None:
+        self.config, self.players, self.first = config, players, first
+        self.rules, self.board = config.table(players), load_map(config.map)
+        self.columns = input_columns(self.board)
+        self.chance = np.random.default_rng([config.seed, players, first])
 
-    def _arena(self, rules: Rules, board: Any) -> Arena:
-        lanes = min(LANES, self.config.round_games // len(self.config.tables))
-        arena = Arena(Lanes(rules, board, lanes, mask=None, autoreset=False), self.config.bots)
+    def play(self, count: int) -> Positions:
+        """Play that many games."""
+        lanes = np.arange(min(LANES, count))
+        arena = Arena(Lanes(self.rules, self.board, len(lanes), mask=None, autoreset=False), self.config.bots)
         arena.stop_at_turn[:] = ANY_SEAT
-        return arena
-
-    def play(self, players: int, first: int) -> Positions:
-        """Play this table's share of a round; `first` is the number of its first game."""
-        arena, count = self.arenas[players], self.config.round_games // len(self.config.tables)
         records, winners, found = arena.batch.records, np.full(count, -1), []
-        lanes = np.arange(arena.batch.num_games)
         game_of, following = lanes.copy(), len(lanes)
-        self._begin(arena, lanes, first + lanes)
+        self._begin(arena, lanes, lanes)
         while len(lanes):
             arena.play_on(lanes)
             is_over = records["phase"][lanes] == Phase.OVER
@@ -200,15 +213,15 @@ class Games:
             free = over[: count - following]
             game_of[free] = following + np.arange(len(free))
             following += len(free)
-            self._begin(arena, free, first + game_of[free])
+            self._begin(arena, free, game_of[free])
             lanes = np.concatenate([lanes, free])
         codes, games, lookers = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return Positions(codes, games, lookers, winners, players)
+        return Positions(codes, games, lookers, winners, self.players)
 
     def _begin(self, arena: Arena, lanes: Array, numbers: Array) -> None:
         """Begin games, by their numbers, in these lanes."""
         arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
-        seeds = [game_seed(self.config.seed, game) for game in numbers.tolist()]
+        seeds = [game_seed(self.config.seed, self.first + game) for game in numbers.tolist()]
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
         arena.seat_players(lanes)
 
@@ -229,6 +242,12 @@ class Games:
         seats = arena.batch.records["turn"][changed]
         arena.numbers[changed, seats] = self._draw((len(changed),))
         arena.memory[changed, seats] = 0
+
+
+def living(columns: Array, board: Board) -> Array:
+    """Where among these columns of an observation it says which of the six players live, int64 (6,)."""
+    first = TERRITORY_WIDTH * board.num_territories + BLOCK.alive
+    return np.searchsorted(columns, first + np.arange(MAX_SEATS))
 
 
 def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Array:
@@ -267,16 +286,16 @@ class Trainer(TorchRun):
     CONFIG, FILE = Config, VALUE
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, threads: int = 1) -> None:
-        super().__init__(config, folder, threads)
-        self.games = Games(config, self.board)
-        self.network = Network(len(self.games.columns), self.games.alive, *config.hidden_sizes)
+    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
+        super().__init__(config, folder, executor)
+        columns = input_columns(self.board)
+        self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
         with timed(self.spent, "games"):
-            played = [self.games.play(players, self.steps) for players in self.config.tables]
+            played = self._play_round()
         self.steps += self.config.round_games
         with timed(self.spent, "update"):
             chances = [self.network.chances(part.codes) for part in played]
@@ -285,23 +304,36 @@ class Trainer(TorchRun):
                 metrics |= table_metrics(part, predicted)
             return metrics | self.learn(played, chances)
 
+    def _play_round(self) -> list[Positions]:
+        """Play the next round, in chunks, wherever the executor does: the positions of each table."""
+        config = self.config
+        count, size = config.round_games // len(config.tables), config.chunk_games
+        chunks = [(first, min(size, count - first)) for first in range(0, count, size)]
+        pieces = ((config, players, self.steps + first, n) for players in config.tables for first, n in chunks)
+        found = list(in_order(self.executor, play_chunk, pieces))
+        tables = (found[k : k + len(chunks)] for k in range(0, len(found), len(chunks)))
+        return [Positions.joined(table, size) for table in tables]
+
     def learn(self, played: list[Positions], chances: list[Array]) -> Metrics:
         """Fit the network to these positions."""
         wanted = [table_targets(part, now, self.config.td_lambda) for part, now in zip(played, chances, strict=True)]
-        codes = torch.as_tensor(np.concatenate([part.codes for part in played]))
-        targets = torch.as_tensor(np.concatenate(wanted))
+        codes = self.moved(np.concatenate([part.codes for part in played]))
+        targets = self.moved(np.concatenate(wanted))
         learning_rate = self.set_learning_rate()
         rows = [row for _ in range(self.config.n_epochs) for row in self.minibatches(len(targets))]
         losses = [self._update_on(codes[at], targets[at]) for at in rows]
-        return {"train/value_loss": float(np.mean(losses)), "train/learning_rate": learning_rate}
+        value_loss = np.mean([loss.item() for loss in losses])
+        return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
-    def _update_on(self, codes: Tensor, targets: Tensor) -> float:
+    def _update_on(self, codes: Tensor, targets: Tensor) -> Tensor:
         """One step of the optimizer on a minibatch; the cross-entropy before it."""
-        loss = -(targets * self.network(codes)).sum(1).mean()
+        with self.mixed():
+            log_chances = self.network(codes)
+        loss = -(targets * log_chances).sum(1).mean()
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        return loss.item()
+        return loss.detach()
 
     def policy(self) -> TableValueFile:
         """The network as it is."""
@@ -311,15 +343,6 @@ class Trainer(TorchRun):
         """The strategist with the network as it is as judge."""
         judges, budget = judges_by(self.policy(), "learner"), Budget(games=self.config.search_games, again=0)
         return AgentPlayer(lambda: Strategist(budget, judges))
-
-    def state_dict(self) -> dict[str, Any]:
-        """Also the generator of the games."""
-        return super().state_dict() | {"chance": self.games.chance.bit_generator.state}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
-        super().load_state_dict(state)
-        self.games.chance.bit_generator.state = state["chance"]
 
 
 def table_metrics(positions: Positions, chances: Array) -> Metrics:

@@ -5,6 +5,7 @@ ladder. After each round the present weights move along the slope of winning by 
 evolution strategy with mirrored draws; Salimans et al. 2017).
 
     python -m risk_training.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1]
+        [--workers 2]
 
 prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from risk_agents.search import beam
 from risk_agents.search.evaluation import SETS, STEADY
+from risk_agents.workers import WORKERS, WorkExecutor, in_order, open_executor
 from risk_env import arena
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -25,6 +27,7 @@ from risk_env.bots import CompiledBot
 OPPONENTS = ("beam", "planner", "breaker", "hunter")
 SPREAD = np.array([0.3, 0.3, 0.4, 0.15, 0.4, 0.4, 0.25, 0.4, 0.0, 0.25, 0.003, 0.3])  # of the drawn weights
 PLAIN = (STEADY, SETS)  # moved as they are; all others by their logarithms
+CHUNK = 100  # games that a worker plays together
 STEP = 0.2  # of the spread, for one standard error of the slope
 MOST_SURE = 4.0  # standard errors
 
@@ -37,14 +40,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--games", type=int, default=800, help="a round")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS}")
     arguments = parser.parse_args(argv)
+    with open_executor(arguments.workers) as executor:
+        tune(arguments, executor)
+
+
+def tune(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
+    """Play the rounds."""
     rules = Rules.preset(arguments.preset, arguments.players, max_rounds=100)
     chance = np.random.default_rng(arguments.seed)
     present = bent(beam.weights_for(arguments.players)[0])
     for number in range(arguments.rounds):
         draws = chance.normal(size=(arguments.games // 2, len(present)))
         draws = np.concatenate([draws, -draws])
-        won = play(rules, straight(present + draws * SPREAD), chance)
+        won = play(executor, rules, straight(present + draws * SPREAD), chance)
         present = present + STEP * SPREAD * sureness(draws, won)
         weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
         print(f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True)
@@ -70,7 +80,7 @@ def sureness(draws: Array, won: Array) -> Array:
     return np.clip(slope * len(won) ** 0.5 / max(won.std(), 1e-9), -MOST_SURE, MOST_SURE)
 
 
-def play(rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
+def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
     """Play a game with each row of weights (N, NUM_WEIGHTS), at seats in turn; bool (N,) whether it won.
 
     The second half meets the opponents of the first.
@@ -80,9 +90,17 @@ def play(rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
     half = chance.integers(len(OPPONENTS), size=(-(-games // 2), players))
     line_ups, seats = np.concatenate([half, half])[:games], np.arange(games) % players
     line_ups[np.arange(games), seats] = len(OPPONENTS)
-    bots = [*OPPONENTS, tuned(weights)]
-    results = arena.play(rules, load_map("classic"), bots, games, seed, lanes=games, line_ups=line_ups)
-    return np.asarray(results["winner"] == seats)
+    chunks = (slice(first, first + CHUNK) for first in range(0, games, CHUNK))
+    pieces = ((rules, weights[chunk], seed, line_ups[chunk], np.arange(games)[chunk]) for chunk in chunks)
+    return np.concatenate(list(in_order(executor, winners, pieces))) == seats
+
+
+def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Array) -> Array:
+    """The winners of these deals, with a row of weights each."""
+    board, bots = load_map("classic"), [*OPPONENTS, tuned(weights)]
+    games = len(deals)
+    results = arena.play(rules, board, bots, games, seed, games, line_ups=line_ups, deals=deals)
+    return np.asarray(results["winner"])
 
 
 def tuned(weights: Array) -> CompiledBot:

@@ -12,8 +12,7 @@ drafted to a random place, for exploration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -29,6 +28,7 @@ from risk_agents.scripted import random_bot
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, encode_positions
+from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -37,6 +37,7 @@ from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
+from risk_training.devices import moved
 from risk_training.run import Metrics, TorchRun, made_by, replace_file, timed
 
 Tensor = torch.Tensor
@@ -63,6 +64,7 @@ class Config(RunSettings):
     checkpoint_interval: int = 1  # games; at most a round is lost
     n_games: int = 24_000
     round_games: int = 1000  # games between two fits
+    chunk_games: int = 100  # games that a worker plays together; they have their own chance
     memory: int = 20  # rounds that are learned from, the latest
     beam_width: int = 4  # positions that the beam keeps at each depth, in training
     bots: tuple[str, ...] = ("planner", "beam")
@@ -77,8 +79,10 @@ class Config(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("n_games", "round_games", "memory", "minibatches", "batch_size"):
+        for name in ("n_games", "round_games", "chunk_games", "memory", "minibatches", "batch_size"):
             check_range(name, getattr(self, name), 1)
+        if num_columns(self.rules(), load_map(self.map)) + AT_ONCE > WORKSPACE[1]:
+            raise ValueError(f"map={self.map!r} has too many continents for a learned value")
         check_range("beam_width", self.beam_width, 1, MOST_WIDTH)
         if len(self.hidden_sizes) != 2:
             raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
@@ -111,11 +115,12 @@ class Network(nn.Module):
         """Chances to win float32 (k,) of features (k, columns)."""
         with torch.no_grad():
             parts = torch.as_tensor(features).split(1 << 14)
-            return torch.cat([self(part.float()).sigmoid() for part in parts]).numpy()
+            device = self.weights["output"].device
+            return torch.cat([self(moved(part, device).float()).sigmoid() for part in parts]).cpu().numpy()
 
     def arrays(self) -> dict[str, Array]:
         """The weights as NumPy arrays, copied."""
-        return {name: value.detach().numpy().copy() for name, value in self.weights.items()}
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
 
 
 # ---------------------------------------------------------------------------------------------------- the games
@@ -131,6 +136,13 @@ class Positions:
     won: Array  # bool (k,): whether the seat won the game
     truncated: Array  # bool (k,): whether the rounds of the game ran out
 
+    @classmethod
+    def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
+        """The positions of a round, of its chunks of `size` games."""
+        for number, chunk in enumerate(chunks):
+            chunk.games += number * size
+        return cls(*(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0])))
+
     def save(self, path: Path) -> None:
         """Write a file."""
         np.savez_compressed(path, **vars(self))  # type: ignore[arg-type]
@@ -142,43 +154,42 @@ class Positions:
             return cls(**{name: found[name] for name in found.files})
 
 
-class Games:
-    """Plays rounds of whole games, the same for any number of threads."""
+def play_chunk(config: Config, first: int, count: int, learner: ValueFile | None) -> Positions:
+    """Play some games of a round, from game number `first` on; without a learner all seats are bots'."""
+    return Games(config, first, count).play(learner and learner.bot("learner", width=config.beam_width))
 
-    def __init__(self, config: Config, threads: int = 1) -> None:
+
+class Games:
+    """Whole games with these numbers, played together."""
+
+    def __init__(self, config: Config, first: int, count: int) -> None:
         self.config, self.rules, self.board = config, config.rules(), load_map(config.map)
         self.columns = num_columns(self.rules, self.board)
-        if self.columns + AT_ONCE > WORKSPACE[1]:
-            raise ValueError(f"map={config.map!r} has too many continents for a learned value")
-        self.batch = Lanes(self.rules, self.board, config.round_games, observation=None, mask=None, autoreset=False)
-        self.chance = np.random.default_rng(config.seed)
-        self.threads = threads
+        self.batch = Lanes(self.rules, self.board, count, observation=None, mask=None, autoreset=False)
+        self.seeds = np.array([game_seed(config.seed, first + lane) for lane in range(count)], np.uint64)
+        self.chance = np.random.default_rng([config.seed, first])
 
-    def play(self, first: int, learner: CompiledBot | None) -> Positions:
-        """Play a round, from game number `first` on; without a learner all seats are bots'."""
-        lanes = np.arange(self.config.round_games)
+    def play(self, learner: CompiledBot | None) -> Positions:
+        """Play them; without a learner all seats are bots'."""
+        running = np.arange(self.batch.num_games)
         arena = self._arena(learner)
-        seeds = np.array([game_seed(self.config.seed, first + lane) for lane in lanes], np.uint64)
-        self.batch.begin_seeded(lanes, seeds)
-        arena.seat_players(lanes)
+        self.batch.begin_seeded(running, self.seeds)
+        arena.seat_players(running)
         records, found = self.batch.records, []
-        running = lanes
-        with ThreadPoolExecutor(self.threads) as pool:
-            while len(running):
-                turn, phase = records["turn"][running].copy(), records["phase"][running].copy()
-                parts = np.array_split(running, self.threads)
-                list(pool.map(arena.ask, parts))
-                self._explore(running, phase, arena)
-                arena.step(running)
-                found.append(self._left_behind(running, turn, phase))
-                running = running[records["seat"][running] >= 0]
+        while len(running):
+            turn, phase = records["turn"][running].copy(), records["phase"][running].copy()
+            arena.ask(running)
+            self._explore(running, phase, arena)
+            arena.step(running)
+            found.append(self._left_behind(running, turn, phase))
+            running = running[records["seat"][running] >= 0]
         return self._positions(found)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
         """The players, drawn for each seat separately."""
         config, P = self.config, self.rules.num_players
         arena = Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
-        shape = config.round_games, P
+        shape = self.batch.num_games, P
         by_bot = self.chance.random(shape) < (config.bot_share if learner else 1.0)
         bots = self.chance.integers(len(config.bots), size=shape) if config.bots else np.zeros(shape, np.int64)
         arena.numbers[:, :P] = np.where(by_bot, bots, len(config.bots))
@@ -247,23 +258,28 @@ class Trainer(TorchRun):
     CONFIG, FILE = Config, VALUE
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, threads: int = 1) -> None:
-        super().__init__(config, folder, threads)
-        self.games = Games(config, threads)
-        self.network = Network(self.games.columns, *config.hidden_sizes)
+    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
+        super().__init__(config, folder, executor)
+        self.network = Network(num_columns(self.rules, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
         self.positions: dict[int, Positions] = {}  # by round
 
     def update(self) -> Metrics:
         """Play a round and learn from the latest rounds."""
-        learner = self.policy().bot("learner", width=self.config.beam_width) if self.updates else None
         with timed(self.spent, "games"):
-            played = self.games.play(self.steps, learner)
+            played = self._play_round(self.policy() if self.updates else None)
         metrics = self.predictions(played)
         self.steps += self.config.round_games
         self._keep(self.updates + 1, played)
         with timed(self.spent, "update"):
             return metrics | self.learn()
+
+    def _play_round(self, learner: ValueFile | None) -> Positions:
+        """Play the next round, in chunks, wherever the executor does."""
+        config, shared = self.config, self.executor.share(learner)
+        last, size = self.steps + config.round_games, config.chunk_games
+        pieces = ((config, first, min(size, last - first), shared) for first in range(self.steps, last, size))
+        return Positions.joined(list(in_order(self.executor, play_chunk, pieces)), size)
 
     def _keep(self, number: int, played: Positions) -> None:
         """Add the positions of a round, in memory and in the folder, and drop the oldest from memory."""
@@ -285,25 +301,28 @@ class Trainer(TorchRun):
         """Fit the network to the latest positions."""
         config, latest = self.config, list(self.positions.values())
         targets = [lambda_returns(part, self.network.chances(part.features), config.td_lambda) for part in latest]
-        features = torch.as_tensor(np.concatenate([part.features for part in latest]))
-        wanted = torch.as_tensor(np.concatenate(targets))
+        features = self.moved(np.concatenate([part.features for part in latest]))
+        wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
         rows = self._all_minibatches(len(wanted))
         losses = [self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)]
-        return {"train/value_loss": float(np.mean(losses)), "train/learning_rate": learning_rate}
+        value_loss = np.mean([loss.item() for loss in losses])
+        return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
     def _all_minibatches(self, count: int) -> Iterator[Tensor]:
         """Minibatches of `count` positions without end, all of them once before any again."""
         while True:
             yield from self.minibatches(count)
 
-    def _update_on(self, features: Tensor, targets: Tensor) -> float:
+    def _update_on(self, features: Tensor, targets: Tensor) -> Tensor:
         """One step of the optimizer on a minibatch; the cross-entropy before it."""
-        loss = nn.functional.binary_cross_entropy_with_logits(self.network(features), targets)
+        with self.mixed():
+            logits = self.network(features)
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        return loss.item()
+        return loss.detach()
 
     def policy(self) -> ValueFile:
         """The network as it is, as a value that the beam plays by."""
@@ -317,14 +336,12 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the generator of the games, and the rounds whose positions are kept, each in a file of its own."""
-        chance = self.games.chance.bit_generator.state
-        return super().state_dict() | {"chance": chance, "positions": list(self.positions)}
+        """Also the rounds whose positions are kept, each in a file of its own."""
+        return super().state_dict() | {"positions": list(self.positions)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
-        self.games.chance.bit_generator.state = state["chance"]
         self.positions = {int(number): Positions.load(self._file(int(number))) for number in state["positions"]}
 
     def _file(self, number: int) -> Path:

@@ -1,11 +1,12 @@
 """How often a player wins against one opponent in all other seats: every deal from every seat."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from risk_env.arena import Player, play
+from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
@@ -45,16 +46,32 @@ def win_rate(
     opponent: str | CompiledBot | Player,
     games: int,
     seed: int = 0,
-    lanes: int | None = None,
-    progress: Callable[[int], None] | None = None,
 ) -> WinRate:
-    """Play at least `games`, whole deals, in `lanes` at a time (None: all); `progress` gets numbers of ended games."""
+    """Play at least `games`, whole deals, all of them at a time."""
+    deals = range(-(-games // rules.num_players))
+    return summarise(play_deals(player, rules, board, opponent, deals, seed), rules.num_players)
+
+
+def play_deals(
+    player: Player | CompiledBot,
+    rules: Rules,
+    board: Board,
+    opponent: str | CompiledBot | Player,
+    deals: range,
+    seed: int = 0,
+    lanes: int | None = None,
+) -> Array:
+    """Play these deals in `lanes` at a time (None: all): the results, a row a game, the player at each seat in turn."""
     seats = rules.num_players
-    games = -(-games // seats) * seats
-    deals, places = np.divmod(np.arange(games), seats)
+    games = len(deals) * seats
+    places = np.arange(games) % seats
     line_ups = (np.arange(seats) != places[:, None]).astype(np.int64)
     players = [player, opponent]
-    results = play(rules, board, players, games, seed, lanes or games, progress, line_ups=line_ups, deals=deals)
-    won = results["winner"] == places
+    return play(rules, board, players, games, seed, lanes or games, line_ups=line_ups, deals=np.repeat(deals, seats))
+
+
+def summarise(results: Array, seats: int) -> WinRate:
+    """The win rate by the results of whole deals."""
+    won = results["winner"] == np.arange(len(results)) % seats
     truncated, rounds = float(results["truncated"].mean()), float(results["rounds"].mean())
-    return WinRate(int(won.sum()), games, truncated, rounds, tuple(won.reshape(-1, seats).mean(axis=0).tolist()))
+    return WinRate(int(won.sum()), len(won), truncated, rounds, tuple(won.reshape(-1, seats).mean(axis=0).tolist()))

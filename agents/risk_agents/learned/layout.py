@@ -12,6 +12,7 @@ from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.observe import GLOBAL_BLOCKS, GLOBAL_WIDTH, TERRITORY_COLUMNS, num_globals
+from risk_env.game import observation_size
 
 COUNT_SCALE = 16.0  # codes of counts are divided by this in the linear feature
 NEIGHBOUR_SCALE = 0.25  # of the sum over the neighbours
@@ -22,6 +23,7 @@ class Layout:
 
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
         self.territories, self.num_actions = board.num_territories, num_actions
+        self.observation_columns = observation_size(board)
         self.sources = np.array([source for source, _ in board.borders])
         self.targets = np.array([target for _, target in board.borders])
         blocks = ActionSpace(rules, board).blocks

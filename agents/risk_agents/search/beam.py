@@ -4,6 +4,8 @@ One-turn search with a good evaluation is what beats scripted play in published 
 plan is kept while the battles go as expected; otherwise a new one is made.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 from numpy import int64
@@ -11,7 +13,7 @@ from numpy import int64
 from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
 from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, is_inland, move_amount, next_legal
 from risk_agents.scripted.claims import claim
-from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, WORKSPACE, Evaluator
+from risk_agents.search.evaluation import EXPOSED, INCOME, PROGRESS, WEIGHTS, WORKSPACE, Evaluator
 from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_answer
 from risk_agents.search.turn_search import (
     BEST,
@@ -26,25 +28,33 @@ from risk_agents.search.turn_search import (
     STEP_TARGET,
     STEP_TROOPS,
     STEPS,
+    Tree,
     add_root,
     new_tree,
     search_turn,
 )
 from risk_env.bots import CompiledBot
-from risk_env.compiler import entry_point, kernel, vectorized_entry_point
-from risk_env.core.bits import has
+from risk_env.compiler import entry_point, inlined, kernel, vectorized_entry_point
+from risk_env.core.bits import add, clear, has
 from risk_env.core.movement import movable
 from risk_env.core.position import add_troops, room, troops_on
 from risk_env.core.types import MAX_SEATS, Phase
 
 WIDTH = 12
 DEPTH = 8
+MOST_RANK = 7
+HALF_DRAFTED = -1
 # The weights of `search.evaluation` by number of players, found by `risk_training.tune_beam`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
-WEIGHTS_FOR = np.concatenate([TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)])
+WEIGHTS_FOR = np.concatenate([TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]])
+CAUTIOUS = MAX_SEATS + 1  # a row of its own: income counts less, what may fall more
+WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
 # What the bot remembers of its turn: int32 words
 DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
-AT = DRAFT_WANTED + 1  # steps of the plan that were made
+RANK = DRAFT_WANTED + 1  # of the place that is drafted to: 0 the best, 1 the second best, ...
+WEIGHED = RANK + 1  # row of WEIGHTS_FOR by which it plays; 0: that of the players at the table
+NARROW = WEIGHED + 1  # positions that are kept at each depth, where that is fewer than usual; 0: as usual
+AT = NARROW + 1  # steps of the plan that were made, or HALF_DRAFTED
 PLAN = AT + 1  # the plan: its number of steps, then the steps as in a path
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
@@ -67,19 +77,39 @@ def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights,
     """Answer in each of the lanes by the weights of its row; `width` positions are kept at each depth."""
     tree = new_tree(games, width, DEPTH)
     for k in range(len(lanes)):
-        lane = lanes[k]
-        seat = int64(games[lane].seat)
-        evaluator = Evaluator(boards[0], rules[0], seat, weights[lane % len(weights)], work)
-        claimed = claim(games[lane], boards[0], randoms, lane, seat)
-        actions[lane] = answer(games[lane], memory[lane, seat], tree, evaluator) if claimed == NONE else claimed
+        row = weights[lanes[k] % len(weights)]
+        actions[lanes[k]] = choose_in(lanes[k], games, boards, rules, randoms, memory, row, work, tree)
+
+
+@kernel
+def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
+    """The answer in a lane."""
+    seat = int64(games[lane].seat)
+    claimed = claim(games[lane], boards[0], randoms, lane, seat)
+    if claimed != NONE:
+        return claimed
+    own = memory[lane, seat]
+    evaluator = Evaluator(boards[0], rules[0], seat, weights, work)
+    return answer(games[lane], own, narrowed(tree, int64(own[NARROW])), evaluator)
+
+
+@inlined
+def narrowed(tree, width):
+    """The tree with at most `width` positions kept at each depth; as it is for 0."""
+    kept = width if 0 < width < tree.width else tree.width
+    return Tree(tree.nodes, tree.facts, tree.paths, tree.passed, kept, tree.depth)
 
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
-    weights = np.empty((1, NUM_WEIGHTS))
-    weights[0] = WEIGHTS_FOR[int64(rules[0].num_players)]
-    choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
+    tree, work = new_tree(games, WIDTH, DEPTH), np.zeros(WORKSPACE)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        row = int64(memory[lane, int64(games[lane].seat), WEIGHED])
+        if not 0 < row < len(WEIGHTS_FOR):
+            row = int64(rules[0].num_players)
+        actions[lane] = choose_in(lane, games, boards, rules, randoms, memory, WEIGHTS_FOR[row], work, tree)
 
 
 def weights_for(players: int) -> npt.NDArray[np.float64]:
@@ -107,23 +137,40 @@ def answer(game, memory, tree, evaluator):
 
 @kernel
 def draft(game, memory, tree, evaluator):
-    """Where to draft: all to the place with the best turn after it, or half there and half to another."""
-    count = draft_roots(game, NONE, tree, evaluator)
-    if count == 0:
-        memory[DRAFT_WANTED] = game.draft_left
-        return next_legal(game, NONE)
-    whole = search_turn(tree, count, evaluator)
-    place = tree.paths[BEST, DRAFTED]
+    """Where to draft: all to the place with the best turn after it, or half there and half to another.
+
+    The best `memory[RANK]` places are passed over, except where half of the draft has been made.
+    """
+    rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
+    whole = search_drafts(game, rank, memory, tree, evaluator)
     memory[DRAFT_WANTED] = game.draft_left
-    remember_plan(memory, tree.paths)
+    place = tree.paths[BEST, DRAFTED]
+    if whole < 0.0:
+        return next_legal(game, NONE)
     if game.draft_left < 4:
         return place
     count = draft_roots(game, place, tree, evaluator)
     split = search_turn(tree, count, evaluator)
     if split > whole:
         memory[DRAFT_WANTED] = game.draft_left // 2
-        memory[PLAN] = 0
+        memory[AT] = HALF_DRAFTED
     return place
+
+
+@kernel
+def search_drafts(game, rank, memory, tree, evaluator):
+    """Plan a turn with the draft on the place of a rank, or the last that there is; its value, -1 without a place."""
+    value = -1.0
+    clear(tree.passed)
+    for _ in range(rank + 1):
+        count = draft_roots(game, NONE, tree, evaluator)
+        if count == 0:
+            break
+        value = search_turn(tree, count, evaluator)
+        add(tree.passed, tree.paths[BEST, DRAFTED])
+        remember_plan(memory, tree.paths)
+    clear(tree.passed)
+    return value
 
 
 @kernel
@@ -132,7 +179,8 @@ def draft_roots(game, first, tree, evaluator):
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
     for territory in range(board.num_territories):
-        if count < MOST_ROOTS and has(game.legal, territory) and not is_inland(game, board, seat, territory):
+        is_open = has(game.legal, territory) and not has(tree.passed, territory)
+        if count < MOST_ROOTS and is_open and not is_inland(game, board, seat, territory):
             nodes[count] = game
             left = int64(game.draft_left)
             if first != NONE:
@@ -199,3 +247,12 @@ def occupy(game, rules, memory):
 
 
 BOT = CompiledBot("beam", "3", choose, MEMORY)
+
+
+def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, width: int = 0) -> CompiledBot:
+    """A beam, or `bot` of `search.value_beam`, that drafts to the place of a rank: 0 the best, 1 the second best, ...
+
+    `weighed` is the row of WEIGHTS_FOR by which it plays, 0 that of the players at the table; a learned value has none.
+    It keeps `width` positions at each depth where that is fewer than usual, 0 as many as usual.
+    """
+    return replace(bot, name=name, begins=(0,) * RANK + (rank, weighed, width))

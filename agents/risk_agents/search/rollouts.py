@@ -9,7 +9,8 @@ compiled code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,13 @@ TO_THE_END = None  # instead of a number of turns
 
 Array = npt.NDArray[Any]
 Judge = Callable[[Lanes, Array], Array]  # the games, lanes int64 (k,) -> float64 (k, 6): each seat's chance to win
+
+
+class Draft(NamedTuple):
+    """What a plan does before its first attack."""
+
+    actions: list[int]
+    memory: Array  # int32 (M,): what it remembers then
 
 
 class Rollouts:
@@ -58,14 +66,17 @@ class Rollouts:
         rng: np.random.Generator,
         turns: int | None = 1,
         memories: Mapping[int, Array] | None = None,
+        drafts: dict[int, Draft] | None = None,
     ) -> npt.NDArray[np.float64]:
         """The chances of the seat in turn after each plan in each sample: float64 (plans, samples).
 
         `plans` are their numbers, `samples` the games' records (samples,), all with the same seat in turn; `rng` draws
         the players and the chance of the bots. Positions are judged when `turns` own turns after the present one have
         begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are what plans, by their numbers,
-        remember of a turn that they have begun, int32 (M,).
+        remember of a turn that they have begun, int32 (M,). `drafts` are those that plans have made in this position:
+        they are made again, and those of other plans are added.
         """
+        drafts = {} if drafts is None else drafts
         seat = int(samples["turn"][0])
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = self.num_plans + rng.integers(self.num_players, size=(len(samples), MAX_SEATS))
@@ -73,7 +84,7 @@ class Rollouts:
         at_once = max(1, self._batch.num_games // len(plans))
         for first in range(0, len(samples), at_once):
             part = slice(first, first + at_once)
-            lanes = self._begin(plans, samples[part], seeds[part], players[part])
+            lanes = self._begin(plans, samples[part], seeds[part], players[part], drafts)
             for plan, memory in (memories or {}).items():
                 begun = lanes.reshape(len(plans), -1)[list(plans).index(plan)] if plan in plans else lanes[:0]
                 self._arena.memory[begun, seat, : len(memory)] = memory
@@ -90,7 +101,7 @@ class Rollouts:
         at_once = max(1, self._batch.num_games // len(plans))
         for first in range(0, len(samples), at_once):
             part = slice(first, first + at_once)
-            lanes = self._begin(plans, samples[part], seeds[part], players[part])
+            lanes = self._begin(plans, samples[part], seeds[part], players[part], {})
             self._finish_turn(lanes, int(samples["turn"][0]), np.tile(players[part, 0], len(plans)))
             ends[:, part] = self._batch.records[lanes].reshape(len(plans), -1)
         return ends
@@ -110,13 +121,15 @@ class Rollouts:
             chances[part] = self.judge(self._batch, lanes)
         return chances
 
-    def _begin(self, plans: Sequence[int], samples: Array, seeds: Array, players: Array) -> Array:
+    def _begin(
+        self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]
+    ) -> Array:
         """Every sample once for each plan, its draft made; the lanes, plan by plan."""
         lanes = np.arange(len(plans) * len(samples))
         numbers = np.tile(players, (len(plans), 1))
         numbers[:, int(samples["turn"][0])] = np.repeat(plans, len(samples))
         self._seat(lanes, np.tile(samples, len(plans)), np.tile(seeds, len(plans)), numbers)
-        self._draft(lanes.reshape(len(plans), -1))
+        self._draft(plans, lanes.reshape(len(plans), -1), drafts)
         return lanes
 
     def _seat(self, lanes: Array, games: Array, seeds: Array, numbers: Array) -> None:
@@ -126,25 +139,31 @@ class Rollouts:
         self._arena.seat_players(lanes)
         self._arena.stop_at_death[lanes] = NOBODY
 
-    def _draft(self, lanes: Array) -> None:
+    def _draft(self, plans: Sequence[int], lanes: Array, drafts: dict[int, Draft]) -> None:
         """Play each plan's trades and drafts; lanes (plans, samples).
 
-        Before the first dice a bot sees the same in every sample, so it is asked in the first one only.
+        Before the first dice a bot sees the same in every sample, so it is asked in the first one only, and only once.
         """
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]
+        is_new = np.array([plan not in drafts for plan in plans])
+        made: list[list[int]] = [[] if new else drafts[plan].actions for plan, new in zip(plans, is_new, strict=True)]
         is_open = np.ones(len(lanes), np.bool_)
-        while True:
+        for step in count():
             phase = records["phase"][first]
             is_open &= (phase >= Phase.TRADE) & (phase <= Phase.DRAFT_AMOUNT) & (records["turn"][first] == turn)
             if not is_open.any():
                 break
-            arena.ask(first[is_open])
-            drafting = lanes[is_open]
-            arena.actions[drafting] = arena.actions[drafting[:, :1]]
-            arena.step(drafting.ravel())
-        for kept in (arena.memory, arena.randoms):
-            kept[lanes, turn] = kept[first, turn][:, None]
+            arena.ask(first[is_open & is_new])
+            for row in np.flatnonzero(is_open & is_new):
+                made[row].append(int(arena.actions[first[row]]))
+            for row in np.flatnonzero(is_open):
+                arena.actions[lanes[row]] = made[row][step]
+            arena.step(lanes[is_open].ravel())
+        for row, plan in enumerate(plans):
+            draft = drafts.setdefault(plan, Draft(made[row], arena.memory[first[row], turn].copy()))
+            arena.memory[lanes[row], turn] = draft.memory
+        arena.randoms[lanes, turn] = arena.randoms[first, turn][:, None]
 
     def _finish_turn(self, lanes: Array, seat: int, players: Array) -> None:
         """Play each plan to the end of the turn; from there on the seat is played by one of `players` (k,)."""

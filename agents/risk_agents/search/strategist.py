@@ -20,21 +20,33 @@ import numpy.typing as npt
 from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.learned.table_value import TableValueFile
-from risk_agents.scripted import breaker, grower, hunter
+from risk_agents.scripted import breaker, hunter
 from risk_agents.search import beam, marshal, planner, raider
 from risk_agents.search.judges import JudgeFinder, judge_for, judges_by
-from risk_agents.search.rollouts import Rollouts
+from risk_agents.search.rollouts import Draft, Rollouts
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 
-PLANS = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT, raider.BOT)
+BOLD, NARROW = 3, 4  # the beam's weights for three players; positions that a plan's beam keeps
+BEAMS = {"beam": (0, (0, 1, 2, 3, 4)), "bold beam": (BOLD, (0, 1)), "cautious beam": (beam.CAUTIOUS, (0, 1))}
+PLANS = (
+    *(
+        beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW)
+        for name, (weighed, ranks) in BEAMS.items()
+        for rank in ranks
+    ),
+    planner.BOT,
+    breaker.BOT,
+    hunter.BOT,
+    raider.BOT,
+)
 PLANS_WHERE_KNOWN = (marshal.BOT,)  # plans for the tables that they were trained for
 PLAYERS = (breaker.BOT, hunter.BOT)
 SET_UP = PLANS.index(breaker.BOT)  # the plan that places the first troops
-LEAST_GAMES = 2 * len(PLANS + PLANS_WHERE_KNOWN)
+LEAST_GAMES = len(PLANS + PLANS_WHERE_KNOWN)
 MOST_LANES = 480  # games that are played on at once
 
 Array = npt.NDArray[Any]
@@ -44,12 +56,13 @@ Array = npt.NDArray[Any]
 class Budget:
     """How much is tried."""
 
-    games: int = 240  # when a turn begins
-    again: int = 40  # before the first, second, fourth, eighth, ... attack; 0: the plan is kept
-    turns: int = 1  # own turns that are played on before a position is judged
+    games: int = 200  # when a turn begins
+    again: int = 60  # before the second, fourth, eighth, ... attack; 0: the plan is kept
+    others: int = 4  # plans that are considered there beside that of the turn
+    turns: int = 2  # own turns that are played on before a position is judged
 
 
-BUDGET, LONG = Budget(), Budget(games=2400, again=400)
+BUDGET, LONG = Budget(), Budget(games=2000, again=600)
 
 
 class Strategist(Agent):
@@ -60,7 +73,7 @@ class Strategist(Agent):
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
-            raise ValueError(f"games={budget.games!r} must be at least {LEAST_GAMES}, two of each plan")
+            raise ValueError(f"games={budget.games!r} must be at least {LEAST_GAMES}, one of each plan")
         self.budget, self._find_judge = budget, find_judge
         self._table: tuple[Rules, Board] | None = None
 
@@ -87,7 +100,7 @@ class Strategist(Agent):
                 self._considered = self._begin_turn(view)
             elif view.phase == Phase.ATTACK and self.budget.again:
                 self._attacks += 1
-                if self._attacks.bit_count() == 1:  # the first, second, fourth, eighth, ...
+                if self._attacks > 1 and self._attacks.bit_count() == 1:  # the second, fourth, eighth, ...
                     self._choose_again(view)
         return self._advisers[self._plan].act(view)
 
@@ -114,36 +127,42 @@ class Strategist(Agent):
         """Choose the plan of a turn; what `_explain` takes."""
         self._reset_advisers()
         self._attacks = 0
-        self._plan, found, samples = self._choose(view, list(range(len(self._plans))), self.budget.games)
+        self._ranked, found, samples = self._rank(view, list(range(len(self._plans))), self.budget.games)
+        self._plan = self._ranked[0]
         return view, samples, self._plan, found
 
     def _choose_again(self, view: View) -> None:
-        """Another plan for the rest of the turn, if it is better than to go on."""
-        plans = [self._plan, *(plan for plan in range(len(self._plans)) if plan != self._plan)]
+        """Another plan for the rest of the turn, of those that were best at its beginning, if it beats going on."""
+        others = [plan for plan in self._ranked if plan != self._plan]
+        plans = [self._plan, *others[: self.budget.others]]
         memory = self._advisers[self._plan].seated.memory[0, self.seat]
-        chosen, _, _ = self._choose(view, plans, self.budget.again, memory)
-        if chosen != self._plan:
+        ranked, _, _ = self._rank(view, plans, self.budget.again, memory)
+        if ranked[0] != self._plan:
             self._reset_advisers()
-            self._plan = chosen
+            self._plan = ranked[0]
 
-    def _choose(
+    def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
-    ) -> tuple[int, list[Array], Array]:
-        """The best plan by sequential halving: as many games in each round, of half as many plans.
+    ) -> tuple[list[int], list[Array], Array]:
+        """The plans from the best on, by sequential halving: as many games in each round, of half as many plans.
 
         Also the values of every plan, and the first samples. `memory` is what the first plan remembers of this turn.
         """
-        first, found = plans[0], [np.zeros(0) for _ in self._plans]
-        rounds, samples = int(np.ceil(np.log2(len(plans)))), []
+        memories = None if memory is None else {plans[0]: memory}
+        ranked, found, samples = list(plans), [np.zeros(0) for _ in self._plans], []
+        drafts: dict[int, Draft] = {}
+        rounds, open_plans = int(np.ceil(np.log2(len(plans)))), len(plans)
         for _ in range(rounds):
-            count = max(2, games // rounds // len(plans))
+            count = max(2, games // rounds // open_plans)
             samples.append(view.samples(view.rng.integers(2**63, size=count)))
-            memories = None if memory is None else {first: memory}
-            values = self._rollouts.play(plans, samples[-1], view.rng, self.budget.turns, memories)
-            for plan, new in zip(plans, values, strict=True):
+            values = self._rollouts.play(
+                ranked[:open_plans], samples[-1], view.rng, self.budget.turns, memories, drafts
+            )
+            for plan, new in zip(ranked, values, strict=False):
                 found[plan] = np.append(found[plan], new)
-            plans = sorted(plans, key=lambda plan: -found[plan].mean())[: -(-len(plans) // 2)]
-        return plans[0], found, samples[0]
+            ranked[:open_plans] = sorted(ranked[:open_plans], key=lambda plan: -found[plan].mean())
+            open_plans = -(-open_plans // 2)
+        return ranked, found, samples[0]
 
     def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
         """The attacks that a plan makes in a sample."""

@@ -46,6 +46,7 @@ class Tree(NamedTuple):
     nodes: Any  # records (NUM_SLOTS,)
     facts: Any  # float64 (NUM_SLOTS, NUM_FACTS)
     paths: Any  # int64 (NUM_SLOTS, PATH_SIZE)
+    passed: Any  # uint64 (W,): territories that the draft passes over
     width: int  # nodes kept at each depth
     depth: int  # captures of a turn
 
@@ -54,13 +55,14 @@ class Tree(NamedTuple):
 def new_tree(games, width, depth):
     """An empty tree for games of this dtype."""
     facts, paths = np.empty((NUM_SLOTS, NUM_FACTS)), np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
-    return Tree(np.empty(NUM_SLOTS, games.dtype), facts, paths, width, depth)
+    passed = np.zeros(games[0].strong.shape[0], np.uint64)
+    return Tree(np.empty(NUM_SLOTS, games.dtype), facts, paths, passed, width, depth)
 
 
 @kernel
 def add_root(tree, slot, drafted, evaluator):
     """Make the position in a slot, with troops drafted to a territory (NONE: not drafted), a root of the search."""
-    nodes, facts, paths, _width, _depth = tree
+    nodes, facts, paths = tree.nodes, tree.facts, tree.paths
     facts[slot, VALUE] = evaluate(nodes[slot], evaluator)
     facts[slot, CHANCE] = 1.0
     facts[slot, BANK] = 0.0
@@ -178,7 +180,7 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 @kernel
 def insert(tree, slot, there, found, seat, source, target, all_in):
     """Put the node in slot FRESH among the successors, if it is good enough; returns their number."""
-    nodes, facts, paths, width, _depth = tree
+    nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
     place = twin_of(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:
         place = there + found

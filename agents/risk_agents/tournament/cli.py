@@ -33,10 +33,10 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
-from risk_agents.workers import WORKERS, local_processes, ray_executor
+from risk_agents.workers import WORKERS, local_processes, open_executor
 from risk_env import bots
 from risk_env.board.rules import Rules, check_rules
-from risk_env.cli import command_parser, require
+from risk_env.cli import check_output, command_parser, require
 from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
@@ -105,8 +105,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
     for name in ("out", "record", "csv", "json", "report"):
         path = getattr(arguments, name)
-        if path and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
-            raise ValueError(f"--{name} {path}: must be a file in a folder that exists")
+        if path:
+            check_output(f"--{name}", path)
         if path and not os.access(path if Path(path).exists() else Path(path).absolute().parent, os.W_OK):
             raise PermissionError(f"--{name} {path}: cannot be written")
     if arguments.report:
@@ -181,19 +181,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         if len(agents) != 1:
             raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
         agents.append(wanted["against"])
-    return make_config(
-        agents,
-        _rules(wanted, len(agents)),
-        wanted["map"],
-        seed=wanted["seed"],
-        time_limit=wanted["time_limit"],
-        fresh=wanted["fresh"],
-        game_time=wanted["game_time"],
-        fixed_seats=wanted["fixed_seats"],
-        record=wanted["record"],
-        duel=wanted["against"] is not None,
-        sandbox=level,
-    )
+    options = {name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")}
+    is_duel, rules = wanted["against"] is not None, _rules(wanted, len(agents))
+    return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 
 def _rules(wanted: dict[str, Any], num_agents: int) -> Rules:
@@ -275,7 +265,7 @@ def _executor(config: TournamentConfig, workers: str) -> Iterator[Executor | Non
     """A Ray cluster; threads where language models play, whose games mostly wait for answers; None: processes."""
     jobs = local_processes(workers)
     if jobs is None:
-        with ray_executor(workers) as cluster:
+        with open_executor(workers) as cluster:
             yield cluster
     elif jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
         yield None

@@ -16,72 +16,58 @@ Test = Callable[[Any, TournamentConfig], bool]
 
 
 class Column(NamedTuple):
-    """A column: its type in SQL, and whether a value (of a list: one of its values) is what it must be, in words."""
+    """A column: what a value (of a list: each of its values) must be, in words and as a test; its type in SQL."""
 
-    kind: str
     words: str
     is_right: Test
+    kind: str = "TEXT NOT NULL"
 
 
-def _is_whole(value: Any, config: TournamentConfig) -> bool:
-    return type(value) is int and 0 <= value <= MOST
-
-
-def _is_seat(value: Any, config: TournamentConfig) -> bool:
-    return type(value) is int and NOBODY <= value < config.num_players
-
-
-def _is_text(value: Any, config: TournamentConfig) -> bool:
-    return isinstance(value, str)
-
-
-def _is_time(value: Any, config: TournamentConfig) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf
-
-
-def _is_place(value: Any, config: TournamentConfig) -> bool:
-    return type(value) is int and 1 <= value <= config.num_players
-
-
-def _is_agent(value: Any, config: TournamentConfig) -> bool:
-    return value in config.labels
-
-
-def _is_actions(value: Any, config: TournamentConfig) -> bool:
-    return value is None or (isinstance(value, bytes) and len(value) % 4 == 0)
-
-
-def _is_opening(value: Any, config: TournamentConfig) -> bool:
-    return isinstance(value, str) and re.fullmatch("([0-9a-f]{16})?", value) is not None
+def _is_whole(value: Any, low: int, high: int) -> bool:
+    return type(value) is int and low <= value <= high
 
 
 def _whole(kind: str = "INTEGER NOT NULL") -> Column:
-    return Column(kind, f"a whole number from 0 to {MOST}", _is_whole)
+    return Column(f"a whole number from 0 to {MOST}", lambda value, _: _is_whole(value, 0, MOST), kind)
 
 
 def _one_of(*words: str) -> Column:
-    return Column("TEXT NOT NULL", f"one of {', '.join(map(repr, words))}", lambda value, config: value in words)
+    return Column(f"one of {', '.join(map(repr, words))}", lambda value, _: value in words)
 
 
-_SEAT = Column("INTEGER NOT NULL", f"a seat, or {NOBODY}", _is_seat)
+def _is_text(value: Any, _: TournamentConfig) -> bool:
+    return isinstance(value, str)
+
+
+def _is_actions(value: Any, _: TournamentConfig) -> bool:
+    return value is None or (isinstance(value, bytes) and len(value) % 4 == 0)
+
+
+def _is_opening(value: Any, _: TournamentConfig) -> bool:
+    return isinstance(value, str) and re.fullmatch("([0-9a-f]{16})?", value) is not None
+
+
+_SEAT = Column(
+    f"a seat, or {NOBODY}", lambda value, config: _is_whole(value, NOBODY, config.num_players - 1), "INTEGER NOT NULL"
+)
 COLUMNS = {
     "game": _whole("INTEGER PRIMARY KEY"),
     "deal": _whole(),
-    "agents": Column("TEXT NOT NULL", "agents of this tournament", _is_agent),
-    "versions": Column("TEXT NOT NULL", "texts", _is_text),
+    "agents": Column("agents of this tournament", lambda value, config: value in config.labels),
+    "versions": Column("texts", _is_text),
     "starter": _SEAT,
     "ending": _one_of(WON, TRUNCATED, FORFEIT),
     "winner": _SEAT,
-    "places": Column("TEXT NOT NULL", "each place once", _is_place),
+    "places": Column("each place once", lambda value, config: _is_whole(value, 1, config.num_players)),
     "rounds": _whole(),
     "decisions": _whole("TEXT NOT NULL"),
     "turns": _whole("TEXT NOT NULL"),
-    "seconds": Column("TEXT NOT NULL", "seconds", _is_time),
+    "seconds": Column("seconds", lambda value, _: type(value) in (int, float) and 0 <= value < math.inf),
     "forfeit_seat": _SEAT,
     "forfeit_kind": _one_of("", *Forfeit.KINDS),
-    "forfeit_reason": Column("TEXT NOT NULL", "a text", _is_text),
-    "actions": Column("BLOB", "whole numbers of 32 bits", _is_actions),
-    "opening": Column("TEXT NOT NULL DEFAULT ''", "16 hexadecimal digits, or nothing", _is_opening),
+    "forfeit_reason": Column("a text", _is_text),
+    "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
+    "opening": Column("16 hexadecimal digits, or nothing", _is_opening, "TEXT NOT NULL DEFAULT ''"),
 }
 LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")  # JSON, one value a seat
 

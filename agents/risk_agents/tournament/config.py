@@ -83,13 +83,7 @@ class TournamentConfig:
             "rules": self.rules.to_dict(),
             "map": self.map_source,
             "map_digest": self.map_digest,
-            "seed": self.seed,
-            "time_limit": self.time_limit,
-            "record": self.record,
-            "duel": self.duel,
-            "fresh": self.fresh,
-            "game_time": self.game_time,
-            "fixed_seats": self.fixed_seats,
+            **{name: getattr(self, name) for name in _SETTINGS},
         }
         return json.dumps(facts)
 
@@ -109,15 +103,11 @@ class TournamentConfig:
         agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])
         if (facts["duel"] and len(agents) != 2) or (facts["fixed_seats"] and len(agents) != rules.num_players):
             raise ValueError(f"the configuration has {len(agents)} agents, which its schedule cannot seat")
-        return cls(
-            agents,
-            rules,
-            facts["map"],
-            facts["map_digest"],
-            *(facts[name] for name in ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats")),
-        )
+        settings = {name: facts[name] for name in _SETTINGS}
+        return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
 
 
+_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats")
 _KINDS: dict[str, tuple[type, ...]] = {
     "agents": (list,),
     "rules": (dict,),

@@ -70,18 +70,8 @@ def grids(summary: Summary) -> list[Grid]:
 
 def _agent_grid(summary: Summary) -> Grid:
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
-    heading = [
-        "agent",
-        "version",
-        "rating",
-        "win %",
-        *places,
-        "mean place",
-        "games",
-        "decisions",
-        "ms a turn",
-        "forfeits",
-    ]
+    counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
+    heading = ["agent", "version", "rating", "win %", *places, *counts]
     return "Agents (intervals: 95 %, by deals and openings)", heading, [_agent_row(agent) for agent in summary.agents]
 
 

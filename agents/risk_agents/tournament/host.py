@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import risk_agents
 from risk_agents.base import View
 from risk_agents.program import Program, ProgramFault, brief
+from risk_agents.registry import is_in_file
 from risk_agents.sandbox import OPEN, Sandbox
 from risk_agents.tournament.results import Forfeit
 from risk_env.board.maps import Board, load_map
@@ -27,9 +28,9 @@ from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
 
-LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is not its agent's
+LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is installed
 START_LIMIT = 120.0  # seconds in which it must have made its agent
-REHEARSAL = 12.0  # times the time limit: what a rehearsal may take
+REHEARSAL = 12.0  # times the time limit: what the rehearsal of an agent from a file may take
 _MOST_BITS = 63  # of an action
 _COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
 
@@ -39,6 +40,7 @@ class Host:
 
     def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
         self.time_limit, self._asked = time_limit, 0
+        self._rehearsal_limit = REHEARSAL * time_limit if is_in_file(spec) else LOAD_LIMIT
         path = {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
         try:
             self._program = Program(_COMMAND, "the agent's process", sandbox, _folders(spec, map_source), path)
@@ -59,7 +61,7 @@ class Host:
     def rehearse(self) -> None:
         """Let the agent play a turn of another game, so that what it compiles is compiled; faults do not matter."""
         with suppress(Forfeit):
-            self._ask("rehearse", REHEARSAL * self.time_limit)
+            self._ask("rehearse", self._rehearsal_limit)
 
     def begin(self, seat: int, seed: int) -> None:
         """Tell the agent of a seat that a game begins."""

@@ -1,14 +1,10 @@
 """The work of a tournament in pieces that any `concurrent.futures` executor can do."""
 
-import os
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from multiprocessing.util import Finalize
 from threading import get_ident
 
-from risk_agents import supervisor
-from risk_agents.supervisor import end_with_parent
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.players import PlayerPool
@@ -16,9 +12,11 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.schedule import Pairing
 from risk_agents.tournament.store import Store
+from risk_agents.workers import begin_process
 from risk_env.bots import CompiledBot
 
 MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
+PIECES = 4  # for each of several jobs, where there are enough games: some take longer than others
 
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
 
@@ -26,10 +24,11 @@ Chunk = tuple[Pairing, ...]
 
 
 def chunks(config: TournamentConfig, pairings: Sequence[Pairing], jobs: int) -> list[Chunk]:
-    """The games in pieces: compiled ones together, the others one by one."""
+    """The games in pieces: compiled ones together, some pieces for each of several jobs, the others one by one."""
     compiled = [pairing for pairing in pairings if config.is_compiled(pairing)]
     singles = [(pairing,) for pairing in pairings if not config.is_compiled(pairing)]
-    size = max(1, min(MOST_GAMES, -(-len(compiled) // jobs)))
+    pieces = jobs if jobs == 1 else PIECES * jobs
+    size = max(1, min(MOST_GAMES, -(-len(compiled) // pieces)))
     return [tuple(compiled[k : k + size]) for k in range(0, len(compiled), size)] + singles
 
 
@@ -82,10 +81,6 @@ def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> int:
 
 
 def begin_job() -> None:
-    """What a job's process does first. Ctrl-C is its parent's affair; when the parent is killed, so is it (Linux)."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-    end_with_parent()
-    if os.getppid() != parent:
-        os._exit(supervisor.ENDED)
+    """What a job's process does first."""
+    begin_process()
     Finalize(None, close_pools, exitpriority=1)

@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
@@ -21,8 +19,7 @@ from risk_env import bots
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
-from risk_env.bots import CompiledBot
-from risk_env.core.types import MAX_SEATS
+from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.escape import label as as_label
 from risk_env.untrusted import shortened
@@ -123,14 +120,11 @@ def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
 
 
 def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
-    """Ask a compiled bot nothing at all, which compiles it; ValueError if that fails, or such games are not for it."""
+    """Compile a bot; ValueError if that fails, or such games are not for it."""
     board = load_map(map_source)
-    records = tables(rules, board)
-    nobody, memory = np.zeros(0, np.int64), np.zeros((1, MAX_SEATS, bot.memory), np.int32)
-    randoms, actions = np.zeros((1, MAX_SEATS), np.uint64), np.zeros(1, np.int64)
     try:
         bot.check(rules, board)
-        bot.choose(records.new_games(1), records.board, records.rules, nobody, randoms, memory, actions)
+        SeatedBot(bot, seed=0).load(tables(rules, board))
     except Exception as error:
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
 

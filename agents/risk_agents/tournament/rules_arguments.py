@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from risk_env.board.rules import Rules, preset_players
+from risk_env.board.rules import Rules, preset_players, read_option
 
 PRESET = "classic"
 _OWN = {"num_players": "--players", "expert": "--expert", "preset": "--preset"}  # what is no option of a preset
@@ -39,7 +39,7 @@ def rules_of(wanted: Mapping[str, Any], named: int | None, deals: bool = False) 
     players = wanted["players"]
     if players is None and named in preset_players(preset):
         players = named
-    options = dict(_option(text) for text in wanted["option"] or ())
+    options = dict(map(read_option, wanted["option"] or ()))
     for name in options.keys() & _OWN:
         raise ValueError(f"--option {name}: is said by {_OWN[name]}")
     for name in ("setup", "attack", "defender_dice", "max_rounds"):
@@ -52,12 +52,3 @@ def rules_of(wanted: Mapping[str, Any], named: int | None, deals: bool = False) 
 def dealt(rules: Rules) -> Rules:
     """The same rules with territories dealt where they would be claimed: scripted bots claim alike in most games."""
     return rules.replace(setup="deal") if rules.setup == "claim" else rules
-
-
-def _option(text: str) -> tuple[str, Any]:
-    """`name=value` with the value as Python would have it: a number, True, False, None or a word."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--option {text}: must be NAME=VALUE")
-    words: dict[str, Any] = {"None": None, "True": True, "False": False}
-    return name.strip().replace("-", "_"), words.get(value, int(value) if value.isdecimal() else value)

@@ -9,8 +9,7 @@ from multiprocessing import active_children, get_context
 import risk_env
 from risk_agents.tournament.jobs import Chunk, begin_job, chunks, close_pools, play, play_and_return, play_and_store
 from risk_agents.tournament.store import Store
-
-PULSE = 0.25  # seconds between two looks at what the jobs have done
+from risk_agents.workers import PULSE
 
 Progress = Callable[[int, int], None]  # games in the file, forfeits among them
 Verdict = Callable[[], bool]  # whether the games in the file are enough

@@ -1,0 +1,153 @@
+"""Actors: the games of self-play in parts that are played elsewhere, and while the learner learns if that is allowed.
+
+An update learns from a rollout of each actor. With `staleness: 0` the latest weights play them, and the learner waits;
+with `staleness: 1` they are played during the update before, by the weights that it started from. Which weights play
+depends on the settings only: the same seed gives the same run wherever the actors are, and a run that was killed
+resumes exactly. An actor is no process: its games go to a worker with every rollout and come back with it, so a
+worker that is lost loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from risk_agents.learned.features import feature_spec
+from risk_agents.workers import WorkExecutor, in_order
+from risk_env.arrays import Array
+from risk_env.board.maps import load_map
+from risk_training.league import snapshot_name
+from risk_training.network import Network
+from risk_training.selfplay import Rollout, SelfPlay, SelfPlaySettings, game_metrics
+
+State = dict[str, Any]
+Weights = Mapping[str, Array]
+
+
+def begin_games(config: SelfPlaySettings, actor: int, weights: Weights) -> State:
+    """Begin the games of an actor: their state."""
+    games = SelfPlay(config, load_map(config.map), actor)
+    games.start(_network(games, weights))
+    return games.game_state()
+
+
+def play_rollout(
+    config: SelfPlaySettings,
+    actor: int,
+    state: State,
+    joining: list[int],
+    weights: Weights,
+    names: list[str],
+    *snapshots: Weights,
+) -> tuple[dict[str, Array], State]:
+    """Play a rollout of an actor, from a state of its games: the rollout, packed, and the state afterwards.
+
+    Snapshots of the learner after `joining` decisions join the league before it; `names` and `snapshots` are all that
+    can play.
+    """
+    games = SelfPlay(config, load_map(config.map), actor)
+    playing = {name: _network(games, found) for name, found in zip(names, snapshots, strict=True)}
+    games.restore(state, playing)
+    for decisions in joining:
+        games.league.add_snapshot(decisions)
+    network = _network(games, weights)
+    rollout = Rollout.empty(config.n_steps, config.n_envs, network.layout)
+    games.collect(network, rollout)
+    return rollout.packed(), games.game_state()
+
+
+def _network(games: SelfPlay, weights: Weights) -> Network:
+    network = games.new_network()
+    network.load_arrays(weights)
+    return network
+
+
+class Actors:
+    """The games of all actors of a run, as `SelfPlay` for the learner."""
+
+    def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
+        self.config, self.executor = config, executor
+        self.states: list[State] = []  # of each actor's games, before the rollouts that are being played
+        self.snapshots: dict[str, Weights] = {}  # by name
+        self.joining: list[int] = []  # decisions of the snapshots that join with the next rollouts
+        self.sent: State | None = None  # the weights that are playing, and who joined before
+        self.running: list[Future[Any]] = []  # a rollout of each actor
+        self.shared: dict[str, Any] = {}  # the snapshots as the executor takes them
+        self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
+        self.rounds: list[int] = []
+        self.staleness = 0  # of the latest rollouts
+
+    def start(self, network: Network) -> None:
+        """Start all games and play until the learner is to decide."""
+        weights = self.executor.share(network.arrays())
+        pieces = ((self.config, actor, weights) for actor in range(self.config.actors))
+        self.states = list(in_order(self.executor, begin_games, pieces))
+
+    def collect(self, network: Network, rollout: Rollout) -> None:
+        """Fill the rollout with those of all actors; with staleness the next ones begin."""
+        self.staleness = int(self.sent is not None)
+        if self.sent is None:
+            self._send(network)
+        spec = feature_spec(network.layout)
+        for actor, future in enumerate(self.running):
+            packed, state = future.result()
+            rollout.unpack(packed, spec, actor * self.config.n_envs)
+            self.won += state.pop("won")
+            self.rounds += state.pop("rounds")
+            self.states[actor] = state | {"won": [], "rounds": []}
+        self.sent = None
+        self._forget_snapshots()
+        if self.config.staleness:
+            self._send(network)
+
+    def _send(self, network: Network) -> None:
+        """Let the network play the next rollouts."""
+        self.sent, self.joining = {"weights": network.arrays(), "joining": self.joining}, []
+        self._begin_rollouts()
+
+    def _begin_rollouts(self) -> None:
+        """Hand the rollouts of what was sent to the executor."""
+        sent, names = self.sent or {}, list(self.snapshots)
+        weights = self.executor.share(sent["weights"])
+        for name in set(names) - set(self.shared):
+            self.shared[name] = self.executor.share(self.snapshots[name])
+        snapshots = [self.shared[name] for name in names]
+        self.running = [
+            self.executor.submit(play_rollout, self.config, actor, state, sent["joining"], weights, names, *snapshots)
+            for actor, state in enumerate(self.states)
+        ]
+
+    def take_snapshot(self, network: Network, decisions: int) -> None:
+        """Add a copy of the learner to the leagues of all actors."""
+        self.snapshots[snapshot_name(decisions)] = network.arrays()
+        self.joining.append(decisions)
+
+    def _forget_snapshots(self) -> None:
+        """Drop snapshots that have left the leagues and play in no game any more."""
+        needed = {snapshot_name(decisions) for decisions in self.joining}
+        for state in self.states:
+            needed |= {*state["opponent"], *map(snapshot_name, state["league"]["steps"])}
+        self.snapshots = {name: found for name, found in self.snapshots.items() if name in needed}
+        self.shared = {name: found for name, found in self.shared.items() if name in needed}
+
+    def results(self) -> dict[str, Any]:
+        """Metrics of the games that ended since the last call, and the staleness of the latest rollouts."""
+        metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
+        self.rounds, self.won = [], []
+        return metrics | {"actors/staleness": self.staleness}
+
+    _STATE = ("states", "snapshots", "joining", "sent")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Games, snapshots and what is being played, for a checkpoint taken between two updates."""
+        return {name: getattr(self, name) for name in self._STATE}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned, and begin the rollouts that were being played."""
+        for name in self._STATE:
+            setattr(self, name, state[name])
+        if len(self.states) != self.config.actors:
+            raise ValueError(f"games of {len(self.states)} actors, not {self.config.actors}")
+        if self.sent is not None:
+            self._begin_rollouts()

@@ -1,0 +1,59 @@
+"""Where a network learns: the processor, or a GPU; and the precision of its products."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from risk_training.config import AUTO, BFLOAT16, FLOAT32
+
+CPU = "cpu"
+DEVICES = "auto, cpu, cuda, cuda:N or mps"
+
+
+def find_device(name: str) -> torch.device:
+    """The device of a setting; `auto` is a GPU where there is one. ValueError for a GPU that torch does not find."""
+    if name == AUTO:
+        return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else CPU)
+    kind, colon, number = name.partition(":")
+    if kind not in (CPU, "cuda", "mps") or (colon and (kind != "cuda" or not number.isdecimal())):
+        raise ValueError(f"device={name!r} must be {DEVICES}")
+    found = {CPU: 1, "cuda": torch.cuda.device_count(), "mps": int(torch.mps.is_available())}[kind]
+    if int(number or 0) >= found:
+        raise ValueError(
+            f"device={name!r}: torch {torch.__version__} finds {found} such GPUs here; auto takes what there is"
+        )
+    return torch.device(name)
+
+
+def find_precision(name: str, device: torch.device) -> str:
+    """FLOAT32 or BFLOAT16; `auto` is bfloat16 where the device has instructions for its products."""
+    if name != AUTO:
+        return name
+    has_products = {"cuda": _cuda_has_bfloat16, CPU: processor_has_bfloat16}.get(device.type, lambda: False)
+    return BFLOAT16 if has_products() else FLOAT32
+
+
+def _cuda_has_bfloat16() -> bool:
+    return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
+def processor_has_bfloat16() -> bool:
+    """Whether this processor has instructions for products of bfloat16 matrices."""
+    flags = Path("/proc/cpuinfo")
+    return flags.is_file() and any(name in flags.read_text() for name in ("avx512_bf16", "amx_bf16"))
+
+
+def mixed(precision: str, device: torch.device) -> AbstractContextManager[Any]:
+    """A `with` block in which products are computed in this precision."""
+    return torch.autocast(device.type, torch.bfloat16) if precision == BFLOAT16 else nullcontext()
+
+
+def moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """The tensor on the device; to a CUDA GPU it goes while the processor works on."""
+    if device.type == "cuda" and not tensor.is_cuda:
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
