@@ -1,7 +1,9 @@
-"""Self-play in RLlib: one policy plays every seat of `risk_v0` and learns by PPO with action masks.
+"""A league in RLlib: one policy plays itself and scripted bots, and learns by PPO with action masks.
 
-    pip install -e '.[rllib]' torch        # in an environment of its own: Ray pins Gymnasium
-    python examples/rllib_selfplay.py
+    pip install -e '.[rllib,tournament]' torch        # in an environment of its own: Ray pins Gymnasium
+    python examples/rllib_selfplay.py                     # many agents: `risk_v0`, the learner at some or all seats
+    python examples/rllib_selfplay.py --single            # one agent: `make_vec`, bots at all other seats
+    python examples/rllib_selfplay.py --minutes 8 --out runs/rllib
 
 RLlib's masking module expects another name for the observation and a mask of floats; nothing else has to be adapted.
 RLlib's check of the environment must be off, because it plays illegal actions.
@@ -9,65 +11,202 @@ RLlib's check of the environment must be off, because it plays illegal actions.
 
 from __future__ import annotations
 
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv, VectorWrapper
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
+from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.tune.registry import register_env
 
+from risk_agents import make
+from risk_agents.base import View
 from risk_env import risk_v0
+from risk_training.config import METRICS
+from risk_training.curves import plot
+from risk_training.win_rate import WinRate
+
+GAME = {"preset": "classic", "num_players": 2, "board": "tiny", "setup": "random", "attack": "blitz"}
+GAME |= {"defender_dice": "max", "max_rounds": 30}
+BOTS = ("random", "attacker", "grower")
+AGAINST_BOTS = 0.5  # share of the games of many agents in which a bot has all seats but one
+ENVIRONMENTS = 32  # of the single agent
 
 
-class RiskForRLlib(PettingZooEnv):
-    """`risk_v0` with observations in the form of RLlib's masking module."""
+class RiskLeague(MultiAgentEnv):
+    """`risk_v0` for RLlib: in some games the learner plays all seats, in others one, and a bot the rest.
+
+    The bots' moves are played inside; RLlib only sees the learner's seats, `player_0` ...
+    """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        super().__init__(risk_v0.env(**options))
-        space, actions = self.env.observation_space("player_0"), self.env.action_space("player_0")
-        mask = spaces.Box(0.0, 1.0, (actions.n,), np.float32)
-        adapted_space = spaces.Dict({"observations": space["observation"], "action_mask": mask})
-        self.observation_spaces = dict.fromkeys(self.possible_agents, adapted_space)
+        super().__init__()
+        self.env = risk_v0.env(**GAME)
+        self.chance = np.random.default_rng([options.get("worker_index", 0), options.get("vector_index", 0)])
+        self.bots: dict[str, Any] = {}  # by agent
+        self.possible_agents = self.agents = list(self.env.possible_agents)
+        found, actions = self.env.observation_space("player_0"), self.env.action_space("player_0")
+        self.observation_spaces = dict.fromkeys(self.agents, masked_space(found["observation"], actions))
+        self.action_spaces = dict.fromkeys(self.agents, actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """The first observation."""
-        observations, infos = super().reset(seed=seed, options=options)
-        return adapted(observations), infos
+        """Begin a game, and play until the learner decides."""
+        seed = int(self.chance.integers(2**31)) if seed is None else seed
+        self.env.reset(seed=seed)
+        self.bots = {}
+        if self.chance.random() < AGAINST_BOTS:
+            name, own = self.chance.choice(BOTS), self.chance.integers(len(self.agents))
+            self.bots = {agent: make(str(name)) for seat, agent in enumerate(self.agents) if seat != own}
+        game = self.env.unwrapped.game
+        for agent, bot in self.bots.items():
+            bot.reset(self.agents.index(agent), game.rules, game.board, seed)
+        return self._play_on()[0], {}
 
     def step(self, action: dict[str, int]) -> Any:
-        """Play one action; returns the next observation."""
-        observations, rewards, terminated, truncated, infos = super().step(action)
-        truncated["__all__"] = not self.env.agents and not terminated["__all__"]  # some terminated, others truncated
-        return adapted(observations), rewards, terminated, truncated, infos
+        """Play one action, and on until the learner decides again, or the game is over."""
+        self.env.step(action[self.env.agent_selection])
+        observations, rewards, terminated, truncated = self._play_on()
+        is_over = not self.env.agents
+        terminated["__all__"] = is_over and not any(truncated.values())
+        truncated["__all__"] = is_over and not terminated["__all__"]
+        return observations, rewards, terminated, truncated, {}
+
+    def _play_on(self) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool]]:
+        """Observations, rewards and ends of the learner's seats, that of the next to decide last."""
+        found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
+        while self.env.agents:
+            agent = self.env.agent_selection
+            observation, reward, terminated, truncated, _ = self.env.last()
+            if agent not in self.bots:
+                values = masked(observation["observation"], observation["action_mask"]), reward, terminated, truncated
+                for part, value in zip(found, values, strict=True):
+                    part[agent] = value
+                if not terminated and not truncated:
+                    break
+            ended = terminated or truncated
+            self.env.step(None if ended else self.bots[agent].act(View(self.env.unwrapped.game)))
+        return found  # type: ignore[return-value]
 
 
-def adapted(observations: dict[str, Any]) -> dict[str, Any]:
-    """The observation and mask of each agent under RLlib's names."""
-    return {
-        agent: {"observations": own["observation"], "action_mask": own["action_mask"].astype(np.float32)}
-        for agent, own in observations.items()
-    }
+class MaskedVector(VectorWrapper):
+    """`make_vec` with the mask in the observations, where RLlib's module looks for it."""
+
+    def __init__(self, env: VectorEnv) -> None:
+        super().__init__(env)
+        self.single_observation_space = masked_space(env.single_observation_space, env.single_action_space)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, env.num_envs)
+
+    def reset(self, **arguments: Any) -> Any:
+        """The first observations."""
+        observations, infos = self.env.reset(**arguments)
+        return masked(observations, infos["action_mask"]), {}
+
+    def step(self, actions: Any) -> Any:
+        """One step of all games."""
+        observations, rewards, terminated, truncated, infos = self.env.step(np.asarray(actions))
+        return masked(observations, infos["action_mask"]), rewards, terminated, truncated, {}
 
 
-def main(iterations: int = 3) -> None:
-    """Train, and print the mean length of the games."""
-    game = {"num_players": 3, "setup": "random", "attack": "blitz", "defender_dice": "max", "max_rounds": 20}
+def masked(observations: Any, masks: Any) -> dict[str, Any]:
+    """Observations and masks under RLlib's names."""
+    return {"observations": observations, "action_mask": np.asarray(masks, np.float32)}
+
+
+def masked_space(observations: Any, actions: Any) -> spaces.Dict:
+    """The space of `masked`."""
+    return spaces.Dict({"observations": observations, "action_mask": spaces.Box(0.0, 1.0, (actions.n,), np.float32)})
+
+
+def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
+    """Games of one seat each against bots."""
+    arguments = {"num_envs": options["num_envs"], "opponents": list(bots), "opponent_order": "drawn"}
+    arguments["autoreset_mode"] = "NextStep"  # as RLlib expects
+    return MaskedVector(gymnasium.make_vec("risk_env/Risk-v0", **arguments, **GAME))
+
+
+def configuration(single: bool) -> PPOConfig:
+    """PPO with masks, over one agent or many."""
+    network = DefaultModelConfig(fcnet_hiddens=[128, 128], fcnet_activation="relu", vf_share_layers=False)
+    sizes = {"train_batch_size_per_learner": 4000, "minibatch_size": 500, "num_epochs": 4}
+    register_env("risk_vector", vector_of)
     config = (
         PPOConfig()
-        .environment(RiskForRLlib, env_config=game, disable_env_checking=True)
+        .environment("risk_vector" if single else RiskLeague, disable_env_checking=True)
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config=network))
+        .training(lr=5e-4, gamma=0.999, entropy_coeff=0.005, **sizes)
         .env_runners(num_env_runners=0)
-        .multi_agent(policies={"everyone"}, policy_mapping_fn=lambda agent, episode, **_: "everyone")
-        .rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule))
-        .training(train_batch_size_per_learner=2000, minibatch_size=500, num_epochs=2)
     )
-    algorithm = config.build_algo()
-    for iteration in range(iterations):
-        metrics = algorithm.train()["env_runners"]
-        steps, length = metrics["num_env_steps_sampled_lifetime"], metrics["episode_len_mean"]
-        print(f"iteration {iteration}: {steps:.0f} decisions so far, {length:.0f} a game")
+    if single:
+        return config.env_runners(num_envs_per_env_runner=ENVIRONMENTS, gym_env_vectorize_mode="vector_entry_point")
+    return config.multi_agent(policies={"learner"}, policy_mapping_fn=lambda agent, episode, **_: "learner")
+
+
+def measured(module: Any, games: int, decisions: int, minutes: float) -> dict[str, float]:
+    """A line of the log: win rates against the bots, under the names of `risk-env train`."""
+    row: dict[str, float] = {"time/steps": decisions, "time/seconds": round(60 * minutes)}
+    for bot in BOTS:
+        interval = WinRate(*games_won(module, bot, games), 0.0).interval
+        row |= {f"eval/{name}_{bot}": value for name, value in zip(("win_rate", "low", "high"), interval, strict=True)}
+    rates = (f"{bot} {row[f'eval/win_rate_{bot}']:.0%}" for bot in BOTS)
+    print(f"{minutes:4.1f} minutes, {decisions:8,} decisions:", *rates, flush=True)
+    return row
+
+
+def games_won(module: Any, bot: str, games: int) -> tuple[int, int]:
+    """How many games against a bot the likeliest actions of a module win, and of how many: as many in each lane."""
+    env = vector_of({"num_envs": ENVIRONMENTS}, [bot])
+    played, won = np.zeros(ENVIRONMENTS, int), np.zeros(ENVIRONMENTS, int)
+    observations, _ = env.reset(seed=1)
+    while (played < -(-games // ENVIRONMENTS)).any():
+        batch = {name: torch.as_tensor(values) for name, values in observations.items()}
+        with torch.no_grad():
+            logits = module.forward_inference({"obs": batch})["action_dist_inputs"]
+        observations, rewards, terminated, truncated, _ = env.step(logits.argmax(1).numpy())
+        counted = played < -(-games // ENVIRONMENTS)
+        won += counted & (rewards > 0)
+        played += counted & (terminated | truncated)
+    return int(won.sum()), int(played.sum())
+
+
+def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
+    """Train, and measure the policy at each tenth of the time; returns the log."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
+    parser.add_argument("--minutes", type=float, default=4.0, help="of training (default: %(default)s)")
+    parser.add_argument("--games", type=int, default=192, help="of a measurement, against each bot")
+    parser.add_argument("--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture")
+    arguments = parser.parse_args(argv)
+    algorithm = configuration(arguments.single).build_algo()
+    name = "default_policy" if arguments.single else "learner"
+    rows, minutes = [measured(algorithm.get_module(name), arguments.games, 0, 0.0)], 0.0
+    while len(rows) == 1 or minutes < arguments.minutes:
+        start = time.monotonic()
+        decisions = int(algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"])
+        minutes += (time.monotonic() - start) / 60
+        if minutes >= arguments.minutes * min(1, len(rows) / 10):
+            rows.append(measured(algorithm.get_module(name), arguments.games, decisions, minutes))
     algorithm.stop()
+    if arguments.out:
+        write(Path(arguments.out), rows)
+    return rows
+
+
+def write(folder: Path, rows: Sequence[dict[str, float]]) -> None:
+    """Write the log, and draw it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plot([folder], folder / "curves.png")
 
 
 if __name__ == "__main__":

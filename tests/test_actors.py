@@ -90,6 +90,26 @@ def values_of(trainer: ppo.Trainer, weights: Any, legal: torch.Tensor) -> Any:
         return network.answer(*map(torch.as_tensor, features), legal)[1].sigmoid().numpy()
 
 
+def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
+    stale = dataclasses.replace(VALUES, staleness=1, checkpoint_interval=1)
+    for module, config in ((values, stale), (table_values, TABLE_VALUES)):
+        name = module.__name__
+        here = learned(module.Trainer(config, tmp_path / name / "here"))
+        assert learned(module.Trainer(config, tmp_path / name / "there", Threads())) == here
+    rows = values.Trainer.resume(tmp_path / values.__name__ / "here").rows
+    assert [row["actors/staleness"] for row in rows] == [0, 1, 1]
+
+    def kill(row: Any) -> None:
+        if row["time/steps"] == 12:
+            raise Killed
+
+    with pytest.raises(Killed):
+        values.Trainer(stale, tmp_path / "killed").train(kill)
+    values.Trainer.resume(tmp_path / "killed", executor=Threads()).train()
+    whole, resumed = (load_checkpoint(tmp_path / name) for name in (f"{values.__name__}/here", "killed"))
+    assert untimed(whole) == untimed(resumed)
+
+
 @pytest.mark.parametrize("staleness", [0, 1])
 def test_a_killed_run_with_actors_resumes_to_the_bit(staleness: int, tmp_path: Path) -> None:
     config = dataclasses.replace(TWO, n_timesteps=1280, checkpoint_interval=256, staleness=staleness)

@@ -21,6 +21,7 @@ from benchmarks import (
     random_play,
     records,
     regret,
+    scaling,
     speed,
     strength,
 )
@@ -448,3 +449,28 @@ def test_regrets_of_altered_positions_are_refused(tmp_path: Path) -> None:
     np.savez(path, plans_2=np.array(["beam 0"]), **arrays)
     with pytest.raises(ValueError, match=r"of the plans \['beam 0'\], now they are \['beam 3', "):
         regret.read(path, table)
+
+
+def test_what_more_workers_bring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scaling, "AGENT", "random")
+    config = tmp_path / "small.yml"
+    config.write_text(
+        "{trainer: selfplay, map: tiny, n_envs: 8, n_steps: 8, width: 8, local: 4, options: {max_rounds: 5}}"
+    )
+    scaling.main(
+        ["--kinds", "this process", "--games", "12", "--updates", "1", "--simulated", "60", "--config", str(config)]
+    )
+    tables = capsys.readouterr().out
+    assert "one driver feeds" in tables and "a learner on one core needs" in tables
+    assert [line.split()[1] for line in tables.splitlines()[-4:]] == ["1", "10", "100", "1,000"]
+
+
+def test_the_expectation_ends_where_the_driver_or_the_learner_does() -> None:
+    game = {"us_a_game": 1000, "core_seconds_a_game": 0.5, "bytes_out_a_game": 10, "bytes_back_a_game": 90}
+    learned = {"us_play": 50, "us_pack": 0, "us_unpack": 5, "us_learn": 15, "bytes_a_decision": 1000}
+    rows = scaling.expected({"driver": game, "learner": learned})
+    assert [row["games_a_second"] for row in rows] == [2, 20, 200, 1000]
+    assert [row["games_sent"] for row in rows] == [200, 2000, 20_000, 100_000]
+    assert [round(row["decisions_a_second"]) for row in rows] == [15_385, 50_000, 50_000, 50_000]

@@ -40,7 +40,7 @@ from tests.test_run import PPO, untimed
 from tests.test_run import VALUES as SMALL
 
 GAMES = 80
-VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2)
+VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
 TIMES = ("seconds",)  # columns that no two runs share
 
@@ -117,8 +117,8 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
 
 
 def kill_one_at_work(executor: ProcessExecutor, log: Path) -> None:
-    """Kill a process of the executor once the run has begun."""
-    while not log.exists():
+    """Kill a process of the executor once the run has made an update."""
+    while not (log.exists() and log.read_text()):
         time.sleep(0.005)
     multiprocessing.active_children()[0].kill()
 
@@ -154,6 +154,9 @@ def losing_a_machine(cluster):
         loser.start()
         yield executor
         loser.join()
+        until = time.monotonic() + 60
+        while executor.size() > 1 and time.monotonic() < until:
+            time.sleep(0.1)
         assert executor.size() == 1
 
 

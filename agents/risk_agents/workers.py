@@ -184,13 +184,14 @@ def begin_process() -> None:
 class RayExecutor(WorkExecutor):
     """Ray's tasks, one processor each, as an executor."""
 
-    def __init__(self, address: str | None = None) -> None:
+    def __init__(self, address: str | None = None, processors: int | None = None) -> None:
+        """Join the cluster of an address, or begin one with that many processors of this machine (None: all)."""
         import ray
 
         self._ray = ray
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
-            _connect(ray, address)
+            _connect(ray, address, processors)
         self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(run_same_version)
         self._version = version()
         self._references: dict[Future[Any], Any] = {}  # of what is running
@@ -225,12 +226,14 @@ class RayExecutor(WorkExecutor):
             self._ray.shutdown()
 
 
-def _connect(ray: Any, address: str | None) -> None:
+def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     """Join a cluster, or begin one on this machine; workers find the packages where this process does."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
-    environment = {"env_vars": {"PYTHONPATH": path}} if address is None else {}
+    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    if address is None:
+        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path}}, "num_cpus": processors}
     try:
-        ray.init(address, runtime_env=environment, include_dashboard=False, log_to_driver=False, logging_level="error")
+        ray.init(address, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
 

@@ -1,4 +1,4 @@
-"""RLlib: one iteration of `examples/rllib_selfplay.py`."""
+"""RLlib: an iteration of each form of `examples/rllib_selfplay.py`."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -8,8 +8,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "rllib_selfplay.py"
 
 
 def main() -> None:
-    """Collect 2,000 decisions and learn from them."""
-    run_path(str(EXAMPLE))["main"](iterations=1)
+    """Collect decisions, learn from them, and play games: many agents, then one."""
+    example = run_path(str(EXAMPLE), run_name="rllib_selfplay")
+    for form in ([], ["--single"]):
+        rows = example["main"]([*form, "--minutes", "0", "--games", "32"])
+        assert [row["time/steps"] > 0 for row in rows] == [False, True]
     print(f"Ray {version('ray')}")
 
 

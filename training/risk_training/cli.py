@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", help="auto, cpu, cuda, cuda:N or mps, in place of the configuration's")
     add("--precision", choices=PRECISIONS, help="of products in learning, in place of the configuration's")
     add("--actors", type=int, metavar="N", help="that play in workers, in place of the configuration's (selfplay)")
-    add("--staleness", type=int, metavar="N", help="0 or 1, in place of the configuration's (selfplay)")
+    add("--staleness", type=int, metavar="N", help="0 or 1, in place of the configuration's (selfplay, value)")
     add("--threads", type=int, default=1, metavar="N", help="of torch (default: 1)")
     add("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS} (default: 1)")
     add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")

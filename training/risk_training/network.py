@@ -72,7 +72,7 @@ class Network(nn.Module):
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
         """Take over what `arrays` returned."""
-        self.weights.load_state_dict({name: torch.as_tensor(values) for name, values in arrays.items()})
+        self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()})
 
     def arrays(self) -> dict[str, Array]:
         """The weights as NumPy arrays, copied."""

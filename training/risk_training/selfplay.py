@@ -295,7 +295,7 @@ class SelfPlay:
         self.league.load_state_dict(state["league"])
         self.playing = playing
         self.chance.bit_generator.state = state["chance"]
-        self.draws.set_state(torch.as_tensor(state["draws"]))
+        self.draws.set_state(torch.from_numpy(np.array(state["draws"])))
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
         self.batch.ask(self.lanes)
 

@@ -8,6 +8,7 @@ of the turns to come (Tesauro 1995). The network learns from a round, then the n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,7 +29,7 @@ from risk_agents.learned.table_value import (
 )
 from risk_agents.search.judges import judges_by
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
-from risk_agents.workers import WorkExecutor, in_order
+from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena, Player
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
@@ -173,11 +174,11 @@ class Positions:
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
         """The positions of a table's games in a round, of its chunks of `size` games."""
-        for number, chunk in enumerate(chunks):
-            chunk.games += number * size
         names = ("codes", "games", "lookers", "winners")
         parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
-        return cls(*parts, chunks[0].players)
+        found = cls(*parts, chunks[0].players)
+        found.games += np.repeat(size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks])
+        return found
 
 
 def play_chunk(config: Config, players: int, first: int, count: int) -> Positions:
@@ -291,6 +292,7 @@ class Trainer(TorchRun):
         columns = input_columns(self.board)
         self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
+        self.running: list[Future[Positions]] = []  # chunks of the next round
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
@@ -305,14 +307,24 @@ class Trainer(TorchRun):
             return metrics | self.learn(played, chances)
 
     def _play_round(self) -> list[Positions]:
-        """Play the next round, in chunks, wherever the executor does: the positions of each table."""
+        """The next round, the positions of each table. Workers go on to the one after it: no weights play."""
+        config, following = self.config, self.steps + self.config.round_games
+        if not self.running:
+            self._begin_round(self.steps)
+        found, self.running = [future.result() for future in self.running], []
+        if not isinstance(self.executor, InProcess) and following < config.length:
+            self._begin_round(following)
+        chunks = len(found) // len(config.tables)
+        tables = (found[k : k + chunks] for k in range(0, len(found), chunks))
+        return [Positions.joined(table, config.chunk_games) for table in tables]
+
+    def _begin_round(self, begin: int) -> None:
+        """Let the executor play a round from game number `begin` on, in chunks."""
         config = self.config
         count, size = config.round_games // len(config.tables), config.chunk_games
         chunks = [(first, min(size, count - first)) for first in range(0, count, size)]
-        pieces = ((config, players, self.steps + first, n) for players in config.tables for first, n in chunks)
-        found = list(in_order(self.executor, play_chunk, pieces))
-        tables = (found[k : k + len(chunks)] for k in range(0, len(found), len(chunks)))
-        return [Positions.joined(table, size) for table in tables]
+        pieces = ((config, players, begin + first, n) for players in config.tables for first, n in chunks)
+        self.running = [self.executor.submit(play_chunk, *piece) for piece in pieces]
 
     def learn(self, played: list[Positions], chances: list[Array]) -> Metrics:
         """Fit the network to these positions."""

@@ -13,6 +13,7 @@ drafted to a random place, for exploration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,7 @@ from risk_agents.scripted import random_bot
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, encode_positions
-from risk_agents.workers import WorkExecutor, in_order
+from risk_agents.workers import WorkExecutor
 from risk_env.arena import Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -65,6 +66,7 @@ class Config(RunSettings):
     n_games: int = 24_000
     round_games: int = 1000  # games between two fits
     chunk_games: int = 100  # games that a worker plays together; they have their own chance
+    staleness: int = 0  # 1: a round is played while the one before is learned from, by the weights before that
     memory: int = 20  # rounds that are learned from, the latest
     beam_width: int = 4  # positions that the beam keeps at each depth, in training
     bots: tuple[str, ...] = ("planner", "beam")
@@ -83,6 +85,7 @@ class Config(RunSettings):
             check_range(name, getattr(self, name), 1)
         if num_columns(self.rules(), load_map(self.map)) + AT_ONCE > WORKSPACE[1]:
             raise ValueError(f"map={self.map!r} has too many continents for a learned value")
+        check_range("staleness", self.staleness, 0, 1)
         check_range("beam_width", self.beam_width, 1, MOST_WIDTH)
         if len(self.hidden_sizes) != 2:
             raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
@@ -139,9 +142,9 @@ class Positions:
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
         """The positions of a round, of its chunks of `size` games."""
-        for number, chunk in enumerate(chunks):
-            chunk.games += number * size
-        return cls(*(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0])))
+        found = cls(*(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0])))
+        found.games += np.repeat(size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks]).astype(np.int32)
+        return found
 
     def save(self, path: Path) -> None:
         """Write a file."""
@@ -263,23 +266,39 @@ class Trainer(TorchRun):
         self.network = Network(num_columns(self.rules, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
         self.positions: dict[int, Positions] = {}  # by round
+        self.ahead: dict[str, Any] | None = None  # the weights by which the next round is being played
+        self.running: list[Future[Positions]] = []  # its chunks
 
     def update(self) -> Metrics:
         """Play a round and learn from the latest rounds."""
+        stale = {"actors/staleness": int(self.ahead is not None)} if self.config.staleness else {}
         with timed(self.spent, "games"):
-            played = self._play_round(self.policy() if self.updates else None)
-        metrics = self.predictions(played)
+            played = self._play_round()
+        metrics = stale | self.predictions(played)
         self.steps += self.config.round_games
         self._keep(self.updates + 1, played)
         with timed(self.spent, "update"):
             return metrics | self.learn()
 
-    def _play_round(self, learner: ValueFile | None) -> Positions:
-        """Play the next round, in chunks, wherever the executor does."""
-        config, shared = self.config, self.executor.share(learner)
-        last, size = self.steps + config.round_games, config.chunk_games
-        pieces = ((config, first, min(size, last - first), shared) for first in range(self.steps, last, size))
-        return Positions.joined(list(in_order(self.executor, play_chunk, pieces)), size)
+    def _play_round(self) -> Positions:
+        """The next round; with staleness the one after it begins."""
+        config, weights = self.config, self.network.arrays() if self.updates else {}
+        if self.ahead is None:
+            self._begin_round(self.steps, weights)
+        played = Positions.joined([future.result() for future in self.running], config.chunk_games)
+        self.ahead, following = None, self.steps + config.round_games
+        if config.staleness and following < config.length:
+            self.ahead = weights
+            self._begin_round(following, weights)
+        return played
+
+    def _begin_round(self, begin: int, weights: Mapping[str, Array]) -> None:
+        """Let the executor play a round from game number `begin` on, in chunks; without weights by bots alone."""
+        config, end = self.config, begin + self.config.round_games
+        learner = ValueFile(weights, schema_of(self.rules, self.board), {}) if weights else None
+        shared, size = self.executor.share(learner), config.chunk_games
+        pieces = ((first, min(size, end - first)) for first in range(begin, end, size))
+        self.running = [self.executor.submit(play_chunk, config, *piece, shared) for piece in pieces]
 
     def _keep(self, number: int, played: Positions) -> None:
         """Add the positions of a round, in memory and in the folder, and drop the oldest from memory."""
@@ -336,13 +355,16 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the rounds whose positions are kept, each in a file of its own."""
-        return super().state_dict() | {"positions": list(self.positions)}
+        """Also the rounds whose positions are kept, each in a file of its own, and what is being played."""
+        return super().state_dict() | {"positions": list(self.positions), "ahead": self.ahead}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
         self.positions = {int(number): Positions.load(self._file(int(number))) for number in state["positions"]}
+        self.ahead = state.get("ahead")  # checkpoints before 2026-11-23 have none
+        if self.ahead is not None:
+            self._begin_round(self.steps, self.ahead)
 
     def _file(self, number: int) -> Path:
         return self.folder / POSITIONS.format(number)

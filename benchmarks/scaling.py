@@ -1,0 +1,295 @@
+"""What more workers bring: `python -m benchmarks.scaling [--record]`.
+
+* Games a second of a tournament between six `beam`s, and decisions a second of self-play with actors, by 1 and 2
+  workers of each kind, after some that are not measured.
+* Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
+* What is sent: bytes a game, a decision and an update of the weights.
+* From these, what to expect of 10, 100 and 1,000 cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from benchmarks.arguments import at_least_one
+from benchmarks.records import heading, heading_lines, keep, table
+from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.jobs import Chunk, play_and_return
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.running import conduct
+from risk_agents.tournament.store import Store
+from risk_agents.workers import ProcessExecutor, RayExecutor, WorkExecutor, open_executor
+from risk_env.board.rules import Rules
+from risk_training import ppo
+from risk_training.cli import config_path
+from risk_training.config import read_config
+
+PACKAGES = ("risk-env", "numpy", "numba", "torch", "ray")
+AGENT, SEATS = "beam", 6
+SIMULATED = 4096  # workers that return at once
+CORES = (1, 10, 100, 1000)
+NO_WORKER = "this process"
+KINDS = (NO_WORKER, "1 process", "2 processes", "1 Ray worker", "2 Ray workers")
+
+Row = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print, and with `--record` keep the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
+    add("--games", type=at_least_one, default=48, help="of the tournaments, at least (default: %(default)s)")
+    add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
+    add("--simulated", type=at_least_one, default=60_000, help="games of the driver (default: %(default)s)")
+    add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
+    add("--record", action="store_true", help="keep the result in benchmarks/results")
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    record = heading(["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES)
+    record["rows"] = [measure(kind, arguments) for kind in arguments.kinds]
+    record["driver"] = driver(arguments.simulated)
+    record["learner"] = learner(arguments.config)
+    print(report(record))
+    if arguments.record:
+        print(f"\nKept: {keep('scaling', record, report(record))}")
+
+
+def measure(kind: str, arguments: argparse.Namespace) -> Row:
+    """Games and decisions a second of a kind of workers."""
+    with workers(kind) as executor, TemporaryDirectory() as folder:
+        games = games_a_second(executor, arguments.games, Path(folder))
+        decisions = decisions_a_second(executor, arguments.config, arguments.updates, Path(folder))
+    return {"kind": kind, "workers": executor.size(), "games_a_second": games, "decisions_a_second": decisions}
+
+
+@contextmanager
+def workers(kind: str) -> Iterator[WorkExecutor]:
+    """The executor of a kind in KINDS."""
+    if kind == NO_WORKER:
+        with open_executor("1") as executor:
+            yield executor
+        return
+    number = int(kind.split()[0])
+    made: WorkExecutor = RayExecutor(processors=number) if "Ray" in kind else ProcessExecutor(number)
+    with made:
+        yield made
+
+
+# ---------------------------------------------------------------------------------------------------- throughput
+
+
+def games_a_second(executor: WorkExecutor, games: int, folder: Path) -> float:
+    """Of a tournament, wall clock; after a few games by every worker."""
+    config = tournament()
+    rates = []
+    for name, number in (("warm", 2 * SEATS), ("measured", games)):
+        with closing(Store.create(folder / f"{name}.sqlite", config)) as store:
+            start = time.perf_counter()
+            conduct(store, number, executor=executor)
+            rates.append(store.count()[0] / (time.perf_counter() - start))
+    return rates[-1]
+
+
+def tournament() -> TournamentConfig:
+    """Six agents alike, by the rules of the ladder."""
+    rules = Rules.preset("classic", SEATS, setup="deal", attack="blitz", defender_dice="max", max_rounds=100)
+    return make_config([f"{AGENT}{number}={AGENT}" for number in range(SEATS)], rules)
+
+
+def decisions_a_second(executor: WorkExecutor, name: str, updates: int, folder: Path) -> float:
+    """Of a training run, wall clock: in this process, or with an actor for each worker; after two updates."""
+    is_here = not isinstance(executor, ProcessExecutor | RayExecutor)
+    trainer = run(name, folder, executor, {} if is_here else {"actors": executor.size(), "staleness": 1})
+    trainer.begin()
+    for _ in range(2):
+        one_update(trainer)
+    start = time.perf_counter()
+    for _ in range(updates):
+        one_update(trainer)
+    return updates * trainer.rollout.actions.size / (time.perf_counter() - start)
+
+
+def run(name: str, folder: Path, executor: WorkExecutor | None = None, changes: Row | None = None) -> ppo.Trainer:
+    """A training run by a configuration."""
+    return ppo.Trainer(ppo.Config.from_dict(read_config(config_path(name)) | (changes or {})), folder, executor)
+
+
+def one_update(trainer: ppo.Trainer) -> None:
+    """Play and learn."""
+    trainer.games.collect(trainer.network, trainer.rollout)
+    trainer.learn()
+
+
+# ---------------------------------------------------------------------------------------------------- the driver
+
+
+class Simulated(WorkExecutor):
+    """Workers that return copies of one game at once; `seconds` of processor time are theirs."""
+
+    def __init__(self, game: GameResult) -> None:
+        self.game, self.seconds = game, 0.0
+
+    def size(self) -> int:
+        """How many there are."""
+        return SIMULATED
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return the games of the chunk."""
+        start, future = time.process_time(), Future[Any]()
+        config, chunk = args
+        pickle.dumps((function, config, chunk))
+        games = [self.copy(pairing) for pairing in chunk]
+        future.set_result(games)
+        self.seconds += time.process_time() - start
+        return future
+
+    def copy(self, pairing: Any) -> GameResult:
+        """The game as if it were that of a pairing."""
+        return dataclasses.replace(self.game, game=pairing.game, deal=pairing.deal, seats=pairing.seats)
+
+
+def driver(games: int) -> Row:
+    """Processor time of the driver for a game, and bytes sent for it."""
+    config = tournament()
+    chunk: Chunk = tuple(config.schedule(1))
+    results = play_and_return(config, chunk)
+    start = time.process_time()
+    results = play_and_return(config, chunk)
+    core_seconds = (time.process_time() - start) / len(results)
+    simulated = Simulated(results[0])
+    with TemporaryDirectory() as folder, closing(Store.create(Path(folder) / "games.sqlite", config)) as store:
+        start = time.process_time()
+        conduct(store, games, executor=simulated)
+        seconds = (time.process_time() - start - simulated.seconds) / store.count()[0]
+    return {
+        "games": games,
+        "simulated_workers": SIMULATED,
+        "us_a_game": 1e6 * seconds,
+        "core_seconds_a_game": core_seconds,
+        "bytes_out_a_game": len(pickle.dumps((play_and_return, config, chunk))) / len(chunk),
+        "bytes_back_a_game": len(pickle.dumps(results)) / len(results),
+    }
+
+
+def learner(name: str) -> Row:
+    """Processor time a decision of an actor and of the learner, and bytes sent for it."""
+    with TemporaryDirectory() as folder:
+        trainer = run(name, Path(folder))
+        trainer.begin()
+        one_update(trainer)
+        size, times = trainer.rollout.actions.size, [time.process_time()]
+        trainer.games.collect(trainer.network, trainer.rollout)
+        times.append(time.process_time())
+        packed = trainer.rollout.packed()
+        pickled = pickle.dumps(packed)
+        times.append(time.process_time())
+        trainer.rollout.unpack(pickle.loads(pickled), trainer.network.spec, 0)
+        times.append(time.process_time())
+        trainer.learn()
+        times.append(time.process_time())
+    play, pack, unpack, learn = (1e6 * (end - begin) / size for begin, end in pairwise(times))
+    return {
+        "us_play": play,
+        "us_pack": pack,
+        "us_unpack": unpack,
+        "us_learn": learn,
+        "bytes_a_decision": len(pickled) / size,
+        "bytes_a_weight_update": len(pickle.dumps(trainer.network.arrays())),
+        "bytes_of_an_actors_games": len(pickle.dumps(trainer.games.game_state())),
+        "decisions_a_rollout": size,
+    }
+
+
+# ---------------------------------------------------------------------------------------------------- the report
+
+
+def expected(record: Row) -> list[Row]:
+    """Games and decisions a second of some numbers of cores, computed from what was measured."""
+    games, learning = record["driver"], record["learner"]
+    fed, learned = 1e6 / games["us_a_game"], 1e6 / (learning["us_learn"] + learning["us_unpack"])
+    played = 1e6 / (learning["us_play"] + learning["us_pack"])
+    alone = 1e6 / (learning["us_play"] + learning["us_learn"])
+    rows = []
+    for cores in CORES:
+        row = {"cores": cores, "games_a_second": min(cores / games["core_seconds_a_game"], fed)}
+        row["games_sent"] = row["games_a_second"] * (games["bytes_out_a_game"] + games["bytes_back_a_game"])
+        row["decisions_a_second"] = alone if cores == 1 else min((cores - 1) * played, learned)
+        row["decisions_sent"] = 0 if cores == 1 else row["decisions_a_second"] * learning["bytes_a_decision"]
+        rows.append(row)
+    return rows
+
+
+def report(record: Row) -> str:
+    """The record as Markdown."""
+    parts = (_measured(record["rows"]), _of_the_driver(record["driver"]), _of_the_learner(record["learner"]))
+    lines = ["# Past one machine", "", *heading_lines(record)]
+    for part in (*parts, _expected(expected(record))):
+        lines += ["", *part]
+    return "\n".join(lines)
+
+
+def _of_the_driver(row: Row) -> list[str]:
+    cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
+    return [
+        f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time ({row['simulated_workers']:,} simulated "
+        f"workers that return at once) and a worker {row['core_seconds_a_game']:.2f} s (six `{AGENT}`s): one driver "
+        f"feeds {cores:,.0f} cores. A game is {row['bytes_out_a_game']:,.0f} bytes on the way out and "
+        f"{row['bytes_back_a_game']:,.0f} on the way back."
+    ]
+
+
+def _of_the_learner(row: Row) -> list[str]:
+    actors = (row["us_play"] + row["us_pack"]) / (row["us_learn"] + row["us_unpack"])
+    return [
+        f"A decision takes an actor {row['us_play']:.1f} µs, and {row['us_pack']:.1f} to send; the learner "
+        f"{row['us_unpack']:.1f} to receive and {row['us_learn']:.1f} to learn from: a learner on one core needs "
+        f"{actors:.1f} actors. A decision is {row['bytes_a_decision']:,.0f} bytes, the weights "
+        f"{row['bytes_a_weight_update']:,} bytes, an actor's games {row['bytes_of_an_actors_games']:,}: with "
+        f"every rollout of {row['decisions_a_rollout']:,} decisions weights and games go out, and games come back."
+    ]
+
+
+def _measured(rows: Sequence[Row]) -> list[str]:
+    names = ("games_a_second", "decisions_a_second")
+    best = {name: rows[0][name] for name in names}
+    cells = [
+        (row["kind"], *(f"{row[name]:,.2f}" if name == names[0] else f"{row[name]:,.0f}" for name in names))
+        + tuple(f"{row[name] / best[name]:.2f}" for name in names)
+        for row in rows
+    ]
+    columns = ("workers", f"games a second, six `{AGENT}`s", "decisions trained a second")
+    return table((*columns, f"games, {rows[0]['kind']} = 1", "decisions"), cells)
+
+
+def _expected(rows: Sequence[Row]) -> list[str]:
+    cells = [
+        (
+            f"{row['cores']:,}",
+            f"{row['games_a_second']:,.1f}",
+            f"{row['games_sent'] / 1e6:,.2f}",
+            f"{row['decisions_a_second']:,.0f}",
+            f"{row['decisions_sent'] / 1e6:,.0f}",
+        )
+        for row in rows
+    ]
+    columns = ("cores", "games a second", "MB a second", "decisions trained a second, one core learns", "MB a second")
+    return table(columns, cells)
+
+
+if __name__ == "__main__":
+    main()
