@@ -34,9 +34,9 @@ class CompiledBot:
     `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`: for each of
     the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
     `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own chance,
-    `memory[lane, seat]` (int32, (N, 6, M), zeros when a game begins) what it may keep; it may come from a checkpoint
-    that somebody else wrote, so numbers in it are compared with their bounds before they index anything. It must not
-    read what that seat cannot see.
+    `memory[lane, seat]` (int32, (N, 6, M)) what it may keep: `begins`, and then zeros, when a game begins. It may come
+    from a checkpoint that somebody else wrote, so numbers in it are compared with their bounds before they index
+    anything. It must not read what that seat cannot see.
     """
 
     name: str
@@ -44,7 +44,7 @@ class CompiledBot:
     choose: Callable[..., None]
     memory: int = 1  # M: int32 words for each seat
     check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
-    begins: tuple[int, ...] = ()  # what it remembers when a game begins: its first words, zeros follow
+    begins: tuple[int, ...] = ()  # the first words of its memory when a game begins
 
 
 class SeatedBot:

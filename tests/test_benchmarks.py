@@ -374,6 +374,8 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     others = strength.drawn(5, 5, np.random.default_rng(0))
     assert sorted(others) == [1, 2, 3, 4, 5]
     assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
+    with pytest.raises(ValueError, match="max_rounds=0"):
+        strength.main(["grower", "--players", "3", "--field", "random", "--option", "max-rounds=0"])
     with pytest.raises(ValueError, match="only compiled bots"):
         strength.main(["grower", "--players", "3", "--field", "search"])
 

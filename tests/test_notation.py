@@ -271,6 +271,8 @@ def test_usual_values_follow_from_what_is_given():
     draft = from_text(hand_written(phase="draft", turn="1"))[2][0]
     assert draft.draft_left == 3 + 1  # the Waste
     trade = from_text(hand_written(phase="trade", hand_0="Ash, Birch, Cedar, Dune, wild"))[2][0]
+    older = from_text(hand_written(phase="trade", trade="OWED", hand_0="Ash, Birch, Cedar, Dune, wild"))[2][0]
+    assert older == trade
     assert trade.trade == 1 and trade.wilds[0] == 1 and trade.deck_wilds == 1 and members(trade.deck) == [4, 5]
     occupy = from_text(hand_written(phase="occupy", source="Ash", target="Birch", held_at_start="Ash"))[2][0]
     assert occupy.captured and occupy.battles == 1

@@ -258,6 +258,7 @@ capital {} = capital, cities = city, objective {} = objective objective_reward, 
 shown, bonus, sets traded, set traded, bonus paid, draft left, source, target, moves left, move begun, battles,
 commander used, blitz, chosen dice, rerolled, rolled, settled, losses
 """
+_NOT_USED = ("trade",)  # lines of texts before 0.2, whose values follow from others
 
 
 class Form(NamedTuple):
@@ -300,7 +301,7 @@ def _read_entries(game: SimpleNamespace, lines: Lines, rules: Rules, board: Boar
     entries = {line.key.casefold(): line for line in _entries(rules, board)}
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines.game:
-        if key not in entries and key not in ("rules", "map"):
+        if key not in entries and key not in ("rules", "map", *_NOT_USED):
             raise PositionError(f"{lines.line(key).place}: unknown in this game{_hint(key, known)}")
     for key, line in entries.items():
         given, usual = lines.line(key), partial(_usual, game, rules, board)

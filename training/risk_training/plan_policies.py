@@ -55,7 +55,7 @@ class Config(TableSettings):
     bot_share: float = 0.5  # of the seats
     explore: float = 0.1  # probability that any plan is followed, not the best
     share: float = 0.8  # of the turns' beginnings that are learned from
-    turns: int = 0  # own turns that are played on before a position is judged
+    turns: int = 2  # own turns that are played on before a position is judged
     rivals: tuple[str, ...] = ("breaker", "hunter")  # the bots that play on
     judge: str | None = None  # the file of a value for every table, the strategist's if there is none
 

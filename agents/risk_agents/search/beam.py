@@ -42,7 +42,7 @@ from risk_env.core.types import MAX_SEATS, Phase
 
 WIDTH = 12
 DEPTH = 8
-MOST_RANK = 7
+MOST_RANK = 7  # of a place that is drafted to
 HALF_DRAFTED = -1
 # The weights of `search.evaluation` by number of players, found by `risk_training.tune_beam`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
@@ -139,7 +139,7 @@ def answer(game, memory, tree, evaluator):
 def draft(game, memory, tree, evaluator):
     """Where to draft: all to the place with the best turn after it, or half there and half to another.
 
-    The best `memory[RANK]` places are passed over, except where half of the draft has been made.
+    `memory[RANK]` better places are passed over, except where half of the draft has been made.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)

@@ -147,7 +147,7 @@ class Rollouts:
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]
         is_new = np.array([plan not in drafts for plan in plans])
-        made: list[list[int]] = [[] if new else drafts[plan].actions for plan, new in zip(plans, is_new, strict=True)]
+        made = [drafts[plan].actions if plan in drafts else [] for plan in plans]
         is_open = np.ones(len(lanes), np.bool_)
         for step in count():
             phase = records["phase"][first]
@@ -155,10 +155,10 @@ class Rollouts:
             if not is_open.any():
                 break
             arena.ask(first[is_open & is_new])
-            for row in np.flatnonzero(is_open & is_new):
-                made[row].append(int(arena.actions[first[row]]))
-            for row in np.flatnonzero(is_open):
-                arena.actions[lanes[row]] = made[row][step]
+            for k in np.flatnonzero(is_open):
+                if is_new[k]:
+                    made[k].append(int(arena.actions[first[k]]))
+                arena.actions[lanes[k]] = made[k][step]
             arena.step(lanes[is_open].ravel())
         for row, plan in enumerate(plans):
             draft = drafts.setdefault(plan, Draft(made[row], arena.memory[first[row], turn].copy()))

@@ -2,9 +2,10 @@
 
 When its turn begins, each of the plans (a bot that would play the turn) is played on in samples of the game that could
 be the one played: others' turns as `breaker` or `hunter`, until a learned value, or the heuristic evaluation for tables
-that it does not know, judges the position. Plans that do badly are dropped while samples come in (sequential halving,
-Karnin 2013). It chooses again before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed
-policies with common chance are a policy improvement step (Tesauro and Galperin 1996). Budgets count games, not time.
+that it does not know, judges the position. Most plans are beams: the best turns that draft to different places, by
+different weights. Plans that do badly are dropped while samples come in (sequential halving, Karnin 2013). It chooses
+again before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with common
+chance are a policy improvement step (Tesauro and Galperin 1996). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 
-BOLD, NARROW = 3, 4  # the beam's weights for three players; positions that a plan's beam keeps
-BEAMS = {"beam": (0, (0, 1, 2, 3, 4)), "bold beam": (BOLD, (0, 1)), "cautious beam": (beam.CAUTIOUS, (0, 1))}
+# Beams by the weights of a number of players, whatever the table's, and the ranks of the places that they draft to
+BEAMS = {"beam": (6, (0, 1, 2, 3, 4)), "bold beam": (3, (0, 1)), "cautious beam": (beam.CAUTIOUS, (0, 1))}
+NARROW = 4  # positions that these keep at each depth
 PLANS = (
     *(
         beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW)
@@ -43,10 +45,11 @@ PLANS = (
     hunter.BOT,
     raider.BOT,
 )
-PLANS_WHERE_KNOWN = (marshal.BOT,)  # plans for the tables that they were trained for
+# In duels, where no other turn is better than `marshal`'s (training/README.md)
+DUEL_PLANS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 PLAYERS = (breaker.BOT, hunter.BOT)
-SET_UP = PLANS.index(breaker.BOT)  # the plan that places the first troops
-LEAST_GAMES = len(PLANS + PLANS_WHERE_KNOWN)
+SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
+LEAST_GAMES = len(PLANS)
 MOST_LANES = 480  # games that are played on at once
 
 Array = npt.NDArray[Any]
@@ -56,20 +59,20 @@ Array = npt.NDArray[Any]
 class Budget:
     """How much is tried."""
 
-    games: int = 200  # when a turn begins
-    again: int = 60  # before the second, fourth, eighth, ... attack; 0: the plan is kept
+    games: int = 160  # when a turn begins; half as many in duels, where a turn of `marshal` takes longer
+    again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
-    turns: int = 2  # own turns that are played on before a position is judged
+    turns: int = 2  # own turns that are played on before a position is judged; in duels none are
 
 
-BUDGET, LONG = Budget(), Budget(games=2000, again=600)
+BUDGET, LONG = Budget(), Budget(games=1600, again=400)
 
 
 class Strategist(Agent):
     """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
 
     name = "strategist"
-    version = "1"
+    version = "2"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -84,10 +87,12 @@ class Strategist(Agent):
             judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
             lanes = min(self.budget.games, MOST_LANES)
             self._rollouts = Rollouts(rules, board, self._plans, PLAYERS, judge, lanes)
+            self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
+            self._turns, self._price = (0, 2) if self._plans is DUEL_PLANS else (self.budget.turns, 1)
             self._advisers = [CompiledAgent(plan) for plan in self._plans]
             self._table = rules, board
         self._reset_advisers()
-        self._plan, self._turn = SET_UP, (0, -1)
+        self._plan, self._turn = self._set_up, (0, -1)
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
     def act(self, view: View) -> int:
@@ -114,7 +119,7 @@ class Strategist(Agent):
         first = estimates.pop(chosen)
         estimates.sort(key=lambda estimate: -estimate.chance)
         rng = np.random.default_rng(self.seed)
-        chances = self._rollouts.continue_games(samples, self.seat, rng, self.budget.turns).mean(axis=0)
+        chances = self._rollouts.continue_games(samples, self.seat, rng, self._turns).mean(axis=0)
         seats = tuple(map(float, chances[: view.rules.num_players]))
         return Explanation(self.seat, game.round, first.plan, (first, *estimates), seats)
 
@@ -153,11 +158,9 @@ class Strategist(Agent):
         drafts: dict[int, Draft] = {}
         rounds, open_plans = int(np.ceil(np.log2(len(plans)))), len(plans)
         for _ in range(rounds):
-            count = max(2, games // rounds // open_plans)
+            count = max(2, games // self._price // rounds // open_plans)
             samples.append(view.samples(view.rng.integers(2**63, size=count)))
-            values = self._rollouts.play(
-                ranked[:open_plans], samples[-1], view.rng, self.budget.turns, memories, drafts
-            )
+            values = self._rollouts.play(ranked[:open_plans], samples[-1], view.rng, self._turns, memories, drafts)
             for plan, new in zip(ranked, values, strict=False):
                 found[plan] = np.append(found[plan], new)
             ranked[:open_plans] = sorted(ranked[:open_plans], key=lambda plan: -found[plan].mean())
@@ -190,15 +193,11 @@ class LongStrategist(Strategist):
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
     """The bots whose turns are considered in such games."""
-    return PLANS + tuple(plan for plan in PLANS_WHERE_KNOWN if _can_play(plan, rules, board))
-
-
-def _can_play(bot: CompiledBot, rules: Rules, board: Board) -> bool:
     try:
-        bot.check(rules, board)
+        marshal.BOT.check(rules, board)
     except ValueError:
-        return False
-    return True
+        return PLANS
+    return DUEL_PLANS
 
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:
