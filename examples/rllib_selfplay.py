@@ -61,7 +61,7 @@ class RiskLeague(MultiAgentEnv):
         self.action_spaces = dict.fromkeys(self.agents, actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Begin a game, and play until the learner decides."""
+        """Begin a game, and play until the learner decides; another one where it is over before that."""
         seed = int(self.chance.integers(2**31)) if seed is None else seed
         self.env.reset(seed=seed)
         self.bots = {}
@@ -71,7 +71,8 @@ class RiskLeague(MultiAgentEnv):
         game = self.env.unwrapped.game
         for agent, bot in self.bots.items():
             bot.reset(self.agents.index(agent), game.rules, game.board, seed)
-        return self._play_on()[0], {}
+        observations = self._play_on()[0]
+        return (observations, {}) if self.env.agents else self.reset()
 
     def step(self, action: dict[str, int]) -> Any:
         """Play one action, and on until the learner decides again, or the game is over."""

@@ -92,7 +92,8 @@ def _hand_out(
         done = work.ended()
         for future in done:
             games = future.result()
-            store.add(*(() if stores else games))
+            if not stores:
+                store.add(*games)
         if time.monotonic() - shown > PULSE:
             progress(*store.count())
             shown = time.monotonic()
