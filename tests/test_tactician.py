@@ -9,7 +9,7 @@ from risk_agents import base
 from risk_agents.agent_player import player_for
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower
-from risk_agents.search import tactician
+from risk_agents.search import beam, tactician
 from risk_env import Game, load_map
 from risk_env.arena import play
 from risk_env.board.rules import Rules
@@ -26,7 +26,7 @@ def table(players: int) -> Rules:
 
 @pytest.mark.parametrize("players", [2, 6])
 def test_it_is_the_same_in_a_batch_and_alone(players: int) -> None:
-    rules, bots = table(players), [tactician.BOT, *[grower.BOT] * (players - 1)]
+    rules, bots = table(players), [tactician.BOT, beam.BOT, *[grower.BOT] * (players - 2)]
     together = play(rules, BOARD, bots, games=4, seed=3)
     alone = [play_game(rules, BOARD, bots, seed=3, lane=lane) for lane in range(4)]
     assert together["decisions"].tolist() == [len(game.actions) for game in alone]

@@ -98,21 +98,28 @@ class Table:
 
         Without a policy plans are drawn.
         """
-        found: list[tuple[Array, Array]] = []
-
-        def begin(lanes: Array, numbers: Array) -> None:
-            self._begin(lanes, first + numbers)
-
-        def on_stop(lanes: Array) -> None:
-            lanes = lanes[self.arena.batch.records["round_number"][lanes] > 0]  # set-up is over
-            kept = lanes[self.chance.random(len(lanes)) < self.config.share]
-            found.append((self._observed(kept), self.tried(self.arena.batch.records[kept])))
-            self._follow(policy, lanes)
-
-        for _ in self.arena.run_games(self.config.round_games // len(self.config.tables), begin, on_stop):
-            pass
+        phases, count = self.arena.batch.records["phase"], self.config.round_games // len(self.config.tables)
+        lanes, found = np.arange(self.arena.batch.num_games), []
+        begun = len(lanes)
+        self._begin(lanes, first + lanes)
+        while len(lanes):
+            self.arena.play_on(lanes)  # until a turn begins in each, so that the order of draws depends on no clock
+            over, lanes = lanes[phases[lanes] == Phase.OVER], lanes[phases[lanes] != Phase.OVER]
+            found.append(self._try_some(policy, lanes))
+            free = over[: count - begun]
+            self._begin(free, first + begun + np.arange(len(free)))
+            begun += len(free)
+            lanes = np.concatenate([lanes, free])
         codes, gains = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Trials(codes, gains, self.players)
+
+    def _try_some(self, policy: PlanPolicyFile | None, lanes: Array) -> tuple[Array, Array]:
+        """Try all plans in some of these lanes, in which turns begin, and choose plans for the policy's seats."""
+        lanes = lanes[self.arena.batch.records["round_number"][lanes] > 0]  # set-up is over
+        kept = lanes[self.chance.random(len(lanes)) < self.config.share]
+        found = self._observed(kept), self.tried(self.arena.batch.records[kept])
+        self._follow(policy, lanes)
+        return found
 
     def _begin(self, lanes: Array, games: Array) -> None:
         """Begin games, by their numbers, in these lanes."""

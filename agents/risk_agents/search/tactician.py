@@ -46,10 +46,8 @@ class Trial(NamedTuple):
     """Lanes to try plans in: lane DRAFTED, where the plan has drafted, and lane PLAYED, in which its turn is played."""
 
     games: Any  # records (2,)
-    lanes: Any  # int64 (2,)
     randoms: Any  # uint64 (2, 6)
     memory: Any  # int32 (2, 6, MEMORY)
-    actions: Any  # int64 (2,)
 
 
 DRAFTED, PLAYED = 0, 1
@@ -76,7 +74,7 @@ def choose_plans(games, boards, rules, lanes, randoms, memory, value, samples, n
 def new_trial(games):
     """Lanes for games of this dtype."""
     randoms, memory = np.zeros((2, MAX_SEATS), np.uint64), np.zeros((2, MAX_SEATS, MEMORY), np.int32)
-    return Trial(np.empty(2, games.dtype), np.arange(2), randoms, memory, np.zeros(2, np.int64))
+    return Trial(np.empty(2, games.dtype), randoms, memory)
 
 
 @kernel
@@ -101,7 +99,7 @@ def try_plan(plan, game, boards, rules, word, trial, value, work, chances, sampl
     determinize(trial.games[DRAFTED], boards[0], rules[0], seat, word)
     trial.memory[DRAFTED] = 0
     trial.randoms[DRAFTED] = word
-    play(plan, DRAFTED, LAST_OF_DRAFT, boards, rules, trial)
+    play_turn(plan, trial.games, boards, rules, DRAFTED, trial.randoms, trial.memory, LAST_OF_DRAFT)
     worth = 0.0
     for _ in range(samples):
         word = scramble(word)
@@ -109,17 +107,10 @@ def try_plan(plan, game, boards, rules, word, trial, value, work, chances, sampl
         trial.randoms[PLAYED] = word
         if trial.games[PLAYED].phase < Phase.OVER:
             determinize(trial.games[PLAYED], boards[0], rules[0], seat, word)
-        play(plan, PLAYED, LAST_OF_TURN, boards, rules, trial)
+        play_turn(plan, trial.games, boards, rules, PLAYED, trial.randoms, trial.memory, LAST_OF_TURN)
         evaluate_table(trial.games[PLAYED], boards[0], rules[0], value, work, chances)
         worth += chances[seat]
     return worth
-
-
-@inlined
-def play(plan, lane, last, boards, rules, trial):
-    """Play the turn in a lane up to a phase."""
-    one = trial.lanes[lane : lane + 1]
-    play_turn(plan, trial.games, boards, rules, one, trial.randoms, trial.memory, trial.actions, last)
 
 
 BOT = tactician(TableValueFile.load(FILE), "tactician", "tactician")
