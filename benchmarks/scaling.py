@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     record = heading(["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES)
     record["rows"] = [measure(kind, arguments) for kind in arguments.kinds]
-    record["driver"] = driver(arguments.simulated)
+    record["driver"] = driver(arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
     record["learner"] = learner(arguments.config)
     record["expected"] = expected(record)
     print(report(record))
@@ -149,10 +149,10 @@ def one_update(trainer: ppo.Trainer) -> None:
 
 
 class Simulated(WorkExecutor):
-    """Workers that return copies of one game at once; `seconds` of processor time are theirs."""
+    """Workers that return copies of one game at once; `seconds` of processor time for `pieces` are theirs."""
 
     def __init__(self, game: GameResult) -> None:
-        self.game, self.seconds = game, 0.0
+        self.game, self.seconds, self.pieces = game, 0.0, 0
 
     def size(self) -> int:
         """How many there are."""
@@ -165,6 +165,7 @@ class Simulated(WorkExecutor):
         start, future = time.process_time(), Future[Any]()
         returned = pickle.dumps([self.copy(pairing) for pairing in chunk])
         self.seconds += time.process_time() - start
+        self.pieces += 1
         future.set_result(pickle.loads(returned))
         return future
 
@@ -177,8 +178,8 @@ class Simulated(WorkExecutor):
         return dataclasses.replace(self.game, game=pairing.game, deal=pairing.deal, seats=pairing.seats)
 
 
-def driver(games: int) -> Row:
-    """Processor time of the driver for a game, and bytes sent for it."""
+def driver(games: int, us_for_a_piece: float) -> Row:
+    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
     config = tournament()
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
@@ -189,11 +190,13 @@ def driver(games: int) -> Row:
     with TemporaryDirectory() as folder, closing(Store.create(Path(folder) / "games.sqlite", config)) as store:
         start = time.process_time()
         conduct(store, games, executor=simulated)
-        seconds = (time.process_time() - start - simulated.seconds) / store.count()[0]
+        played = store.count()[0]
+        us = 1e6 * (time.process_time() - start - simulated.seconds) + us_for_a_piece * simulated.pieces
     return {
         "games": games,
         "simulated_workers": SIMULATED,
-        "us_a_game": 1e6 * seconds,
+        "games_a_piece": played / simulated.pieces,
+        "us_a_game": us / played,
         "core_seconds_a_game": core_seconds,
         "bytes_out_a_game": len(pickle.dumps((play_and_return, chunk))) / len(chunk),
         "bytes_back_a_game": len(pickle.dumps(results)) / len(results),
@@ -261,9 +264,9 @@ def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
         f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time ({row['simulated_workers']:,} simulated "
-        f"workers that return at once) and a worker {row['core_seconds_a_game']:.2f} s (six `{AGENT}`s): one driver "
-        f"feeds {cores:,.0f} cores. A game is {row['bytes_out_a_game']:,.0f} bytes on the way out and "
-        f"{row['bytes_back_a_game']:,.0f} on the way back."
+        f"workers that return at once; its share of a piece of {row['games_a_piece']:.0f} games is in it) and a worker "
+        f"{row['core_seconds_a_game']:.2f} s (six `{AGENT}`s): one driver feeds {cores:,.0f} cores. A game is "
+        f"{row['bytes_out_a_game']:,.0f} bytes on the way out and {row['bytes_back_a_game']:,.0f} on the way back."
     ]
 
 

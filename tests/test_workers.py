@@ -52,7 +52,7 @@ def test_workers_are_a_number_or_a_cluster():
 
 def test_a_worker_with_other_code_is_refused():
     with pytest.raises(RuntimeError, match=r"a worker has risk_env .*, this process 0\.0\.1 \(0\)"):
-        run_same_version("0.0.1 (0)", ["never read"])
+        run_same_version("0.0.1 (0)", b"never read")
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from multiprocessing import active_children, get_context
@@ -232,8 +233,10 @@ class RayExecutor(WorkExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call the function somewhere."""
-        work = self._ray.put((function, args, kwargs))
-        reference = self._run.remote(self._version, [work])
+        shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
+        places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
+        work = self._ray.cloudpickle.dumps((function, places, kwargs))
+        reference = self._run.remote(self._version, work, *shared)
         future: Future[Any] = reference.future()
         self._references[future] = reference
         future.add_done_callback(lambda done: self._references.pop(done, None))
@@ -262,17 +265,24 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
 
 
-def run_same_version(wanted: str, work: list[Any]) -> Any:
-    """Call a function, if the packages of this worker are the caller's; RuntimeError otherwise.
+@dataclass(frozen=True)
+class _Shared:
+    """The place of a value that Ray sends apart."""
 
-    `work` holds one reference to function and arguments: Ray reads what is in a list only when it is asked to.
+    number: int
+
+
+def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
+    """Call a function with its arguments, if the packages of this worker are the caller's; RuntimeError otherwise.
+
+    `work` is both as Ray sends them, read only after that.
     """
     if version() != wanted:
         raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
     import ray
 
-    function, args, kwargs = ray.get(work[0])
-    return function(*(ray.get(found) if isinstance(found, ray.ObjectRef) else found for found in args), **kwargs)
+    function, args, kwargs = ray.cloudpickle.loads(work)
+    return function(*(shared[found.number] if isinstance(found, _Shared) else found for found in args), **kwargs)
 
 
 @cache
