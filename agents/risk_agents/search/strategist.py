@@ -31,20 +31,21 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 
-# Beams by the weights of a number of players, whatever the table's, and the ranks of the places that they draft to
-BEAMS = {"beam": (6, (0, 1, 2, 3, 4)), "bold beam": (3, (0, 1)), "cautious beam": (beam.CAUTIOUS, (0, 1))}
-NARROW = 4  # positions that these keep at each depth
-PLANS = (
-    *(
-        beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW)
-        for name, (weighed, ranks) in BEAMS.items()
-        for rank in ranks
-    ),
-    planner.BOT,
-    breaker.BOT,
-    hunter.BOT,
-    raider.BOT,
-)
+NARROW = 4  # positions that a plan's beam keeps at each depth
+SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
+
+
+def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
+    """The beams that draft to the best places."""
+    return tuple(beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks))
+
+
+def _plans(bold: int) -> tuple[CompiledBot, ...]:
+    """Beams by the usual weights, by those for a number of players, and by cautious ones; and the scripts."""
+    return *_beams("beam", 0, 5), *_beams("bold beam", bold, 2), *_beams("cautious beam", beam.CAUTIOUS, 2), *SCRIPTS
+
+
+PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # weights that are not the usual ones there
 # In duels, where no other turn is better than `marshal`'s (training/README.md)
 DUEL_PLANS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 PLAYERS = (breaker.BOT, hunter.BOT)
@@ -196,7 +197,7 @@ def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
     try:
         marshal.BOT.check(rules, board)
     except ValueError:
-        return PLANS
+        return PLANS_FOR_THREE if rules.num_players == 3 else PLANS
     return DUEL_PLANS
 
 
