@@ -48,6 +48,7 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
 PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # weights that are not the usual ones there
 # In duels, where no other turn is better than `marshal`'s (training/README.md)
 DUEL_PLANS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
+MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on at such tables
 PLAYERS = (breaker.BOT, hunter.BOT)
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
@@ -63,7 +64,7 @@ class Budget:
     games: int = 160  # when a turn begins; half as many in duels, where a turn of `marshal` takes longer
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
-    turns: int = 2  # own turns that are played on before a position is judged; in duels none are
+    turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400)
@@ -89,7 +90,8 @@ class Strategist(Agent):
             lanes = min(self.budget.games, MOST_LANES)
             self._rollouts = Rollouts(rules, board, self._plans, PLAYERS, judge, lanes)
             self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
-            self._turns, self._price = (0, 2) if self._plans is DUEL_PLANS else (self.budget.turns, 1)
+            self._price = 2 if self._plans is DUEL_PLANS else 1
+            self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
             self._advisers = [CompiledAgent(plan) for plan in self._plans]
             self._table = rules, board
         self._reset_advisers()
