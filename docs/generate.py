@@ -248,9 +248,9 @@ def _scaling() -> str:
 
 SCALING = """
 Games are those of six `beam`s; decisions are those of self-play, an actor for each worker and a learner on one core.
-Where there are as many workers as cores, learner and driver share a core with a worker. The load of the machine was {load:g}
-before that: rates by the clock are what was left of it, times below are those of the processor. A game takes the driver
-{us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
+Where there are as many workers as cores, learner and driver share a core with a worker. The machine's load was {load:g}
+at the start: rates by the clock, above, are what others left of it. What follows is from processor time. A game takes
+the driver {us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
 """
 
 REGRET = """
