@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
-    add("--games", type=at_least_one, default=48, help="of the tournaments, at least (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
     add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
     add("--simulated", type=at_least_one, default=60_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")

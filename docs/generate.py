@@ -241,14 +241,16 @@ def _scaling() -> str:
     ]
     head = ("cores", "games a second", "MB sent a second", "decisions trained a second", "MB sent a second")
     game = record["driver"]
-    fed = SCALING.format(us=game["us_a_game"], cores=1e6 * game["core_seconds_a_game"] / game["us_a_game"])
+    cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
+    fed = SCALING.format(us=game["us_a_game"], cores=cores, load=record["machine"]["load"])
     return f"{measured}{fed}\n{_rows(head, rows)}"
 
 
 SCALING = """
 Games are those of six `beam`s; decisions are those of self-play, an actor for each worker and a learner on one core.
-Where there are as many workers as cores, learner and driver share a core with a worker. A game takes the driver
-{us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
+Where there are as many workers as cores, learner and driver share a core with a worker. The machine's load was {load:g}
+at the start: rates by the clock, above, are what others left of it. What follows is from processor time. A game takes
+the driver {us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
 """
 
 REGRET = """

@@ -15,7 +15,7 @@ from risk_agents.tournament.store import Store
 from risk_agents.workers import begin_process
 from risk_env.bots import CompiledBot
 
-LEAST_GAMES, MOST_GAMES = 16, 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
+LEAST_GAMES, MOST_GAMES = 32, 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
 PIECES = 4  # for each of several jobs
 
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
