@@ -32,7 +32,7 @@ from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store
-from risk_agents.workers import ProcessExecutor, RayExecutor, WorkExecutor, open_executor
+from risk_agents.workers import ProcessExecutor, RayExecutor, WorkExecutor, in_order, open_executor
 from risk_env.board.rules import Rules
 from risk_training import ppo
 from risk_training.cli import config_path
@@ -40,7 +40,7 @@ from risk_training.config import read_config
 
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "ray")
 AGENT, SEATS = "beam", 6
-SIMULATED = 4096  # workers that return at once
+SIMULATED = 2048  # workers that return at once
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "2 processes", "1 Ray worker", "2 Ray workers")
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
-    add("--games", type=at_least_one, default=48, help="of the tournaments, at least (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
     add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
     add("--simulated", type=at_least_one, default=60_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
@@ -62,8 +62,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     record = heading(["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES)
     record["rows"] = [measure(kind, arguments) for kind in arguments.kinds]
-    record["driver"] = driver(arguments.simulated)
+    record["driver"] = driver(arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
     record["learner"] = learner(arguments.config)
+    record["expected"] = expected(record)
     print(report(record))
     if arguments.record:
         print(f"\nKept: {keep('scaling', record, report(record))}")
@@ -74,7 +75,8 @@ def measure(kind: str, arguments: argparse.Namespace) -> Row:
     with workers(kind) as executor, TemporaryDirectory() as folder:
         games = games_a_second(executor, arguments.games, Path(folder))
         decisions = decisions_a_second(executor, arguments.config, arguments.updates, Path(folder))
-    return {"kind": kind, "workers": executor.size(), "games_a_second": games, "decisions_a_second": decisions}
+        row = {"kind": kind, "workers": executor.size(), "us_a_piece": us_a_piece(executor)}
+    return row | {"games_a_second": games, "decisions_a_second": decisions}
 
 
 @contextmanager
@@ -103,6 +105,14 @@ def games_a_second(executor: WorkExecutor, games: int, folder: Path) -> float:
             conduct(store, number, executor=executor)
             rates.append(store.count()[0] / (time.perf_counter() - start))
     return rates[-1]
+
+
+def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
+    """Processor time of this process for a piece of work that is nothing."""
+    start = time.process_time()
+    for _ in in_order(executor, abs, ((0,) for _ in range(pieces))):
+        pass
+    return 1e6 * (time.process_time() - start) / pieces
 
 
 def tournament() -> TournamentConfig:
@@ -139,32 +149,37 @@ def one_update(trainer: ppo.Trainer) -> None:
 
 
 class Simulated(WorkExecutor):
-    """Workers that return copies of one game at once; `seconds` of processor time are theirs."""
+    """Workers that return copies of one game at once; `seconds` of processor time for `pieces` are theirs."""
 
     def __init__(self, game: GameResult) -> None:
-        self.game, self.seconds = game, 0.0
+        self.game, self.seconds, self.pieces = game, 0.0, 0
 
     def size(self) -> int:
         """How many there are."""
         return SIMULATED
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Return the games of the chunk."""
-        start, future = time.process_time(), Future[Any]()
+        """Return the games of the chunk; what was sent is pickled, and what is returned unpickled, by the driver."""
         config, chunk = args
         pickle.dumps((function, config, chunk))
-        games = [self.copy(pairing) for pairing in chunk]
-        future.set_result(games)
+        start, future = time.process_time(), Future[Any]()
+        returned = pickle.dumps([self.copy(pairing) for pairing in chunk])
         self.seconds += time.process_time() - start
+        self.pieces += 1
+        future.set_result(pickle.loads(returned))
         return future
+
+    def share(self, value: Any) -> str:
+        """A name that stands for the value."""
+        return "shared"
 
     def copy(self, pairing: Any) -> GameResult:
         """The game as if it were that of a pairing."""
         return dataclasses.replace(self.game, game=pairing.game, deal=pairing.deal, seats=pairing.seats)
 
 
-def driver(games: int) -> Row:
-    """Processor time of the driver for a game, and bytes sent for it."""
+def driver(games: int, us_for_a_piece: float) -> Row:
+    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
     config = tournament()
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
@@ -175,13 +190,15 @@ def driver(games: int) -> Row:
     with TemporaryDirectory() as folder, closing(Store.create(Path(folder) / "games.sqlite", config)) as store:
         start = time.process_time()
         conduct(store, games, executor=simulated)
-        seconds = (time.process_time() - start - simulated.seconds) / store.count()[0]
+        played = store.count()[0]
+        us = 1e6 * (time.process_time() - start - simulated.seconds) + us_for_a_piece * simulated.pieces
     return {
         "games": games,
         "simulated_workers": SIMULATED,
-        "us_a_game": 1e6 * seconds,
+        "games_a_piece": played / simulated.pieces,
+        "us_a_game": us / played,
         "core_seconds_a_game": core_seconds,
-        "bytes_out_a_game": len(pickle.dumps((play_and_return, config, chunk))) / len(chunk),
+        "bytes_out_a_game": len(pickle.dumps((play_and_return, chunk))) / len(chunk),
         "bytes_back_a_game": len(pickle.dumps(results)) / len(results),
     }
 
@@ -238,7 +255,7 @@ def report(record: Row) -> str:
     """The record as Markdown."""
     parts = (_measured(record["rows"]), _of_the_driver(record["driver"]), _of_the_learner(record["learner"]))
     lines = ["# Past one machine", "", *heading_lines(record)]
-    for part in (*parts, _expected(expected(record))):
+    for part in (*parts, _expected(record["expected"])):
         lines += ["", *part]
     return "\n".join(lines)
 
@@ -247,9 +264,9 @@ def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
         f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time ({row['simulated_workers']:,} simulated "
-        f"workers that return at once) and a worker {row['core_seconds_a_game']:.2f} s (six `{AGENT}`s): one driver "
-        f"feeds {cores:,.0f} cores. A game is {row['bytes_out_a_game']:,.0f} bytes on the way out and "
-        f"{row['bytes_back_a_game']:,.0f} on the way back."
+        f"workers that return at once; its share of a piece of {row['games_a_piece']:.0f} games is in it) and a worker "
+        f"{row['core_seconds_a_game']:.2f} s (six `{AGENT}`s): one driver feeds {cores:,.0f} cores. A game is "
+        f"{row['bytes_out_a_game']:,.0f} bytes on the way out and {row['bytes_back_a_game']:,.0f} on the way back."
     ]
 
 
@@ -270,10 +287,11 @@ def _measured(rows: Sequence[Row]) -> list[str]:
     cells = [
         (row["kind"], *(f"{row[name]:,.2f}" if name == names[0] else f"{row[name]:,.0f}" for name in names))
         + tuple(f"{row[name] / best[name]:.2f}" for name in names)
+        + (f"{row['us_a_piece']:,.0f}",)
         for row in rows
     ]
     columns = ("workers", f"games a second, six `{AGENT}`s", "decisions trained a second")
-    return table((*columns, f"games, {rows[0]['kind']} = 1", "decisions"), cells)
+    return table((*columns, f"games, {rows[0]['kind']} = 1", "decisions", "µs of the driver a piece"), cells)
 
 
 def _expected(rows: Sequence[Row]) -> list[str]:

@@ -183,7 +183,7 @@ rounded to three digits.
 
 def benchmarks() -> str:
     """The page of recorded speed."""
-    return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _regret()])
+    return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _scaling(), _regret()])
 
 
 def latest(name: str) -> dict[str, Any]:
@@ -228,6 +228,30 @@ def _games() -> str:
     head = ("all seats", "players", "games a second", "rounds of a game", "decisions of a game")
     return _recorded("Whole games", record, head, rows)
 
+
+def _scaling() -> str:
+    record = latest("scaling")
+    names = ("games_a_second", "decisions_a_second")
+    rows = [(row["kind"], *(_short(row[name]) for name in names)) for row in record["rows"]]
+    measured = _recorded("Workers", record, ("workers", "games a second", "decisions trained a second"), rows)
+    names = ("games_a_second", "games_sent", "decisions_a_second", "decisions_sent")
+    rows = [
+        (f"{row['cores']:,}", *(_short(row[name] / (1e6 if "sent" in name else 1)) for name in names))
+        for row in record["expected"]
+    ]
+    head = ("cores", "games a second", "MB sent a second", "decisions trained a second", "MB sent a second")
+    game = record["driver"]
+    cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
+    fed = SCALING.format(us=game["us_a_game"], cores=cores, load=record["machine"]["load"])
+    return f"{measured}{fed}\n{_rows(head, rows)}"
+
+
+SCALING = """
+Games are those of six `beam`s; decisions are those of self-play, an actor for each worker and a learner on one core.
+Where there are as many workers as cores, learner and driver share a core with a worker. The machine's load was {load:g}
+at the start: rates by the clock, above, are what others left of it. What follows is from processor time. A game takes
+the driver {us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
+"""
 
 REGRET = """
 What a choice costs, in percent of games won, with 95 % intervals over positions. A position is the beginning of a turn

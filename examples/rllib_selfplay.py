@@ -3,7 +3,7 @@
     pip install -e '.[rllib,tournament]' torch        # in an environment of its own: Ray pins Gymnasium
     python examples/rllib_selfplay.py                     # many agents: `risk_v0`, the learner at some or all seats
     python examples/rllib_selfplay.py --single            # one agent: `make_vec`, bots at all other seats
-    python examples/rllib_selfplay.py --minutes 8 --out runs/rllib
+    python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/rllib
 
 RLlib's masking module expects another name for the observation and a mask of floats; nothing else has to be adapted.
 RLlib's check of the environment must be off, because it plays illegal actions.
@@ -37,8 +37,8 @@ from risk_training.config import METRICS
 from risk_training.curves import plot
 from risk_training.win_rate import WinRate
 
-GAME = {"preset": "classic", "num_players": 2, "board": "tiny", "setup": "random", "attack": "blitz"}
-GAME |= {"defender_dice": "max", "max_rounds": 30}
+GAME = {"preset": "classic", "num_players": 2, "setup": "random", "attack": "blitz", "defender_dice": "max"}
+GAME["max_rounds"] = 40
 BOTS = ("random", "attacker", "grower")
 AGAINST_BOTS = 0.5  # share of the games of many agents in which a bot has all seats but one
 ENVIRONMENTS = 32  # of the single agent
@@ -52,7 +52,7 @@ class RiskLeague(MultiAgentEnv):
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__()
-        self.env = risk_v0.env(**GAME)
+        self.env = risk_v0.env(**GAME, board=options["board"])
         self.chance = np.random.default_rng([options.get("worker_index", 0), options.get("vector_index", 0)])
         self.bots: dict[str, Any] = {}  # by agent
         self.possible_agents = self.agents = list(self.env.possible_agents)
@@ -61,7 +61,7 @@ class RiskLeague(MultiAgentEnv):
         self.action_spaces = dict.fromkeys(self.agents, actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Begin a game, and play until the learner decides."""
+        """Begin a game, and play until the learner decides; another one where it is over before that."""
         seed = int(self.chance.integers(2**31)) if seed is None else seed
         self.env.reset(seed=seed)
         self.bots = {}
@@ -71,7 +71,8 @@ class RiskLeague(MultiAgentEnv):
         game = self.env.unwrapped.game
         for agent, bot in self.bots.items():
             bot.reset(self.agents.index(agent), game.rules, game.board, seed)
-        return self._play_on()[0], {}
+        observations = self._play_on()[0]
+        return (observations, {}) if self.env.agents else self.reset()
 
     def step(self, action: dict[str, int]) -> Any:
         """Play one action, and on until the learner decides again, or the game is over."""
@@ -130,19 +131,24 @@ def masked_space(observations: Any, actions: Any) -> spaces.Dict:
 
 def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
     """Games of one seat each against bots."""
-    arguments = {"num_envs": options["num_envs"], "opponents": list(bots), "opponent_order": "drawn"}
+    arguments = {
+        "num_envs": options["num_envs"],
+        "board": options["board"],
+        "opponents": list(bots),
+        "opponent_order": "drawn",
+    }
     arguments["autoreset_mode"] = "NextStep"  # as RLlib expects
     return MaskedVector(gymnasium.make_vec("risk_env/Risk-v0", **arguments, **GAME))
 
 
-def configuration(single: bool) -> PPOConfig:
+def configuration(single: bool, board: str) -> PPOConfig:
     """PPO with masks, over one agent or many."""
     network = DefaultModelConfig(fcnet_hiddens=[128, 128], fcnet_activation="relu", vf_share_layers=False)
     sizes = {"train_batch_size_per_learner": 4000, "minibatch_size": 500, "num_epochs": 4}
     register_env("risk_vector", vector_of)
     config = (
         PPOConfig()
-        .environment("risk_vector" if single else RiskLeague, disable_env_checking=True)
+        .environment("risk_vector" if single else RiskLeague, env_config={"board": board}, disable_env_checking=True)
         .rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config=network))
         .training(lr=5e-4, gamma=0.999, entropy_coeff=0.005, **sizes)
         .env_runners(num_env_runners=0)
@@ -152,20 +158,20 @@ def configuration(single: bool) -> PPOConfig:
     return config.multi_agent(policies={"learner"}, policy_mapping_fn=lambda agent, episode, **_: "learner")
 
 
-def measured(module: Any, games: int, decisions: int, minutes: float) -> dict[str, float]:
+def measured(module: Any, board: str, games: int, decisions: int, minutes: float) -> dict[str, float]:
     """A line of the log: win rates against the bots, under the names of `risk-env train`."""
     row: dict[str, float] = {"time/steps": decisions, "time/seconds": round(60 * minutes)}
     for bot in BOTS:
-        interval = WinRate(*games_won(module, bot, games), 0.0).interval
+        interval = WinRate(*games_won(module, board, bot, games), 0.0).interval
         row |= {f"eval/{name}_{bot}": value for name, value in zip(("win_rate", "low", "high"), interval, strict=True)}
     rates = (f"{bot} {row[f'eval/win_rate_{bot}']:.0%}" for bot in BOTS)
     print(f"{minutes:4.1f} minutes, {decisions:8,} decisions:", *rates, flush=True)
     return row
 
 
-def games_won(module: Any, bot: str, games: int) -> tuple[int, int]:
+def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
     """How many games against a bot the likeliest actions of a module win, and of how many: as many in each lane."""
-    env = vector_of({"num_envs": ENVIRONMENTS}, [bot])
+    env = vector_of({"num_envs": ENVIRONMENTS, "board": board}, [bot])
     played, won = np.zeros(ENVIRONMENTS, int), np.zeros(ENVIRONMENTS, int)
     observations, _ = env.reset(seed=1)
     while (played < -(-games // ENVIRONMENTS)).any():
@@ -183,19 +189,24 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     """Train, and measure the policy at each tenth of the time; returns the log."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
+    parser.add_argument("--map", default="tiny", help="of the games (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=4.0, help="of training (default: %(default)s)")
     parser.add_argument("--games", type=int, default=192, help="of a measurement, against each bot")
     parser.add_argument("--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture")
     arguments = parser.parse_args(argv)
-    algorithm = configuration(arguments.single).build_algo()
+    algorithm = configuration(arguments.single, arguments.map).build_algo()
     name = "default_policy" if arguments.single else "learner"
-    rows, minutes = [measured(algorithm.get_module(name), arguments.games, 0, 0.0)], 0.0
+
+    def measure(decisions: int, minutes: float) -> dict[str, float]:
+        return measured(algorithm.get_module(name), arguments.map, arguments.games, decisions, minutes)
+
+    rows, minutes = [measure(0, 0.0)], 0.0
     while len(rows) == 1 or minutes < arguments.minutes:
         start = time.monotonic()
         decisions = int(algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"])
         minutes += (time.monotonic() - start) / 60
         if minutes >= arguments.minutes * min(1, len(rows) / 10):
-            rows.append(measured(algorithm.get_module(name), arguments.games, decisions, minutes))
+            rows.append(measure(decisions, minutes))
     algorithm.stop()
     if arguments.out:
         write(Path(arguments.out), rows)

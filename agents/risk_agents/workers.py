@@ -11,27 +11,21 @@ the result of a piece of work must depend on its arguments only.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-import pickle
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Lock, get_ident
 from typing import Any
 
@@ -78,18 +72,51 @@ def _executor(workers: str) -> WorkExecutor:
 
 def in_order(executor: WorkExecutor, function: Callable[..., Any], pieces: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
     """`function(*piece)` of each piece, in their order; twice as many are running or waiting as can run at once."""
-    following, results = iter(pieces), deque[Future[Any]]()
-    running: set[Future[Any]] = set()
+    following, results, work = iter(pieces), deque[Future[Any]](), WorkInProgress(executor, executor.size)
     while True:
-        most = 2 * executor.size()
-        while len(running) < most and (piece := next(following, None)) is not None:
-            results.append(executor.submit(function, *piece))
-            running.add(results[-1])
+        while work.has_room() and (piece := next(following, None)) is not None:
+            results.append(work.submit(function, *piece))
         while results and results[0].done():
             yield results.popleft().result()
-        if not running:
+        if not work.running:
             return
-        running = wait(running, timeout=PULSE, return_when=FIRST_COMPLETED).not_done
+        work.ended()
+
+
+class WorkInProgress:
+    """Pieces of work that an executor is doing or has waiting: at most twice as many as it can do at once.
+
+    What a piece costs does not depend on how many there are.
+    """
+
+    def __init__(self, executor: Executor, size: Callable[[], int]) -> None:
+        self.running = 0
+        self._executor, self._size = executor, size
+        self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._most, self._asked = 0, -math.inf  # when `size` was called
+
+    def has_room(self) -> bool:
+        """Whether there is room for another piece; who has joined or left is noticed within a PULSE."""
+        if time.monotonic() - self._asked > PULSE:
+            self._most, self._asked = 2 * self._size(), time.monotonic()
+        return self.running < self._most
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Hand a piece to the executor."""
+        future = self._executor.submit(function, *args)
+        self.running += 1
+        future.add_done_callback(self._ended.put)
+        return future
+
+    def ended(self) -> list[Future[Any]]:
+        """The pieces that have ended since the last call; without any, waits for one, but not longer than a PULSE."""
+        found = []
+        with suppress(Empty):
+            found.append(self._ended.get(timeout=PULSE))
+            while True:
+                found.append(self._ended.get_nowait())
+        self.running -= len(found)
+        return found
 
 
 class WorkExecutor(Executor):
@@ -207,8 +234,8 @@ class RayExecutor(WorkExecutor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call the function somewhere."""
         shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
-        places = (_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args)
-        work = pickle.dumps((function, tuple(places), kwargs))
+        places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
+        work = self._ray.cloudpickle.dumps((function, places, kwargs))
         reference = self._run.remote(self._version, work, *shared)
         future: Future[Any] = reference.future()
         self._references[future] = reference
@@ -240,16 +267,21 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The place of a value that Ray has sent apart."""
+    """The place of a value that Ray sends apart."""
 
     number: int
 
 
 def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
-    """Call a function, pickled with its arguments, if the packages of this worker are the caller's; RuntimeError."""
+    """Call a function with its arguments, if the packages of this worker are the caller's; RuntimeError otherwise.
+
+    `work` is both as Ray sends them, read only after that.
+    """
     if version() != wanted:
         raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
-    function, args, kwargs = pickle.loads(work)
+    import ray
+
+    function, args, kwargs = ray.cloudpickle.loads(work)
     return function(*(shared[found.number] if isinstance(found, _Shared) else found for found in args), **kwargs)
 
 

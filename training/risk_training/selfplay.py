@@ -89,12 +89,8 @@ class Rollout:
         inner |= {"board_features": (layout.board_features,), "masks": (layout.num_actions,)}
         inner |= {"observations": (layout.observation_columns,)}
         shapes = {name: (steps, lanes, *shape) for name, shape in inner.items()}
-        kinds = {"observations": np.int8, "masks": np.bool_} | {
-            "seats": np.int64,
-            "actions": np.int64,
-            "ends": np.int8,
-            "next_seats": np.int64,
-        }
+        kinds = {"observations": np.int8, "masks": np.bool_, "ends": np.int8}
+        kinds |= dict.fromkeys(("seats", "actions", "next_seats"), np.int64)
         names = [entry.name for entry in dataclasses.fields(cls)]
         usual = {name: (lanes,) if name.startswith("next_") else (steps, lanes) for name in names}
         return cls(**{name: np.zeros((usual | shapes)[name], kinds.get(name, np.float32)) for name in names})

@@ -38,11 +38,11 @@ class PlanPolicyFile(TableFile):
         """The bots that play turns, in the order of the outputs; ValueError for unknown ones."""
         config = self.made.get("config")
         names = config.get("plans") if isinstance(config, dict) else None
-        plans = [name for name in names if isinstance(name, str) and name in PLANS] if isinstance(names, list) else []
-        if plans != names or SET_UP_PLAN not in plans or len(set(plans)) < len(plans):
+        found = [name for name in names if isinstance(name, str) and name in PLANS] if isinstance(names, list) else []
+        if found != names or SET_UP_PLAN not in found or len(set(found)) < len(found):
             known = ", ".join(PLANS)
             raise ValueError(f"plans={shortened(names)} must be different ones of {known}, {SET_UP_PLAN!r} among them")
-        return tuple(PLANS[name] for name in plans)
+        return tuple(PLANS[name] for name in found)
 
     @property
     def num_outputs(self) -> int:  # type: ignore[override]

@@ -31,22 +31,24 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 
-# Beams by the weights of a number of players, whatever the table's, and the ranks of the places that they draft to
-BEAMS = {"beam": (6, (0, 1, 2, 3, 4)), "bold beam": (3, (0, 1)), "cautious beam": (beam.CAUTIOUS, (0, 1))}
-NARROW = 4  # positions that these keep at each depth
-PLANS = (
-    *(
-        beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW)
-        for name, (weighed, ranks) in BEAMS.items()
-        for rank in ranks
-    ),
-    planner.BOT,
-    breaker.BOT,
-    hunter.BOT,
-    raider.BOT,
-)
+NARROW = 4  # positions that a plan's beam keeps at each depth
+SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
+
+
+def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
+    """The beams that draft to the best places."""
+    return tuple(beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks))
+
+
+def _plans(bold: int) -> tuple[CompiledBot, ...]:
+    """Beams by the usual weights, by those for a number of players, and by cautious ones; and the scripts."""
+    return *_beams("beam", 0, 5), *_beams("bold beam", bold, 2), *_beams("cautious beam", beam.CAUTIOUS, 2), *SCRIPTS
+
+
+PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # weights that are not the usual ones there
 # In duels, where no other turn is better than `marshal`'s (training/README.md)
 DUEL_PLANS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
+MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on at such tables
 PLAYERS = (breaker.BOT, hunter.BOT)
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
@@ -62,7 +64,7 @@ class Budget:
     games: int = 160  # when a turn begins; half as many in duels, where a turn of `marshal` takes longer
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
-    turns: int = 2  # own turns that are played on before a position is judged; in duels none are
+    turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400)
@@ -88,7 +90,8 @@ class Strategist(Agent):
             lanes = min(self.budget.games, MOST_LANES)
             self._rollouts = Rollouts(rules, board, self._plans, PLAYERS, judge, lanes)
             self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
-            self._turns, self._price = (0, 2) if self._plans is DUEL_PLANS else (self.budget.turns, 1)
+            self._price = 2 if self._plans is DUEL_PLANS else 1
+            self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
             self._advisers = [CompiledAgent(plan) for plan in self._plans]
             self._table = rules, board
         self._reset_advisers()
@@ -196,7 +199,7 @@ def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
     try:
         marshal.BOT.check(rules, board)
     except ValueError:
-        return PLANS
+        return PLANS_FOR_THREE if rules.num_players == 3 else PLANS
     return DUEL_PLANS
 
 

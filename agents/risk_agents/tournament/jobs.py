@@ -15,8 +15,8 @@ from risk_agents.tournament.store import Store
 from risk_agents.workers import begin_process
 from risk_env.bots import CompiledBot
 
-MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
-PIECES = 4  # for each of several jobs, where there are enough games: some take longer than others
+LEAST_GAMES, MOST_GAMES = 32, 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
+PIECES = 4  # for each of several jobs
 
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
 
@@ -24,11 +24,16 @@ Chunk = tuple[Pairing, ...]
 
 
 def chunks(config: TournamentConfig, pairings: Sequence[Pairing], jobs: int) -> list[Chunk]:
-    """The games in pieces: compiled ones together, some pieces for each of several jobs, the others one by one."""
+    """The games in pieces: compiled ones together, the others one by one.
+
+    Each of several jobs gets PIECES, unless these would be smaller than LEAST_GAMES: not all games take equally long,
+    and a piece costs as much as some games.
+    """
     compiled = [pairing for pairing in pairings if config.is_compiled(pairing)]
     singles = [(pairing,) for pairing in pairings if not config.is_compiled(pairing)]
-    pieces = jobs if jobs == 1 else PIECES * jobs
-    size = max(1, min(MOST_GAMES, -(-len(compiled) // pieces)))
+    for_each_job = -(-len(compiled) // jobs)
+    size = for_each_job if jobs == 1 else max(-(-for_each_job // PIECES), min(LEAST_GAMES, for_each_job))
+    size = max(1, min(MOST_GAMES, size))
     return [tuple(compiled[k : k + size]) for k in range(0, len(compiled), size)] + singles
 
 

@@ -1,15 +1,17 @@
 """Plays the games of a tournament that are not yet in its file, on as many processes as wished."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
+from typing import Any
 
 import risk_env
 from risk_agents.tournament.jobs import Chunk, begin_job, chunks, close_pools, play, play_and_return, play_and_store
 from risk_agents.tournament.store import Store
-from risk_agents.workers import PULSE
+from risk_agents.workers import PULSE, WorkExecutor, WorkInProgress
 
 Progress = Callable[[int, int], None]  # games in the file, forfeits among them
 Verdict = Callable[[], bool]  # whether the games in the file are enough
@@ -79,32 +81,31 @@ def _hand_out(
     stores: bool,
 ) -> None:
     """Keep twice as many chunks with the executor as can run at once, until all are played or it is enough."""
-    waiting = iter(pieces)
-    running: set[Future] = set()
-    stop = False
+    waiting, work, stop = iter(pieces), WorkInProgress(executor, size), False
+    submit = _submitter(executor, store, work, stores)
+    shown = time.monotonic()
     while True:
-        most = 2 * size()
-        while not stop and len(running) < most and (piece := next(waiting, None)):
-            running.add(_submit(executor, store, piece, stores))
-        if not running:
-            return
-        done, running = wait(running, timeout=PULSE, return_when=FIRST_COMPLETED)
+        while not stop and work.has_room() and (piece := next(waiting, None)):
+            submit(piece)
+        if not work.running:
+            return progress(*store.count())
+        done = work.ended()
         for future in done:
-            _take(store, future, stores)
-        progress(*store.count())
+            games = future.result()
+            if not stores:
+                store.add(*games)
+        if time.monotonic() - shown > PULSE:
+            progress(*store.count())
+            shown = time.monotonic()
         stop = stop or (bool(done) and enough())
 
 
-def _submit(executor: Executor, store: Store, piece: Chunk, stores: bool) -> Future:
+def _submitter(executor: Executor, store: Store, work: WorkInProgress, stores: bool) -> Callable[[Chunk], Any]:
+    """What hands a chunk to the executor; the configuration goes to each machine once, where that is possible."""
     if stores:
-        return executor.submit(play_and_store, store.config, str(store.path), piece)
-    return executor.submit(play_and_return, store.config, piece)
-
-
-def _take(store: Store, future: Future, stores: bool) -> None:
-    for result in () if stores else future.result():
-        store.add(result)
-    future.result()
+        return lambda piece: work.submit(play_and_store, store.config, str(store.path), piece)
+    config = executor.share(store.config) if isinstance(executor, WorkExecutor) else store.config
+    return lambda piece: work.submit(play_and_return, config, piece)
 
 
 @contextmanager

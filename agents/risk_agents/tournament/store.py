@@ -84,16 +84,17 @@ class Store:
             config = TournamentConfig.from_json(rows[0][0])
         return cls(path, config, arguments)
 
-    def add(self, result: GameResult) -> None:
-        """Write a game, which stays whatever happens to this process; one that is there already stays as it is.
+    def add(self, *results: GameResult) -> None:
+        """Write games, which stay whatever happens to this process; one that is there already stays as it is.
 
         A loss of power can cost the games of one second, SYNCHRONISED.
         """
         with _writing(self.path):
             with self._database:
-                self._database.execute(_INSERT, self._row(result))
-                if result.notes is not None:
-                    self._add_notes(result)
+                self._database.executemany(_INSERT, map(self._row, results))
+                for result in results:
+                    if result.notes is not None:
+                        self._add_notes(result)
             if time.monotonic() - self._synchronised > SYNCHRONISED:
                 self._database.execute("PRAGMA wal_checkpoint")
                 self._synchronised = time.monotonic()
