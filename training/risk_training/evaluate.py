@@ -30,6 +30,7 @@ from risk_training.win_rate import play_deals, summarise
 
 AGAINST = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # in a piece, where all play in batches
+SLOW_GAMES_AT_ONCE = 12  # where an agent is asked for each action: it is made for every piece, which may take seconds
 BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
 
 
@@ -76,9 +77,9 @@ def evaluate(
 
 
 def _deals_at_once(agent: str, opponent: str, rules: Rules, board: Board) -> int:
-    """Deals of a piece: many where all play in batches, one where an agent is asked for each action."""
+    """Deals of a piece."""
     is_slow = any(isinstance(player_for(spec, rules, board), AgentPlayer) for spec in (agent, opponent))
-    return 1 if is_slow else max(1, GAMES_AT_ONCE // rules.num_players)
+    return (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // rules.num_players
 
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
