@@ -19,7 +19,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("risk_agents", "risk_env", "risk_training")
-DATA = (".npz", ".toml", ".yml", "py.typed")
 EXTRA_COMMANDS = {
     "train --config tiny": "train",
     "tournament --agents random --against random --report report.html": "tournament",
@@ -55,25 +54,25 @@ def main() -> None:
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """The wheel holds the packages and their data, and nothing else; the sdist what git knows of."""
+    """The wheel holds what git knows of the packages, and nothing else; the sdist all that git knows of."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if ".dist-info/" not in name]
-    strange = [name for name in names if not name.startswith(tuple(f"{package}/" for package in PACKAGES))]
-    strange += [name for name in names if not name.endswith((".py", *DATA))]
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
     with tarfile.open(sdist) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     known = run("git", "ls-files", cwd=ROOT).splitlines()
-    missing = [name for name in known if name not in held and not name.startswith(".git")]
-    missing += [name for name in known for package in PACKAGES if is_left_out(name, package, names)]
-    if strange or missing:
-        raise SystemExit(f"wheel-check: in the wheel by mistake: {strange}; left out: {missing}")
-    print(f"== Contents: {len(names)} files in the wheel, {len(held)} in the sdist")
+    wanted = set(filter(None, map(in_wheel, known)))
+    missing = [name for name in known if name not in held and not name.startswith(".git")] + sorted(wanted - names)
+    if names != wanted or missing:
+        raise SystemExit(f"wheel-check: in the wheel by mistake: {sorted(names - wanted)}; left out: {missing}")
 
 
-def is_left_out(name: str, package: str, wheel: list[str]) -> bool:
-    """Whether a file of a package is not in the wheel."""
-    _folder, found, rest = f"/{name}".partition(f"/{package}/")
-    return bool(found) and f"{package}/{rest}" not in wheel
+def in_wheel(name: str) -> str:
+    """Where a file of the repository is in the wheel; "" if it is of none of the packages."""
+    for package in PACKAGES:
+        _folder, found, rest = f"/{name}".partition(f"/{package}/")
+        if found:
+            return f"{package}/{rest}"
+    return ""
 
 
 def use_wheel(wheel: Path, place: Path) -> None:
