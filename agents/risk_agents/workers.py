@@ -15,6 +15,7 @@ import math
 import os
 import signal
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -119,12 +120,12 @@ class WorkInProgress:
         return found
 
 
-class WorkExecutor(Executor):
+class WorkExecutor(Executor, ABC):
     """An executor that says how much it can do, and takes what many pieces of work need."""
 
+    @abstractmethod
     def size(self) -> int:
         """How many pieces of work can run at once now."""
-        raise NotImplementedError
 
     def share(self, value: Any) -> Any:
         """What stands for the value among the arguments of `submit`: Ray sends it to each machine once."""
