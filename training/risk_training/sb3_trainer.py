@@ -126,7 +126,7 @@ class Linear:
 
 
 class QuickMaskablePPO(MaskablePPO):
-    """MaskablePPO that times its updates, and computes products in the precision that it is told."""
+    """MaskablePPO that times its updates, and computes products in a given `precision`."""
 
     update_seconds = 0.0  # of the processor
     precision = AUTO
