@@ -107,11 +107,9 @@ def sb3_policy(folder: Path) -> None:
         assert (folder / name).read_bytes() == content.tobytes(), name
 
 
-TARGETS = {
-    "ppo": trainer("risk_training.ppo", own_config("ppo"), own_policy("ppo")),
-    "values": trainer("risk_training.values", own_config("values"), own_policy("values")),
-    "sb3": trainer("risk_training.sb3_trainer", sb3_config, sb3_policy),
-}
+OWN_TRAINERS = ("ppo", "values", "table_values", "plan_policies")  # modules of risk_training
+TARGETS = {name: trainer(f"risk_training.{name}", own_config(name), own_policy(name)) for name in OWN_TRAINERS}
+TARGETS["sb3"] = trainer("risk_training.sb3_trainer", sb3_config, sb3_policy)
 
 
 # ------------------------------------------------------------------------------------------------ killing
