@@ -124,7 +124,8 @@ def _orders(axes: Any, summary: Summary) -> None:
     axes.set_xticks(range(players), [ordinal(place + 1) for place in range(players)])
     axes.set_xlabel("place in the turn order")
     axes.set_ylabel("win %")
-    axes.legend(fontsize=8)
+    axes.set_ylim(0, 1.25 * axes.get_ylim()[1])  # room for the legend
+    axes.legend(fontsize=8, loc="upper center", ncols=4)
     axes.grid(axis="y", alpha=0.3)
 
 
