@@ -27,13 +27,11 @@ from risk_env.public import members, words_of
 
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
-ALL_PHASES = tuple(Phase)
-PLAY_PHASES = ALL_PHASES[len(SETUP_PHASES) :]
+PLAY_PHASES = tuple(Phase)[len(SETUP_PHASES) :]
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)
 FORTIFY_PHASES = (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
-SILENT_PHASES = (Phase.OVER, Phase.ROLL, Phase.DRAW)  # nobody is asked
 AIRFIELDS = (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD)
 
 MOST_TROOPS = 2**18  # on a territory, to place or to draft: a blitz of two such armies takes about 20 ms
@@ -63,13 +61,13 @@ MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
 _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
     ("held_at_start discard battles captured death rolled settled losses chosen_dice", "", PLAY_PHASES),
-    ("shown", "card_reroll=True", ALL_PHASES),
+    ("shown", "card_reroll=True", {*Phase}),
     ("rerolled", "card_reroll=True", {*PLAY_PHASES} - {Phase.REROLL}),
     ("commander_used", "commander=True", {*PLAY_PHASES} - {Phase.COMMANDER}),
-    ("objective_reward reward_owner airfield", "rewards=True", ALL_PHASES),
-    ("mission", "victory=mission", ALL_PHASES),
-    ("headquarters", "victory=headquarters", ALL_PHASES),
-    ("capital", "capitals=True", ALL_PHASES),
+    ("objective_reward reward_owner airfield", "rewards=True", {*Phase}),
+    ("mission", "victory=mission", {*Phase}),
+    ("headquarters", "victory=headquarters", {*Phase}),
+    ("capital", "capitals=True", {*Phase}),
     ("blitz", "attack=choice|blitz", (Phase.ROLL,)),
     ("in_a_row", "neutral=True", (Phase.DEPLOY,)),
     ("to_place", "", SETUP_PHASES),
@@ -86,6 +84,7 @@ _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("winner truncated", "", (Phase.OVER,)),
 )
 USES = {field: (needs, phases) for fields, needs, phases in _USES for field in fields.split()}
+FLAGS = [field for field, kind, *_ in types.game_dtype(types.SIZE_CLASSES[0]).descr if kind == "|b1"]
 PLACES = ("source", "target", "headquarters", "capital", "airfield")
 SETS = ("owned", "strong", "deck", "reach", "held_at_start", "discard", "picked", "shown", "bonus", "city")
 DERIVED = ("owned", "strong", "deck", "deck_wilds", "headquarters_open", "trade", "seat", "reach", "legal")
@@ -95,28 +94,24 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     """Every reason why a game record (one of `game_dtype`, any bytes) cannot be played on; [] if it is in order."""
     games = np.array([record], record.dtype)
     problems = complete(games, tables, rules, board)
-    if problems:
-        return problems
     found, wanted = facts(record), facts(games[0])
-    return [problem for field in DERIVED for problem in _differences(field, found, wanted, board)]
+    return problems or [problem for field in DERIVED for problem in _differences(field, found, wanted, board)]
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     """Write the derived fields of a record (array of one) from its other fields; the reasons why that is impossible."""
-    game = facts(games[0])
-    problems = list(_out_of_range(game, rules, board))
-    if not problems:
-        position = Position(game, rules, board)
-        problems = [reason for find in _SENSE for reason in find(position)]
-    if not problems:
-        derive_facts(games[0], position)
-        problems = [*_ask_again(games, position, tables), *_nothing_legal(games, position, tables)]
-    return problems
+    if problems := list(_out_of_range(facts(games[0]), rules, board)):
+        return problems
+    position = Position(games, tables, rules, board)
+    if problems := [reason for find in _SENSE for reason in find(position)]:
+        return problems
+    derive_facts(position)
+    return [*_ask_again(position), *_nothing_legal(position)]
 
 
 def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, board: Board) -> Reasons:
-    """What is wrong with a derived field."""
-    values = zip(*(_flat(getattr(game, field)) for game in (found, wanted)), strict=True)
+    """Where a derived field is not what follows from the others."""
+    values = zip(_flat(getattr(found, field)), _flat(getattr(wanted, field)), strict=True)
     for place, (value, right) in enumerate(values):
         if value != right and field == "legal":
             yield f"legal: wrong at actions {sorted(value ^ right)[:6]}"
@@ -132,34 +127,18 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
 def facts(record: Any) -> SimpleNamespace:
     """The fields of a record as plain Python values: numbers, lists, sets of numbers, flags as their bytes."""
     raw, fields = record.tobytes(), record.dtype.fields.items()
-    values = {name: raw[start] if kind == np.bool_ else plain(record[name]) for name, (kind, start, *_) in fields}
+    values = {name: raw[start] if kind == np.bool_ else _plain(record[name]) for name, (kind, start, *_) in fields}
     return SimpleNamespace(**values)
 
 
-def plain(value: Any) -> Any:
-    """A field's value, or one element of it, as a plain Python value."""
-    if value.dtype == np.uint64 and value.ndim > 0:
-        return set(members(value)) if value.ndim == 1 else [set(members(words)) for words in value]
-    return value.tolist()
+def _plain(value: Any) -> Any:
+    if value.dtype != np.uint64 or value.ndim == 0:
+        return value.tolist()
+    return set(members(value)) if value.ndim == 1 else [_plain(words) for words in value]
 
 
 def _flat(value: Any) -> list[Any]:
     return [part for element in value for part in _flat(element)] if isinstance(value, list) else [value]
-
-
-def games_of(game: SimpleNamespace, tables: Tables) -> Any:
-    """A record (array of shape (1,)) with these facts."""
-    games = tables.new_games(1)
-    for field, value in vars(game).items():
-        games[field] = _stored(value, games[field].shape[-1])
-    return games
-
-
-def _stored(value: Any, words: int) -> Any:
-    """A fact with its sets as bit words."""
-    if isinstance(value, list):
-        return [_stored(element, words) for element in value]
-    return words_of(value, words) if isinstance(value, set) else value
 
 
 @lru_cache(maxsize=64)
@@ -169,16 +148,17 @@ def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
 
 
 def _names(places: Iterable[int], board: Board) -> str:
-    """The names of territories; those beyond the map by their number."""
+    """The names of territories in the map's order; those beyond the map by their number."""
     known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
 
 class Position:
-    """A game's fields, all in their ranges, with its rules and map, and what several checks ask of them."""
+    """A record (array of one) with its fields in their ranges, its rules and map; and what several checks ask of it."""
 
-    def __init__(self, game: SimpleNamespace, rules: Rules, board: Board):
-        self.game, self.rules, self.board = game, rules, board
+    def __init__(self, games: Any, tables: Tables, rules: Rules, board: Board):
+        self.games, self.tables, self.rules, self.board = games, tables, rules, board
+        self.game = game = facts(games[0])
         self.empty = empty_facts(rules, board)
         self.phase = Phase(game.phase)
         self.is_setup = self.phase in SETUP_PHASES
@@ -190,10 +170,6 @@ class Position:
         for territory in self.places:
             self.held[game.owner[territory]].add(territory)
         self.own = self.held[game.turn]  # of the seat whose turn it is
-
-    def names(self, *places: int) -> str:
-        """The names of territories."""
-        return _names(places, self.board)
 
     def army(self, owner: int) -> str:
         """An owner in words."""
@@ -249,10 +225,8 @@ def kept_dice(p: Position, side: int) -> list[int]:
 def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     """The least and the greatest value of the elements of every field that is not derived; of sets the largest."""
     seats, last = rules.num_players, board.num_territories - 1
-    kinds = tables_of(rules, board).new_games(1).dtype
-    flags = [field for field in kinds.names or () if kinds[field] == np.bool_]
     limits: dict[str, tuple[Any, Any]] = {
-        " ".join((*flags, "in_a_row")): (0, 1),
+        " ".join((*FLAGS, "in_a_row")): (0, 1),
         " ".join(("hand", *SETS[4:])): (set(), set(range(last + 1))),
         " ".join(PLACES): (NOWHERE, last),
         "winner reward_owner": (NOBODY, seats - 1),
@@ -283,7 +257,7 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
     """Elements outside their ranges; those beyond the last seat, army, territory and objective must be empty."""
     empty, names = empty_facts(rules, board), board.territories
     used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
-    used |= {len(empty.owner): len(names), types.NUM_OBJECTIVES: len(board.objectives)}
+    used |= {len(game.owner): len(names), types.NUM_OBJECTIVES: len(board.objectives)}
     for field, limits in ranges(rules, board).items():
         values, none = _flat(getattr(game, field, 0)), _flat(getattr(empty, field, 0))
         for place, number in enumerate(values):
@@ -310,7 +284,7 @@ def _phase(p: Position) -> Reasons:
         yield f"phase {p.phase.name} in round {p.game.round_number}: round 0 is set-up, and only it"
     for field, (needs, phases) in USES.items():
         value = getattr(p.game, field)
-        shown = p.names(*value) if field in SETS else value
+        shown = _names(value, p.board) if field in SETS else value
         if value == getattr(p.empty, field):
             if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
                 yield f"{field} {shown}: phase {p.phase.name} needs one"
@@ -324,11 +298,9 @@ def _territories(p: Position) -> Reasons:
     """A territory is free without troops or held with at least one (RULES 3.2.6); free ones are for claims only."""
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
-            yield f"{p.names(t)}: {p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
+            yield f"{p.board.territories[t]}: {p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
-        yield f"{p.names(*p.held[FREE])}: free in phase {p.phase.name}"
-    if not p.held[FREE] and p.phase in CLAIM_PHASES:
-        yield f"phase {p.phase.name}: no territory is free"
+        yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}"
 
 
 def _seats(p: Position) -> Reasons:
@@ -391,7 +363,7 @@ def _claims(p: Position) -> Reasons:
         if len(p.held[seat]) != claimed.count(seat):
             yield f"seat {seat}: {len(p.held[seat])} territories, of {claims} claimed in turn {claimed.count(seat)}"
     if crowded := [t for t in p.places if p.game.troops[t] > 1]:
-        yield f"{p.names(*crowded)}: more than one troop in phase {p.phase.name}"
+        yield f"{_names(crowded, p.board)}: more than one troop in phase {p.phase.name}"
 
 
 def _cards(p: Position) -> Reasons:
@@ -399,13 +371,13 @@ def _cards(p: Position) -> Reasons:
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
-            yield f"cards in two places, or of headquarters: {p.names(*pile & seen)}"
+            yield f"cards in two places, or of headquarters: {_names(pile & seen, p.board)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > p.empty.deck_wilds:
         yield f"{wilds} wild cards in hands and on the discard pile, the game has {p.empty.deck_wilds}"
     if p.game.shown - seen:
-        yield f"shown cards that nobody has: {p.names(*p.game.shown - seen)}"
+        yield f"shown cards that nobody has: {_names(p.game.shown - seen, p.board)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
         yield "cards in a hand in set-up"
 
@@ -418,14 +390,14 @@ def _trade(p: Position) -> Reasons:
         yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, at least {MIN_STARS} are needed"
     roomy = {t for t in p.own & p.game.discard if p.room([t])}
     if bonus - roomy or len(bonus) > SET_CARDS:
-        yield f"bonus {p.names(*bonus)}: must be own territories with room whose cards were traded"
+        yield f"bonus {_names(bonus, p.board)}: must be own territories with room whose cards were traded"
 
 
 def _turn(p: Position) -> Reasons:
     """What happened this turn, and what is pending (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
-        yield f"held_at_start {p.names(*held - own)}: not seat {game.turn}'s any more"
+        yield f"held_at_start {_names(held - own, p.board)}: not seat {game.turn}'s any more"
     elif not p.is_setup and game.captured == (held == own):
         yield f"captured {game.captured}: {len(own - held)} territories more than at the turn's start"
     if (game.captured or p.phase in DICE_PHASES) and game.battles == 0:
@@ -444,7 +416,7 @@ def _occupation(p: Position) -> Reasons:
     source, target = p.game.source, p.game.target
     if p.phase != Phase.OCCUPY or NOWHERE in (source, target):
         return
-    way = f"{p.names(source)} > {p.names(target)}"
+    way = f"{p.board.territories[source]} > {p.board.territories[target]}"
     if not p.game.captured or target not in p.board.neighbours(source):
         yield f"phase OCCUPY: {way} was not captured this turn"
     if not {source, target} <= p.own or p.game.troops[source] < 2 or not p.room([target]):
@@ -469,8 +441,6 @@ def _dice(p: Position) -> Reasons:
             yield f"the {sides[side]}'s settled dice {game.settled[side]}: must be {kept_dice(p, side)}"
     if p.phase == Phase.REROLL and not hand & {game.source, game.target}:
         yield f"phase REROLL: seat {game.turn} holds no card of the battle"
-    if p.phase == Phase.COMMANDER and min(game.settled[0][: game.chosen_dice[0]], default=6) == types.NUM_FACES:
-        yield "phase COMMANDER: no die shows less than 6"
 
 
 def _missions(p: Position) -> Reasons:
@@ -491,26 +461,24 @@ def _chosen_places(p: Position) -> Reasons:
         places = getattr(p.game, field)[: len(p.seats)]
         chosen = [place for place in places if place != NOWHERE]
         if len(set(chosen)) < len(chosen):
-            yield f"{field} at {p.names(*chosen)}: two on one territory"
+            yield f"{field} at {_names(chosen, p.board)}: two on one territory"
         for seat, place in enumerate(places):
             before = (seat - p.game.starter) % len(p.seats) < (p.game.turn - p.game.starter) % len(p.seats)
             due = before if p.phase == phase else phase == Phase.CAPITAL or not p.is_setup
             if uses[field] and (place != NOWHERE) != due:
                 yield f"{field} of seat {seat}: {'missing' if due else 'not chosen yet'}"
-            if place != NOWHERE and p.is_setup and p.game.owner[place] != seat:
-                yield f"{field} of seat {seat}: {p.names(place)} is {p.army(p.game.owner[place])}'s in set-up"
+            if place != NOWHERE and p.is_setup and (owner := p.game.owner[place]) != seat:
+                yield f"{field} of seat {seat}: {p.board.territories[place]} is {p.army(owner)}'s in set-up"
 
 
 def _layout(p: Position) -> Reasons:
     """As many cities and objectives as the rules lay out (RULES 9.1, 9.3)."""
     goals = [held for held in p.game.objective if held != Held.NOT_IN_PLAY]
     fixed_goals = [goal for goal in p.board.objectives if goal.basic_training]
-    cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities}
-    objectives = {"fixed": len(fixed_goals), "random": 2 * LAID_OUT_OBJECTIVES}
-    for field, laid, due in (
-        ("city", p.game.city, cities.get(str(p.rules.cities), 0)),
-        ("objective", goals, objectives.get(str(p.rules.objectives), 0)),
-    ):
+    cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities, None: 0}
+    objectives = {"fixed": len(fixed_goals), "random": 2 * LAID_OUT_OBJECTIVES, None: 0}
+    pairs = {"city": (p.game.city, cities[p.rules.cities]), "objective": (goals, objectives[p.rules.objectives])}
+    for field, (laid, due) in pairs.items():
         if len(laid) != due:
             yield f"{field}: {len(laid)} in play, there must be {due}"
 
@@ -531,14 +499,14 @@ def _airfields(p: Position) -> Reasons:
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
         if place != NOWHERE and (owner == NOBODY or p.game.owner[place] != owner):
-            yield f"airfield on {p.names(place)}: not on a territory of the owner of {reward.name}"
+            yield f"airfield on {p.board.territories[place]}: not on a territory of the owner of {reward.name}"
         if place == NOWHERE and owner not in (NOBODY, p.game.turn):
             yield f"reward {reward.name} of seat {owner}: no airfield stands"
     unplaced = sum(place == NOWHERE != owner for place, owner in zip(p.game.airfield, owners, strict=True))
     if unplaced != (p.phase == Phase.AIRFIELD):
         yield f"{unplaced} airfields to be placed in phase {p.phase.name}"
     if owners[0] == owners[1] and p.game.airfield[0] == p.game.airfield[1] != NOWHERE:
-        yield f"airfield: two of one owner on {p.names(p.game.airfield[0])}"
+        yield f"airfield: two of one owner on {p.board.territories[p.game.airfield[0]]}"
 
 
 _SENSE = (
@@ -550,8 +518,9 @@ _SENSE = (
 # ------------------------------------------------------------------------------------------------ 3. question
 
 
-def derive_facts(game: Any, p: Position) -> None:
+def derive_facts(p: Position) -> None:
     """Write the derived fields that do not depend on the question."""
+    game = p.games[0]
     for army, words in enumerate(game.owned):
         words[:] = words_of(p.held.get(army, ()), len(words))
     game.strong = words_of((t for t in p.places if p.game.troops[t] > 1), len(game.strong))
@@ -564,64 +533,63 @@ def derive_facts(game: Any, p: Position) -> None:
     game.reach[:] = 0
 
 
-def _answers(p: Position, numbers: Any) -> list[tuple[Phase, int]]:
-    """The answers since the first question of the kind, each with the phase that asks; `numbers`: a rules record."""
-    game, way = p.game, (p.game.source, p.game.target)
-    cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
-    moves = [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)]
+def _answers(p: Position) -> list[tuple[Phase, int]]:
+    """The answers from the first question of the kind to the one at hand, each with the phase that asks."""
+    game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
+    if p.phase == Phase.TRADE:
+        cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
+        return [(Phase.TRADE, int(numbers.card_0) + card) for card in cards]
+    if p.phase == Phase.DRAFT_AMOUNT:
+        return [(Phase.DRAFT, game.target)]
+    if p.phase in FORTIFY_PHASES:
+        return [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)][: p.phase - Phase.FORTIFY_FROM]
+    if p.phase not in BATTLE_PHASES:
+        return []
     border = int(numbers.border_0) + p.board.borders.index(way) if way in p.board.borders else -1
     is_blitz = game.blitz and game.troops[game.source] > types.BLITZ - 1
-    attack, defence = types.BLITZ + 1 if is_blitz else game.chosen_dice[0], game.chosen_dice[1]
-    dice = int(numbers.dice_0) - 1
-    battle = [(Phase.ATTACK, border), (Phase.ATTACK_DICE, dice + attack), (Phase.DEFEND, dice + defence)]
-    answers = dict.fromkeys(BATTLE_PHASES, battle) | {
-        Phase.TRADE: [(Phase.TRADE, int(numbers.card_0) + card) for card in cards],
-        Phase.DRAFT_AMOUNT: [(Phase.DRAFT, game.target)],
-        Phase.ATTACK_DICE: battle[:1],
-        Phase.DEFEND: battle[:2],
-        Phase.FORTIFY_TO: moves[:1],
-        Phase.FORTIFY_AMOUNT: moves,
-    }
-    return answers.get(p.phase, [])
+    first, (attack, defence) = int(numbers.dice_0) - 1, game.chosen_dice
+    dice = [(Phase.ATTACK_DICE, first + (types.BLITZ + 1 if is_blitz else attack)), (Phase.DEFEND, first + defence)]
+    return [(Phase.ATTACK, border), *dice][: p.phase - Phase.ATTACK]
 
 
-def _ask_again(games: Any, p: Position, tables: Tables) -> Reasons:
+def _ask_again(p: Position) -> Reasons:
     """Play from the first question of the kind to the one at hand, and take over what the kernels derive on the way."""
-    answers = _answers(p, tables.rules[0])
+    answers, board, rules = _answers(p), p.tables.board, p.tables.rules
     if not answers:
         return
-    scratch = games.copy()
+    scratch = p.games.copy()
     for field in ("source", "target", "picked", "picked_wilds", "blitz", "move_begun"):
-        scratch[field] = tables.rules[0].empty[field]
+        scratch[field] = rules[0].empty[field]
     scratch["phase"] = answers[0][0]
     scratch["battles"] -= p.phase in DICE_PHASES
-    entry.write_legal_actions(scratch, 0, tables.board, tables.rules)
+    entry.write_legal_actions(scratch, 0, board, rules)
     for asks, action in answers:
         if scratch["phase"][0] != asks:
             continue  # the rules do not ask this
         if action not in members(scratch[0].legal):
             yield _no_way(p, asks)
             return
-        entry.apply_action(scratch, 0, tables.board, tables.rules, action)
+        entry.apply_action(scratch, 0, board, rules, action)
     chosen = scratch[0].chosen_dice.tolist()
     if scratch["phase"][0] != (Phase.ROLL if p.phase in DICE_PHASES else p.phase) or chosen != p.game.chosen_dice:
         yield _no_way(p, answers[-1][0])
-    games["seat"], games["reach"] = scratch["seat"], scratch["reach"]
+    p.games["seat"], p.games["reach"] = scratch["seat"], scratch["reach"]
 
 
-def _nothing_legal(games: Any, p: Position, tables: Tables) -> Reasons:
-    """Write the legal actions of the question; there must be one, and in TRADE a card."""
-    entry.write_legal_actions(games, 0, tables.board, tables.rules)
-    legal, done = members(games[0].legal), [int(tables.rules[0].done)]
-    if not legal and p.phase not in SILENT_PHASES:
+def _nothing_legal(p: Position) -> Reasons:
+    """Write the legal actions of the question; there must be one, in TRADE a card, in COMMANDER a die."""
+    entry.write_legal_actions(p.games, 0, p.tables.board, p.tables.rules)
+    legal, done = members(p.games[0].legal), [int(p.tables.rules[0].done)]
+    if not legal and p.phase not in (Phase.OVER, Phase.ROLL, Phase.DRAW):
         yield f"phase {p.phase.name}: no action is legal"
-    if p.phase == Phase.TRADE and legal == done and not (p.game.picked or p.game.picked_wilds):
-        yield f"phase TRADE: seat {p.game.turn} holds no set"
+    missing = {Phase.TRADE: f"seat {p.game.turn} holds no set", Phase.COMMANDER: "no die shows less than 6"}
+    if legal == done and p.phase in missing and not (p.game.picked or p.game.picked_wilds):
+        yield f"phase {p.phase.name}: {missing[p.phase]}"
 
 
 def _no_way(p: Position, asks: Phase) -> str:
     """That the question cannot follow from the answers that the record holds."""
-    way = " > ".join(p.names(place) for place in (p.game.source, p.game.target) if place != NOWHERE)
-    picked = f"picked {p.names(*p.game.picked)} and {p.game.picked_wilds} wild cards"
+    way = " > ".join(p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE)
+    picked = f"picked {_names(p.game.picked, p.board)} and {p.game.picked_wilds} wild cards"
     held = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
     return f"phase {p.phase.name}: {held} is not legal in {asks.name}"

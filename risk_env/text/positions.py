@@ -1,26 +1,12 @@
-"""Text forms of positions, both ways.
+"""Positions as texts of lines `key: value` that people can type and edit (docs/positions.md), both ways.
 
-A position is a text of lines `key: value` that people can type and edit; what has its usual value is left out:
-
-    risk_env game 1
-    rules: num_players=3, fortify=adjacent
-    map: classic 93b1...
-    phase: ATTACK
-    turn: 1
-
-    [North America]
-    Alaska: player 0, 3 troops
-    ...
-    checksum: 1234abcd
+What has its usual value is left out.
 """
 
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from copy import deepcopy
 from functools import lru_cache, partial
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,18 +14,19 @@ import numpy.typing as npt
 
 from risk_env.board.maps import Board, found_map
 from risk_env.board.rules import Rules, read_option
-from risk_env.board.tables import tables
+from risk_env.board.tables import Tables, tables
 from risk_env.board.toml_table import listed, near
 from risk_env.core import entry, types
 from risk_env.core.types import FREE, NO_REWARD, NOBODY, Held, Phase, Reward
+from risk_env.public import words_of
 from risk_env.text import check as checks
 from risk_env.text.check import MOST_TROOPS, Position
 from risk_env.text.notation import WILD, card_text
 from risk_env.untrusted import shortened
 
-SCHEMA = 1
-HEADER = "risk_env game"
+HEADER = "risk_env game 1"  # the number is the schema's
 MOST_CHARACTERS = 1 << 16  # of a text
+REWARDS = [reward.name.lower().replace("_", " ") for reward in Reward]
 
 
 class PositionError(ValueError):
@@ -52,8 +39,8 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
     Raises PositionError for a record that `check` rejects: its text could not be read again.
     """
     _refuse(checks.check(record, tables(rules, board), rules, board))
-    position = Position(checks.facts(record), rules, board)
-    lines = [f"{HEADER} {SCHEMA}", f"rules: {_rules_text(rules)}", f"map: {board.source} {board.digest[:16]}"]
+    position = Position(np.array([record], record.dtype), tables(rules, board), rules, board)
+    lines = [HEADER, f"rules: {_rules_text(rules)}", f"map: {board.source} {board.digest[:16]}"]
     lines += [*_entry_lines(position), *_territory_lines(position)]
     return "\n".join([*lines, f"checksum: {_checksum(lines)}", ""])
 
@@ -64,17 +51,14 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
     The text names one of the shipped maps. With `board` that map is used, whatever the text calls it; its digest must
     be that of the text. Raises PositionError for a wrong text and for an impossible position.
     """
-    lines = _read_lines(text)
-    with _naming(lines.line("rules")):
-        rules = _rules_of(lines.line("rules").value)
-    with _naming(lines.line("map")):
-        board = _board_of(lines.line("map").value, board)
-    with _naming(lines.line("rules")):
-        table = tables(rules, board)
-    game = deepcopy(checks.empty_facts(rules, board))
-    game.owner, game.troops = _read_territories(lines, rules, board)
-    _read_entries(game, lines, rules, board)
-    games = checks.games_of(game, table)
+    lines, territories = _read_lines(text)
+    rules = lines["rules"].read(_rules_of)
+    board = lines["map"].read(partial(_board_of, board=board))
+    table = lines["rules"].read(lambda _: tables(rules, board))
+    games = table.new_games(1)
+    games[0] = table.rules[0].empty
+    _read_territories(games[0], territories, rules, board)
+    _read_entries(games, lines, table, rules, board)
     _refuse(checks.complete(games, table, rules, board))
     return rules, board, games
 
@@ -95,30 +79,24 @@ class Line(NamedTuple):
     key: str
     value: str
 
-
-class Lines(NamedTuple):
-    """The lines of a text: those of the game by their keys, and those of the territories."""
-
-    game: dict[str, Line]
-    territories: list[Line]
-
-    def line(self, key: str) -> Line:
-        """A line of the game, with an empty value if there is none."""
-        return self.game.get(key, Line(key, "", key, ""))
+    def read(self, reader: Callable[[str], Any]) -> Any:
+        """What `reader` makes of the value; its ValueErrors become PositionErrors that name the line."""
+        try:
+            return reader(self.value)
+        except ValueError as error:
+            raise PositionError(f"{self.place}: {error}") from None
 
 
-@contextmanager
-def _naming(line: Line) -> Iterator[None]:
-    """PositionErrors that name the line, for the ValueErrors inside."""
-    try:
-        yield
-    except ValueError as error:
-        raise PositionError(f"{line.place}: {error}") from None
+class Lines(dict[str, Line]):
+    """The lines of the game by their keys; one that the text does not have is empty."""
+
+    def __missing__(self, key: str) -> Line:
+        return Line(key, "", key, "")
 
 
-def _read_lines(text: str) -> Lines:
-    """Split a text into its lines; the header and the checksum, if there is one, must be right."""
-    lines, section = Lines({}, []), ""
+def _read_lines(text: str) -> tuple[Lines, list[Line]]:
+    """The lines of the game, and those of the territories; header and checksum, if there is one, must be right."""
+    lines, territories, section = Lines(), list[Line](), ""
     for number, words in _numbered_lines(text):
         if words.startswith("[") and words.endswith("]"):
             section = words[1:-1].strip()
@@ -128,10 +106,10 @@ def _read_lines(text: str) -> Lines:
         if not colon:
             raise PositionError(f"line {number}: {shortened(words)} is not of the form 'key: value' nor '[section]'")
         if section:
-            lines.territories.append(line)
-        elif lines.game.setdefault(key.casefold(), line) is not line:
-            raise PositionError(f"line {number}: {key!r} a second time, after {lines.line(key.casefold()).place}")
-    return lines
+            territories.append(line)
+        elif lines.setdefault(key.casefold(), line) is not line:
+            raise PositionError(f"line {number}: {key!r} a second time, after {lines[key.casefold()].place}")
+    return lines, territories
 
 
 def _numbered_lines(text: str) -> list[tuple[int, str]]:
@@ -140,11 +118,11 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
         raise PositionError(f"text: {shortened(text)} is not a text")
     if len(text) > MOST_CHARACTERS:
         raise PositionError(f"text: {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
-    numbered = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
-    numbered = [(number, line) for number, line in numbered if line and not line.startswith("#")]
+    lines = enumerate(map(str.strip, text.split("\n")), 1)
+    numbered = [(number, line) for number, line in lines if line and not line.startswith("#")]
     number, first = numbered[0] if numbered else (1, "")
-    if " ".join(first.split()).casefold() != f"{HEADER} {SCHEMA}":
-        raise PositionError(f"line {number}: {shortened(first)} must be '{HEADER} {SCHEMA}'")
+    if " ".join(first.split()).casefold() != HEADER:
+        raise PositionError(f"line {number}: {shortened(first)} must be '{HEADER}'")
     if numbered[-1][1].casefold().startswith("checksum:"):
         number, last = numbered.pop()
         found, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
@@ -157,11 +135,6 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
 def _checksum(lines: Iterable[str]) -> str:
     """CRC-32 (8 hex digits) of the lines that are not empty."""
     return f"{zlib.crc32(chr(10).join(filter(None, lines)).encode(errors='surrogatepass')):08x}"
-
-
-def _hint(word: str, words: Iterable[str]) -> str:
-    """The hint for a wrong word: similar allowed words, or all of them."""
-    return near(word, tuple(words), f"; allowed: {listed(words)}")
 
 
 # ------------------------------------------------------------------------------------------------ rules and map
@@ -205,28 +178,25 @@ def _territory_lines(p: Position) -> Iterator[str]:
         yield from ("", f"[{name}]")
         for t in (t for t in members if p.game.owner[t] != FREE):
             army = "neutral" if p.game.owner[t] == p.rules.num_players else f"player {p.game.owner[t]}"
-            yield f"{p.names(t)}: {army}, {p.game.troops[t]} troop{'s' if p.game.troops[t] != 1 else ''}"
+            yield f"{p.board.territories[t]}: {army}, {p.game.troops[t]} troop{'s' if p.game.troops[t] != 1 else ''}"
 
 
 _GARRISON = re.compile(r"(?:(?:player )?([0-9])|(neutral)) ?(?:, ?([0-9]{1,10})(?: troops?)?)?", re.IGNORECASE)
 
 
-def _read_territories(lines: Lines, rules: Rules, board: Board) -> tuple[list[int], list[int]]:
-    """Owners and troops; a territory without a line is free."""
-    empty, seen = checks.empty_facts(rules, board), dict[int, str]()
-    owner, troops = empty.owner.copy(), empty.troops.copy()
-    for line in lines.territories:
-        with _naming(line):
-            territory = board.territory(line.key)
-            name, continent = board.territories[territory], board.continents[board.continent_of[territory]]
-            if territory in seen:
-                raise ValueError(f"{name} a second time, after {seen[territory]}")
-            seen[territory] = line.place
-            if line.section.casefold() not in (continent.casefold(), "territories"):
-                allowed = f"allowed: [{continent}] or [territories]"
-                raise ValueError(f"{name} stands in section [{line.section}]; {allowed}")
-            owner[territory], troops[territory] = _garrison(line.value, rules)
-    return owner, troops
+def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) -> None:
+    """Write owners and troops into a record; a territory without a line is free."""
+    seen = dict[int, str]()
+    for line in lines:
+        territory = line._replace(value=line.key).read(board.territory)
+        name, continent = board.territories[territory], board.continents[board.continent_of[territory]]
+        if territory in seen:
+            raise PositionError(f"{line.place}: {name} a second time, after {seen[territory]}")
+        if line.section.casefold() not in (continent.casefold(), "territories"):
+            allowed = f"allowed: [{continent}] or [territories]"
+            raise PositionError(f"{line.place}: {name} stands in section [{line.section}]; {allowed}")
+        seen[territory] = line.place
+        game.owner[territory], game.troops[territory] = line.read(partial(_garrison, rules=rules))
 
 
 def _garrison(value: str, rules: Rules) -> tuple[int, int]:
@@ -258,7 +228,6 @@ capital {} = capital, cities = city, objective {} = objective objective_reward, 
 shown, bonus, sets traded, set traded, bonus paid, draft left, source, target, moves left, move begun, battles,
 commander used, blitz, chosen dice, rerolled, rolled, settled, losses
 """
-_NOT_USED = ("trade",)  # lines of texts before 0.2, whose values follow from others
 
 
 class Form(NamedTuple):
@@ -276,47 +245,49 @@ class Entry(NamedTuple):
     place: int | None
     form: Form
 
-    def value(self, usual: Callable[[str], Any]) -> Any:
-        """The value, of two fields the list of both; `usual` gives a field's."""
-        values = [usual(field) if self.place is None else usual(field)[self.place] for field in self.fields]
+    def value(self, field_of: Callable[[str], Any]) -> Any:
+        """The value, of two fields the list of both; `field_of` gives a field's."""
+        values = [field_of(field) if self.place is None else field_of(field)[self.place] for field in self.fields]
         return values if len(values) > 1 else values[0]
 
-    def put(self, game: Any, value: Any) -> None:
-        """Write a value into a game's facts."""
+    def put(self, games: Any, value: Any) -> None:
+        """Write a value into a record, an array of one."""
+        at = 0 if self.place is None else (0, self.place)
         for field, one in zip(self.fields, value if len(self.fields) > 1 else [value], strict=True):
-            holder, at = (vars(game), field) if self.place is None else (getattr(game, field), self.place)
-            holder[at] = one
+            games[field][at] = words_of(one, games[field].shape[-1]) if isinstance(one, set) else one
 
 
 def _entry_lines(p: Position) -> Iterator[str]:
     """The lines of the entries whose values are not the usual ones."""
     for line in _entries(p.rules, p.board):
         value = line.value(partial(getattr, p.game))
-        if value != line.value(partial(_usual, p.game, p.rules, p.board)):
+        if value != line.value(partial(_usual, p)):
             yield f"{line.key}: {line.form.write(value)}"
 
 
-def _read_entries(game: SimpleNamespace, lines: Lines, rules: Rules, board: Board) -> None:
-    """Write the lines of the game into its facts, and usual values for those that the text does not have."""
+def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: Board) -> None:
+    """Write the lines of the game into a record, and usual values for those that the text does not have."""
     entries = {line.key.casefold(): line for line in _entries(rules, board)}
     known = ["rules", "map", *(line.key for line in entries.values())]
-    for key in lines.game:
-        if key not in entries and key not in ("rules", "map", *_NOT_USED):
-            raise PositionError(f"{lines.line(key).place}: unknown in this game{_hint(key, known)}")
+    for key in lines:
+        if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: in texts before 0.2
+            hint = near(key, known, f"; allowed: {listed(known)}")
+            raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
     for key, line in entries.items():
-        given, usual = lines.line(key), partial(_usual, game, rules, board)
-        with _naming(given):
-            line.put(game, line.form.read(given.value) if key in lines.game else line.value(usual))
+        if key in lines:
+            line.put(games, lines[key].read(line.form.read))
+        elif _USUAL.keys() & line.fields:
+            line.put(games, line.value(partial(_usual, Position(games, table, rules, board))))
 
 
 @lru_cache(maxsize=64)
 def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
     """All entries of a game, in the order of `_LINES`."""
-    seats, rewards = [str(seat) for seat in range(rules.num_players)], [_reward_text(reward) for reward in Reward]
-    names = dict.fromkeys(("mission", "headquarters", "capital", "hand"), seats) | {
+    names: dict[str, Sequence[str]] = {
+        **dict.fromkeys(("mission", "headquarters", "capital", "hand"), tuple(map(str, range(rules.num_players)))),
         "objective": [goal.name for goal in board.objectives],
-        "reward_owner": rewards,
-        "airfield": [rewards[reward] for reward in checks.AIRFIELDS],
+        "reward_owner": REWARDS,
+        "airfield": [REWARDS[reward] for reward in checks.AIRFIELDS],
     }
     entries = []
     for key, _, named in (line.partition(" = ") for line in re.split(r",\s+", _LINES.strip())):
@@ -330,53 +301,44 @@ def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
 # ------------------------------------------------------------------------------------------------ usual values
 
 
-def _usual(game: SimpleNamespace, rules: Rules, board: Board, field: str) -> Any:
+def _usual(p: Position, field: str) -> Any:
     """The value of a field that a text says nothing about; it may depend on the territories and on earlier lines."""
-    if field not in _USUAL:
-        return getattr(checks.empty_facts(rules, board), field)
-    return _USUAL[field](Position(game, rules, board))
-
-
-def _usual_deaths(p: Position) -> list[int]:
-    """Those who own nothing after set-up are out, by number."""
-    return _deaths([seat for seat in p.seats if p.game.round_number > 0 and not p.held[seat]])
+    return _USUAL[field](p) if field in _USUAL else getattr(p.empty, field)
 
 
 def _usual_to_place(p: Position) -> list[int]:
     """The starting troops less those on the board (RULES 4.2)."""
-    start = p.rules.troops_to_start() if p.game.round_number == 0 and p.rules.setup != "chart" else 0
+    start = int(p.tables.rules[0].initial_troops) if p.game.round_number == 0 else 0
     left = [max(0, start - p.placed(army)) for army in p.armies]
     return left + [0] * (types.MAX_OWNERS - len(left))
 
 
 def _usual_objectives(p: Position) -> list[int]:
     """Those of Basic Training lie face up (RULES 9.1)."""
-    fixed = [p.rules.objectives == "fixed" and goal.basic_training for goal in p.board.objectives]
-    held = [int(Held.FACE_UP if face_up else Held.NOT_IN_PLAY) for face_up in fixed]
-    return held + p.empty.objective[len(held) :]
+    face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
+    return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 
 
 def _usual_draft(p: Position) -> int:
     """The troops due before any cards (RULES 3.1, 9.2); none after an elimination or outside the draft."""
     if p.phase not in checks.DRAFT_PHASES or p.game.captured:
         return 0
-    table = tables(p.rules, p.board)
-    scratch = checks.games_of(p.game, table)
-    checks.derive_facts(scratch[0], p)
-    entry.begin_draft_of_turn(scratch, 0, table.board, table.rules)
-    return int(scratch["draft_left"][0])
+    scratch = Position(p.games.copy(), p.tables, p.rules, p.board)
+    checks.derive_facts(scratch)
+    entry.begin_draft_of_turn(scratch.games, 0, p.tables.board, p.tables.rules)
+    return int(scratch.games["draft_left"][0])
 
 
 _USUAL: dict[str, Callable[[Position], Any]] = {
     "phase": lambda p: int(Phase.DRAFT),
     "round_number": lambda p: int(not p.is_setup),
     "turn": lambda p: p.game.starter,
-    "death": _usual_deaths,
+    "death": lambda p: _deaths([seat for seat in p.seats if p.game.round_number > 0 and not p.held[seat]]),
     "to_place": _usual_to_place,
     "captured": lambda p: p.phase == Phase.OCCUPY,
     "attacks_over": lambda p: p.phase in checks.AFTER_ATTACKS and p.phase != Phase.OVER,
     "held_at_start": lambda p: set(p.own) if p.game.round_number > 0 else set(),
-    "capital": lambda p: tables(p.rules, p.board).rules[0].chart_capital.tolist(),
+    "capital": lambda p: p.tables.rules[0].chart_capital.tolist(),
     "city": lambda p: set(p.board.basic_training_cities) if p.rules.cities == "fixed" else set(),
     "objective": _usual_objectives,
     "objective_taken": lambda p: p.phase == Phase.AIRFIELD,
@@ -395,16 +357,12 @@ _USUAL: dict[str, Callable[[Position], Any]] = {
 
 def _form_of(field: str, rules: Rules, board: Board) -> Form:
     """How the values of a field, or of its elements, are written."""
-    special = {"hand": _cards, "discard": _cards, "picked": _cards, "objective": _objective}
-    special |= {"death": _fallen, "to_place": _to_place}
     if field in _FORMS:
-        return _FORMS[field]
-    if field in special:
-        return special[field](rules, board)
+        return _FORMS[field](rules, board)
     if field in checks.SETS:
         return _territories(board)
-    if types.game_dtype(tables(rules, board).sizes)[field] == np.bool_:
-        return _FLAG
+    if field in checks.FLAGS:
+        return _word({"yes": 1, "no": 0})
     low, high = checks.ranges(rules, board)[field]
     number = _territory(board) if field in checks.PLACES else _number(0, max(0, high))
     if field in ("chosen_dice", "rerolled", "losses"):
@@ -423,15 +381,14 @@ def _number(low: int, high: int) -> Form:
 
 def _word(values: dict[str, Any]) -> Form:
     """One of a few words, in any case, with blanks or underscores."""
-    words = {str(value): word for word, value in values.items()}
     known = {_plain(word): value for word, value in values.items()}
 
     def read(text: str) -> Any:
         if _plain(text) not in known:
-            raise ValueError(f"{shortened(text)} is unknown{_hint(text, values)}")
+            raise ValueError(f"{shortened(text)} is unknown{near(text, tuple(values), '; allowed: ' + listed(values))}")
         return known[_plain(text)]
 
-    return Form(lambda value: words[str(value)], read)
+    return Form(lambda value: next(word for word, other in values.items() if other == value), read)
 
 
 def _plain(word: str) -> str:
@@ -459,33 +416,6 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
         return values
 
     return Form(lambda values: ", ".join(map(form.write, values)) or "-", read)
-
-
-def _read_generator(text: str) -> int:
-    if not re.fullmatch("[0-9a-fA-F]{1,16}", text):
-        raise ValueError(f"{shortened(text)} is not 1 to 16 hexadecimal digits")
-    return int(text, 16)
-
-
-def _read_dice(text: str) -> list[list[int]]:
-    sides = [side.split() for side in text.split("|")]
-    if len(sides) != 2 or any(len(side) > types.MAX_DICE for side in sides):
-        raise ValueError(f"{shortened(text)} must be the dice of both sides, as in '6 5 1 | 5 5', at most four a side")
-    face = _number(1, types.NUM_FACES + 1)
-    return [[*map(face.read, side), *[0] * (types.MAX_DICE - len(side))] for side in sides]
-
-
-def _write_dice(value: list[list[int]]) -> str:
-    return " | ".join(" ".join(str(face) for face in side if face) for side in value).strip()
-
-
-_FLAG = _word({"yes": 1, "no": 0})
-_FORMS = {
-    "phase": _word({phase.name: int(phase) for phase in Phase}),
-    "random": Form(lambda value: f"{value:016x}", _read_generator),
-    "rolled": Form(_write_dice, _read_dice),
-    "settled": Form(_write_dice, _read_dice),
-}
 
 
 def _territory(board: Board) -> Form:
@@ -536,14 +466,40 @@ def _to_place(rules: Rules, _: Board) -> Form:
     return Form(lambda value: numbers.write(value[:armies]), lambda text: numbers.read(text) + beyond)
 
 
-def _reward_text(reward: int) -> str:
-    """A Reward in small letters, as in `additional maneuver`."""
-    return Reward(reward).name.lower().replace("_", " ")
-
-
 def _objective(rules: Rules, _: Board) -> Form:
     """`face up` or the holder of an objective, and the Reward that lies with it (RULES 9.3)."""
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
-    rewards = {"": NO_REWARD} | {f", reward {_reward_text(reward)}": int(reward) for reward in Reward}
+    rewards = {"": NO_REWARD} | {f", reward {name}": reward for reward, name in enumerate(REWARDS)}
     return _word({a + b: [holder, reward] for a, holder in holders.items() for b, reward in rewards.items()})
+
+
+def _read_generator(text: str) -> int:
+    if not re.fullmatch("[0-9a-fA-F]{1,16}", text):
+        raise ValueError(f"{shortened(text)} is not 1 to 16 hexadecimal digits")
+    return int(text, 16)
+
+
+def _dice(_: Rules, __: Board) -> Form:
+    """The dice of attacker and defender; a 0 is no die."""
+    face = _number(1, types.NUM_FACES + 1)
+
+    def read(text: str) -> list[list[int]]:
+        sides = [side.split() for side in text.split("|")]
+        if len(sides) != 2 or any(len(side) > types.MAX_DICE for side in sides):
+            form = "the dice of both sides, as in '6 5 1 | 5 5', at most four a side"
+            raise ValueError(f"{shortened(text)} must be {form}")
+        return [[*map(face.read, side), *[0] * (types.MAX_DICE - len(side))] for side in sides]
+
+    return Form(lambda value: " | ".join(" ".join(str(face) for face in side if face) for side in value).strip(), read)
+
+
+_FORMS: dict[str, Callable[[Rules, Board], Form]] = {
+    **dict.fromkeys(("hand", "discard", "picked"), _cards),
+    **dict.fromkeys(("rolled", "settled"), _dice),
+    "phase": lambda *_: _word({phase.name: int(phase) for phase in Phase}),
+    "random": lambda *_: Form(lambda value: f"{value:016x}", _read_generator),
+    "death": _fallen,
+    "to_place": _to_place,
+    "objective": _objective,
+}
