@@ -25,7 +25,7 @@ from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
-from risk_env.public import PublicState, hand_of, members, public_state
+from risk_env.public import PHASES, PublicState, hand_of, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
@@ -104,7 +104,8 @@ class Game:
 
     def _number_in(self, field: str) -> int:
         """A number of the record; far quicker than an attribute of `record`."""
-        return int(self._games[field].item())
+        number: int = self._games[field].item()
+        return number
 
     @property
     def records(self) -> Any:
@@ -139,7 +140,7 @@ class Game:
     @property
     def phase(self) -> Phase:
         """What is asked (docs/decisions.md)."""
-        return Phase(self._number_in("phase"))
+        return PHASES[self._number_in("phase")]
 
     @property
     def round(self) -> int:

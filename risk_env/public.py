@@ -23,6 +23,7 @@ from risk_env.core.combat import ATTACKER
 from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
 
 SCHEMA = 1
+PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
 ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
 
 _EMPTY: Any = ()  # an array that is not given
@@ -104,46 +105,53 @@ class PublicState:
             raise ValueError(f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}")
         if facts["phase"] not in Phase.__members__:
             raise ValueError(f"phase={facts['phase']!r} must be one of {', '.join(Phase.__members__)}")
+        return cls._of_facts(facts)
+
+    @classmethod
+    def _of_facts(cls, facts: Mapping[str, Any]) -> Self:
         values: dict[str, Any] = {name: facts[name] for name in _NAMES}
-        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        attacker, defender = facts["dice"]
-        return cls(**values | {"phase": Phase[facts["phase"]], "dice": (tuple(attacker), tuple(defender))})
+        values |= {name: tuple(values[name]) for name in _TUPLES}
+        return cls(**values | {"phase": Phase[facts["phase"]], "dice": tuple(map(tuple, facts["dice"]))})
 
 
 _NAMES = tuple(field.name for field in fields(PublicState))
-_in_order = itemgetter(*_NAMES)
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
 _TUPLES = (
     *("discard", "shown", "shown_hands", "picked", "to_place", "cities", "airfields"),
     *("objective_rewards", "rewards"),
 )
+_READ = (  # fields of a record that public facts are made from
+    *("owner", "troops", "phase", "seat", "turn", "starter", "winner", "truncated", "wilds", "hand", "sets_traded"),
+    *("deck", "deck_wilds", "discard", "discard_wilds", "shown", "picked", "picked_wilds", "to_place", "draft_left"),
+    *("source", "target", "chosen_dice", "captured", "battles", "moves_left", "headquarters", "headquarters_open"),
+    *("round_number", "death", "city", "airfield", "capital", "objective", "objective_reward", "reward_owner"),
+)
+_CALLED = {  # their names as public facts
+    **{"round_number": "round", "death": "alive", "city": "cities", "airfield": "airfields", "capital": "capitals"},
+    **{"objective": "objectives", "objective_reward": "objective_rewards", "reward_owner": "rewards"},
+}
 _CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}  # of `struct`, by NumPy's types
 _PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]  # of the bits in each byte
+_FACTS = ("schema", *_NAMES)
+_in_order = itemgetter(*_FACTS)
 
 
 def public_state(games: Any, tables: Tables) -> PublicState:
     """The public facts of a game, an array of one record (`core.types.game_dtype`)."""
-    values = _public_values(games, tables)
-    return PublicState(**values | {name: tuple(values[name]) for name in _TUPLES})
+    return PublicState._of_facts(public_facts(games, tables))
 
 
 def public_facts(games: Any, tables: Tables) -> dict[str, Any]:
     """What `public_state(games, tables).to_json()` is, without arrays on the way: in a fraction of the time."""
-    values = _public_values(games, tables)
-    return {"schema": SCHEMA, **values, "phase": values["phase"].name, "dice": list(map(list, values["dice"]))}
-
-
-def _public_values(games: Any, tables: Tables) -> dict[str, Any]:
-    """The fields of the public state in their order, as plain values: lists for arrays and for most tuples."""
     rules, territories = tables.rules, tables.board["num_territories"].item()
     players, armies = rules["num_players"].item(), rules["num_armies"].item()
     game = _reader(tables.sizes, territories, players, armies)(games)
-    phase, shown = Phase(game["phase"]), _members(game["shown"])
-    values = game | {
+    phase, shown = PHASES[game["phase"]], _members(game["shown"])
+    facts = game | {
+        "schema": SCHEMA,
         "num_players": players,
-        "phase": phase,
-        "round": game["round_number"],
-        "alive": [died == 0 for died in game["death"]],
+        "phase": phase.name,
+        "alive": [died == 0 for died in game["alive"]],
         "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
         "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
         "deck": _size(game["deck"]) + game["deck_wilds"],
@@ -152,40 +160,37 @@ def _public_values(games: Any, tables: Tables) -> dict[str, Any]:
         "shown_hands": [_holder(game["hand"], card) for card in shown],
         "picked": _members(game["picked"]),
         "chosen_dice": game["chosen_dice"][ATTACKER],
-        "dice": dice_of(games["settled"][0]) if phase in ROLLED_PHASES else ((), ()),
-        "cities": _members(game["city"]),
-        "airfields": [place for place in game["airfield"] if place != NOWHERE],
-        "capitals": game["capital"],
+        "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
+        "cities": _members(game["cities"]),
+        "airfields": [place for place in game["airfields"] if place != NOWHERE],
         "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
-        "objectives": game["objective"],
-        "objective_rewards": game["objective_reward"],
-        "rewards": game["reward_owner"],
     }
-    return dict(zip(_NAMES, _in_order(values), strict=True))
+    return dict(zip(_FACTS, _in_order(facts), strict=True))
 
 
 @lru_cache(maxsize=1024)
 def _reader(
     sizes: SizeClass, num_territories: int, num_players: int, num_armies: int
 ) -> Callable[[Any], dict[str, Any]]:
-    """A function that reads an array of one record: its fields by name, far quicker than one by one.
+    """A function that reads a record, an array of one: numbers, lists as long as map and rules need them, sets as bytes.
 
-    An array becomes a list as long as map and rules need it, a set its bytes.
+    All fields at once are far quicker than one by one.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
-    dtype, form, places, read = game_dtype(sizes), "=", list[int | slice](), 0
-    fields: Any = dtype.fields
+    form, places, read = "=", dict[str, int | slice](), 0
+    fields: Any = game_dtype(sizes).fields
     for name, (field, _) in fields.items():
         is_set, shape = field.base == np.uint64 and field.ndim > 0, field.shape
         code, shape = (f"{8 * shape[-1]}s", shape[:-1]) if is_set else (_CODES[field.base.str[1:]], shape)
         whole = math.prod(shape)
-        count = lengths.get(name, whole)
+        count = lengths.get(name, whole) if name in _READ else 0
         form += code * count + "x" * (whole - count) * struct.calcsize(f"={code}")
-        places.append(slice(read, read + count) if shape else read)
+        places[name] = slice(read, read + count) if shape else read
         read += count
-    unpack, pick = struct.Struct(form).unpack, itemgetter(*places)
-    return lambda games: dict(zip(dtype.names, pick(list(unpack(games.tobytes()))), strict=True))
+    names = [_CALLED.get(name, name) for name in _READ]
+    unpack, pick = struct.Struct(form).unpack, itemgetter(*(places[name] for name in _READ))
+    return lambda games: dict(zip(names, pick(list(unpack(games.tobytes()))), strict=True))
 
 
 @lru_cache(maxsize=1024)
@@ -206,7 +211,7 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 
 
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:
-    """The cards of a seat in a game, an array of one record: territories, ascending, and one past the last for wilds."""
+    """The cards of a seat in a game, an array of one record: territories ascending, then one past the last for wilds."""
     wild = tables.board["num_territories"].item()
     return members(games["hand"][0, seat]) + [wild] * games["wilds"].item(0, seat)
 
@@ -233,6 +238,8 @@ def members(words: npt.NDArray[np.uint64]) -> list[int]:
 
 
 def _members(elements: bytes) -> list[int]:
+    if not any(elements):
+        return []
     return [8 * place + bit for place, byte in enumerate(elements) if byte for bit in _PLACES[byte]]
 
 

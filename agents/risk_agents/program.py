@@ -30,7 +30,8 @@ _QUOTED = 300  # letters of its standard error that a fault quotes
 _AT_ONCE = 1 << 16  # bytes that are read
 _MOST_READS = 64  # of what an ended process has left in its pipe
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_decode = json.JSONDecoder().decode
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 80
 
@@ -108,7 +109,7 @@ class Program:
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
-            answer = json.loads(line)
+            answer = _decode(line.decode())
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):

@@ -35,7 +35,7 @@ class Answers:
         game = view.game
         facts = {
             "seat": view.seat,
-            "phase": view.phase.name,
+            "phase": game.phase.name,
             "legal": members(game.records["legal"][0]),
             **({"texts": list(view.texts)} if self.wants_texts else {}),
             **state_facts(game, view.seat),

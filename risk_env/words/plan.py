@@ -209,9 +209,10 @@ class Plan:
         """`next_action` without a record of it."""
         if not self._steps and not self._defence:
             return None
-        if game.phase == Phase.DEFEND and self._defence:
+        if self._defence and game.phase == Phase.DEFEND:
             return self._answer_defence(game)
-        is_over = bool(game.round) and (game.round, game.turn) != self._turn
+        now = (game.round, game.turn)
+        is_over = now[0] > 0 and now != self._turn
         try:
             if is_over and any(step.word not in (END, DONE, FALLBACK) for step in self._steps):
                 raise Stopped("the turn was over")
