@@ -25,7 +25,7 @@ from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
-from risk_env.public import PublicState, members, public_state
+from risk_env.public import PHASES, PublicState, hand_of, members, public_state
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
@@ -104,7 +104,8 @@ class Game:
 
     def _number_in(self, field: str) -> int:
         """A number of the record; far quicker than an attribute of `record`."""
-        return int(self._games[field].item())
+        number: int = self._games[field].item()
+        return number
 
     @property
     def records(self) -> Any:
@@ -139,7 +140,7 @@ class Game:
     @property
     def phase(self) -> Phase:
         """What is asked (docs/decisions.md)."""
-        return Phase(self._number_in("phase"))
+        return PHASES[self._number_in("phase")]
 
     @property
     def round(self) -> int:
@@ -200,8 +201,7 @@ class Game:
     def hand(self, seat: int) -> tuple[str, ...]:
         """The cards of a seat by name, in map order; `wild` for a wild card."""
         self._check_seat(seat)
-        cards = [self.board.territories[t] for t in members(self._games["hand"][0, seat])]
-        return (*cards, *["wild"] * int(self._games["wilds"][0, seat]))
+        return tuple(notation.card_text(card, self.board) for card in hand_of(self._games, seat, self._tables))
 
     def hand_size(self, seat: int) -> int:
         """How many cards a seat holds (public)."""
@@ -234,11 +234,16 @@ class Game:
         legal = self._games["legal"][0].view(np.uint8)
         return np.unpackbits(legal, bitorder="little", count=self.num_actions).view(np.int8)
 
+    def is_legal(self, action: int) -> bool:
+        """Whether an action, given by its number, is legal."""
+        legal = self._games["legal"][0].view(np.uint8)
+        return 0 <= action < self.num_actions and bool(legal[action // 8] >> action % 8 & 1)
+
     def step(self, action: int | str) -> None:
         """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         if self._ask_forced:
-            if number not in self.legal_actions():
+            if not self.is_legal(number):
                 raise self._illegal(action)
             self.record.decisions += 1
             entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, number)

@@ -4,9 +4,12 @@ Agents, programs, pictures and pages read a `PublicState`; only here is one made
 missions and headquarters that are not open yet are not in it, nor anything that depends on them.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -17,9 +20,10 @@ from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
-from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase
+from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
 
 SCHEMA = 1
+PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
 ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
 
 _EMPTY: Any = ()  # an array that is not given
@@ -88,7 +92,9 @@ class PublicState:
 
     def to_json(self) -> dict[str, Any]:
         """A dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
-        return _as_json(vars(self) | {name: getattr(self, name).tolist() for name in _ARRAYS})
+        lists = {name: list(getattr(self, name)) for name in _TUPLES}
+        lists |= {name: getattr(self, name).tolist() for name in _ARRAYS} | {"dice": list(map(list, self.dice))}
+        return {"schema": SCHEMA, **vars(self), **lists, "phase": self.phase.name}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
@@ -99,10 +105,13 @@ class PublicState:
             raise ValueError(f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}")
         if facts["phase"] not in Phase.__members__:
             raise ValueError(f"phase={facts['phase']!r} must be one of {', '.join(Phase.__members__)}")
+        return cls._of_facts(facts)
+
+    @classmethod
+    def _of_facts(cls, facts: Mapping[str, Any]) -> Self:
         values: dict[str, Any] = {name: facts[name] for name in _NAMES}
-        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        attacker, defender = facts["dice"]
-        return cls(**values | {"phase": Phase[facts["phase"]], "dice": (tuple(attacker), tuple(defender))})
+        values |= {name: tuple(values[name]) for name in _TUPLES}
+        return cls(**values | {"phase": Phase[facts["phase"]], "dice": tuple(map(tuple, facts["dice"]))})
 
 
 _NAMES = tuple(field.name for field in fields(PublicState))
@@ -111,67 +120,77 @@ _TUPLES = (
     *("discard", "shown", "shown_hands", "picked", "to_place", "cities", "airfields"),
     *("objective_rewards", "rewards"),
 )
+_READ = (  # fields of a record that public facts are made from
+    *("owner", "troops", "phase", "seat", "turn", "starter", "winner", "truncated", "wilds", "hand", "sets_traded"),
+    *("deck", "deck_wilds", "discard", "discard_wilds", "shown", "picked", "picked_wilds", "to_place", "draft_left"),
+    *("source", "target", "chosen_dice", "captured", "battles", "moves_left", "headquarters", "headquarters_open"),
+    *("round_number", "death", "city", "airfield", "capital", "objective", "objective_reward", "reward_owner"),
+)
+_CALLED = {  # their names as public facts
+    **{"round_number": "round", "death": "alive", "city": "cities", "airfield": "airfields", "capital": "capitals"},
+    **{"objective": "objectives", "objective_reward": "objective_rewards", "reward_owner": "rewards"},
+}
+_CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}  # of `struct`, by NumPy's types
 _PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]  # of the bits in each byte
-
-
-def fields_of(games: Any) -> dict[str, Any]:
-    """The fields of a record, an array of one, by name: numbers as Python's, arrays read-only copies.
-
-    All at once is far quicker than one by one.
-    """
-    return dict(zip(games.dtype.names, np.frombuffer(games.tobytes(), games.dtype).item(), strict=True))
+_FACTS = ("schema", *_NAMES)
+_in_order = itemgetter(*_FACTS)
 
 
 def public_state(games: Any, tables: Tables) -> PublicState:
     """The public facts of a game, an array of one record (`core.types.game_dtype`)."""
-    return PublicState(**_public_values(games, tables))
+    return PublicState._of_facts(public_facts(games, tables))
 
 
 def public_facts(games: Any, tables: Tables) -> dict[str, Any]:
     """What `public_state(games, tables).to_json()` is, without arrays on the way: in a fraction of the time."""
-    return _as_json(_public_values(games, tables))
-
-
-def _public_values(games: Any, tables: Tables) -> dict[str, Any]:
-    """The fields of the public state in their order, as plain values: lists for arrays."""
     rules, territories = tables.rules, tables.board["num_territories"].item()
     players, armies = rules["num_players"].item(), rules["num_armies"].item()
-    game = fields_of(games)
-    phase, shown = Phase(game["phase"]), tuple(members(game["shown"]))
-    sizes = map(_size, game["hand"][:players])
-    values = game | {
-        "owner": game["owner"][:territories].tolist(),
-        "troops": game["troops"][:territories].tolist(),
+    game = _reader(tables.sizes, territories, players, armies)(games)
+    phase, shown = PHASES[game["phase"]], _members(game["shown"])
+    facts = game | {
+        "schema": SCHEMA,
         "num_players": players,
-        "phase": phase,
-        "round": game["round_number"],
-        "alive": [died == 0 for died in game["death"][:players].tolist()],
-        "hand_sizes": [size + wilds for size, wilds in zip(sizes, game["wilds"].tolist(), strict=False)],
+        "phase": phase.name,
+        "alive": [died == 0 for died in game["alive"]],
+        "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
         "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
         "deck": _size(game["deck"]) + game["deck_wilds"],
-        "discard": tuple(members(game["discard"])),
+        "discard": _members(game["discard"]),
         "shown": shown,
-        "shown_hands": tuple(_holder(game["hand"], card) for card in shown),
-        "picked": tuple(members(game["picked"])),
-        "to_place": tuple(game["to_place"][:armies].tolist()),
-        "chosen_dice": int(game["chosen_dice"][ATTACKER]),
-        "dice": dice_of(game["settled"]) if phase in ROLLED_PHASES else ((), ()),
-        "cities": tuple(members(game["city"])),
-        "airfields": tuple(place for place in game["airfield"].tolist() if place != NOWHERE),
-        "capitals": game["capital"][:players].tolist(),
-        "headquarters": game["headquarters"][:players].tolist() if game["headquarters_open"] else [NOWHERE] * players,
-        "objectives": game["objective"].tolist(),
-        "objective_rewards": tuple(game["objective_reward"].tolist()),
-        "rewards": tuple(game["reward_owner"].tolist()),
+        "shown_hands": [_holder(game["hand"], card) for card in shown],
+        "picked": _members(game["picked"]),
+        "chosen_dice": game["chosen_dice"][ATTACKER],
+        "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
+        "cities": _members(game["cities"]),
+        "airfields": [place for place in game["airfields"] if place != NOWHERE],
+        "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
     }
-    return {name: values[name] for name in _NAMES}
+    return dict(zip(_FACTS, _in_order(facts), strict=True))
 
 
-def _as_json(values: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form of the fields of a state, arrays as lists."""
-    lists = {name: list(values[name]) for name in _TUPLES}
-    dice = [list(side) for side in values["dice"]]
-    return {"schema": SCHEMA, **values, **lists, "phase": values["phase"].name, "dice": dice}
+@lru_cache(maxsize=1024)
+def _reader(
+    sizes: SizeClass, num_territories: int, num_players: int, num_armies: int
+) -> Callable[[Any], dict[str, Any]]:
+    """A function that reads a record, an array of one: numbers, lists as long as map and rules need them, sets as bytes.
+
+    All fields at once are far quicker than one by one.
+    """
+    lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
+    lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
+    form, places, read = "=", dict[str, int | slice](), 0
+    fields: Any = game_dtype(sizes).fields
+    for name, (field, _) in fields.items():
+        is_set, shape = field.base == np.uint64 and field.ndim > 0, field.shape
+        code, shape = (f"{8 * shape[-1]}s", shape[:-1]) if is_set else (_CODES[field.base.str[1:]], shape)
+        whole = math.prod(shape)
+        count = lengths.get(name, whole) if name in _READ else 0
+        form += code * count + "x" * (whole - count) * struct.calcsize(f"={code}")
+        places[name] = slice(read, read + count) if shape else read
+        read += count
+    names = [_CALLED.get(name, name) for name in _READ]
+    unpack, pick = struct.Struct(form).unpack, itemgetter(*(places[name] for name in _READ))
+    return lambda games: dict(zip(names, pick(list(unpack(games.tobytes()))), strict=True))
 
 
 @lru_cache(maxsize=1024)
@@ -181,15 +200,25 @@ def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
     return int(_set_troops_due(rules, sets_traded + 1)) if deck == Deck.SYMBOL else 0
 
 
-def most_troops(state: PublicState, max_troops: int | None) -> int:
-    """How many troops can be placed or moved where an amount is asked for (docs/decisions.md)."""
-    most = state.draft_left if state.phase == Phase.DRAFT_AMOUNT else int(state.troops[state.source]) - 1
-    return most if max_troops is None else min(most, max_troops - int(state.troops[state.target]))
+def most_troops(position: Any, max_troops: int | None) -> int:
+    """How many troops can be placed or moved where an amount is asked for (docs/decisions.md).
+
+    `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the like.
+    """
+    is_draft = position.phase == Phase.DRAFT_AMOUNT
+    most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
+    return most if max_troops is None else min(most, max_troops - int(position.troops[position.target]))
 
 
-def _holder(hands: npt.NDArray[np.uint64], card: int) -> int:
+def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:
+    """The cards of a seat in a game, an array of one record: territories ascending, then one past the last for wilds."""
+    wild = tables.board["num_territories"].item()
+    return members(games["hand"][0, seat]) + [wild] * games["wilds"].item(0, seat)
+
+
+def _holder(hands: Sequence[bytes], card: int) -> int:
     """The seat that holds a territory's card, -1 where it lies on the discard pile."""
-    return next((seat for seat, hand in enumerate(hands) if card in members(hand)), NOBODY)
+    return next((seat for seat, hand in enumerate(hands) if card in _members(hand)), NOBODY)
 
 
 def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -198,14 +227,20 @@ def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...
     return attacker, defender
 
 
-def _size(words: npt.NDArray[np.uint64]) -> int:
-    """How many elements a set of bit words has."""
-    return int.from_bytes(words.tobytes()).bit_count()
+def _size(elements: bytes) -> int:
+    """How many elements a set has, given as the bytes of its bit words."""
+    return int.from_bytes(elements).bit_count()
 
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
     """The elements of a set of bit words, ascending."""
-    return [8 * place + bit for place, byte in enumerate(words.tobytes()) if byte for bit in _PLACES[byte]]
+    return _members(words.tobytes())
+
+
+def _members(elements: bytes) -> list[int]:
+    if not any(elements):
+        return []
+    return [8 * place + bit for place, byte in enumerate(elements) if byte for bit in _PLACES[byte]]
 
 
 def words_of(elements: Iterable[int], words: int) -> npt.NDArray[np.uint64]:

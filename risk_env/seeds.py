@@ -11,7 +11,7 @@ _WORD = 0xFFFFFFFFFFFFFFFF
 
 def word(number: int) -> np.uint64:
     """A whole number as the 64-bit word (modulo 2**64) that kernels take; ValueError for anything else."""
-    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+    if type(number) is not int and (isinstance(number, bool) or not isinstance(number, int | np.integer)):
         raise ValueError(f"seed={number!r} must be a whole number")
     return np.uint64(int(number) & _WORD)
 

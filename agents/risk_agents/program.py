@@ -8,7 +8,7 @@ a fault. A supervisor (`supervisor`) ends the process, and what it has started, 
 import json
 import os
 import reprlib
-import selectors
+import select
 import subprocess
 import sys
 import time
@@ -30,7 +30,8 @@ _QUOTED = 300  # letters of its standard error that a fault quotes
 _AT_ONCE = 1 << 16  # bytes that are read
 _MOST_READS = 64  # of what an ended process has left in its pipe
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_decode = json.JSONDecoder().decode
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 80
 
@@ -87,11 +88,11 @@ class Program:
         process: Any = self._process  # its streams are pipes
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._unread, self._errors = b"", b""
-        self._streams = selectors.DefaultSelector()
+        self._streams = select.poll()
         for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream.fileno(), False)
         for stream in (self._stdout, self._stderr):
-            self._streams.register(stream, selectors.EVENT_READ)
+            self._streams.register(stream, select.POLLIN)
 
     def tell(self, message: dict[str, Any], limit: float) -> None:
         """Send a message that has no answer; ProgramFault if it is not read within `limit` seconds."""
@@ -108,7 +109,7 @@ class Program:
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
-            answer = json.loads(line)
+            answer = _decode(line.decode())
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
@@ -131,15 +132,15 @@ class Program:
         if left <= 0:
             raise self.fault("time", f"no answer within {limit:g} s")
         if writes:
-            self._streams.register(self._stdin, selectors.EVENT_WRITE)
+            self._streams.register(self._stdin, select.POLLOUT)
         try:
-            ready = {key.fileobj for key, _ in self._streams.select(left)}
+            ready = [stream for stream, _ in self._streams.poll(1000 * left)]
         finally:
             if writes:
                 self._streams.unregister(self._stdin)
-        if self._stderr in ready and not self._keep_errors():
+        if self._stderr.fileno() in ready and not self._keep_errors():
             self._streams.unregister(self._stderr)
-        if self._stdout in ready:
+        if self._stdout.fileno() in ready:
             self._keep_answer()
 
     def _keep_answer(self) -> None:
@@ -195,7 +196,6 @@ class Program:
         except subprocess.TimeoutExpired:  # the supervisor was stopped
             self._process.kill()
             self._process.wait()
-        self._streams.close()
         for stream in (self._stdin, self._stdout, self._stderr):
             stream.close()
 

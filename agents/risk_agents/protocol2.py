@@ -4,14 +4,14 @@ How lines get to the program and back is `program`'s affair; version 1 is in `ex
 """
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from risk_agents.base import View
-from risk_env.board.action_space import WILD
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.events import Event
 from risk_env.game import Game
-from risk_env.public import most_troops, public_facts
+from risk_env.public import hand_of, members, most_troops, public_facts
 from risk_env.text.notation import QUESTIONS
 from risk_env.words.plan import MOST_STEPS, Plan
 
@@ -35,8 +35,8 @@ class Answers:
         game = view.game
         facts = {
             "seat": view.seat,
-            "phase": view.phase.name,
-            "legal": game.legal_actions().tolist(),
+            "phase": game.phase.name,
+            "legal": members(game.records["legal"][0]),
             **({"texts": list(view.texts)} if self.wants_texts else {}),
             **state_facts(game, view.seat),
             "plan": {"account": self.plan.account(game)},
@@ -61,16 +61,15 @@ class Answers:
 
 def state_facts(game: Game, seat: int) -> dict[str, Any]:
     """The public state and what the seat alone knows; territories, cards and seats are numbers throughout."""
-    board, mission, phase = game.board, game.mission(seat), game.phase
+    mission, phase = game.mission(seat), game.phase
     facts = public_facts(game.records, game.tables)
     del facts["phase"], facts["seat"]
-    own = game.headquarters(seat)
-    if own is not None:
-        facts["headquarters"][seat] = board.territory(own)
-    cards = [board.num_territories if card == WILD else board.territory(card) for card in game.hand(seat)]
-    facts |= {"hand": cards, "mission": None if mission is None else vars(mission)}
+    facts["headquarters"][seat] = game.records["headquarters"].item(0, seat)
+    facts["hand"] = hand_of(game.records, seat, game.tables)
+    facts["mission"] = None if mission is None else vars(mission)
     if phase in _AMOUNTS:
-        facts["amount"] = {"least": 1, "most": most_troops(game.public(), game.rules.max_troops)}
+        position = SimpleNamespace(phase=phase, **facts)
+        facts["amount"] = {"least": 1, "most": most_troops(position, game.rules.max_troops)}
     if phase == Phase.OCCUPY and facts["target"] != NOWHERE:
         facts["amount"]["moved_in"] = facts["troops"][facts["target"]]
     return facts

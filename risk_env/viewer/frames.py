@@ -7,7 +7,7 @@ from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.types import NOBODY, Phase
 from risk_env.events import PRIVATE_PHASES, Event
-from risk_env.public import members, public_facts
+from risk_env.public import hand_of, public_facts
 
 Facts = dict[str, Any]
 Evaluate = Callable[[Any], Iterable[float]]  # records of one game -> float (P,), the chance to win of every seat
@@ -54,10 +54,8 @@ class Frames:
         return state if self._seat == NOBODY else state | self._own(records)
 
     def _own(self, records: Any) -> Facts:
-        wild = int(self._tables.board["num_territories"][0])
-        cards = members(records["hand"][0, self._seat]) + [wild] * int(records["wilds"][0, self._seat])
         numbers = {name: int(records[field][0, self._seat]) for name, field in _OWN.items()}
-        return {"hand": cards, **numbers}
+        return {"hand": hand_of(records, self._seat, self._tables), **numbers}
 
     def _income(self, records: Any, seat: int) -> int:
         """Troops that a seat would get at the start of its turn, without cards (RULES 3.1)."""

@@ -161,7 +161,7 @@ class Plan:
         self._defence = ""  # dice of a standing order
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
-        self._attacks: dict[tuple[int, int], str] = {}  # source and target of those played: what became of them
+        self._attacks: dict[tuple[int, int], list[int]] = {}  # source and target of those played: what became of them
         self.stopped = ""  # why the rest was not played
         self._unplayed: tuple[Step, ...] = ()
 
@@ -202,16 +202,17 @@ class Plan:
             phase = game.phase
             self._played.append((phase, action))
             if phase == Phase.ATTACK and action != game.tables.space.done:
-                self._attacks[game.tables.space.decode(action).arguments] = ""
+                self._attacks[game.tables.space.decode(action).arguments] = []
         return action
 
     def _try(self, game: Any) -> int | None:
         """`next_action` without a record of it."""
         if not self._steps and not self._defence:
             return None
-        if game.phase == Phase.DEFEND and self._defence:
+        if self._defence and game.phase == Phase.DEFEND:
             return self._answer_defence(game)
-        is_over = bool(game.round) and (game.round, game.turn) != self._turn
+        now = (game.round, game.turn)
+        is_over = now[0] > 0 and now != self._turn
         try:
             if is_over and any(step.word not in (END, DONE, FALLBACK) for step in self._steps):
                 raise Stopped("the turn was over")
@@ -228,7 +229,7 @@ class Plan:
         played = [answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played]
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         self._look_at_attacks(game)
-        lines += [f"  {result}" for result in self._attacks.values() if result]
+        lines += [f"  {self._result(attack, found, game.board)}" for attack, found in self._attacks.items() if found]
         if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
             lines.append(f"Stopped: {self.stopped}" + (f". Not played: {rest}" if rest else ""))
@@ -238,11 +239,15 @@ class Plan:
         """Keep what has become of the attacks. Once the turn is over others may have changed it."""
         if not self._attacks or (game.round, game.turn) != self._turn:
             return
-        names, owner, troops = game.board.territories, game.owner, game.troops
+        owner, troops = game.records["owner"][0], game.records["troops"][0]
         for source, target in self._attacks:
-            result = "taken" if owner[target] == self.seat else "not taken"
-            left = f"{names[source]} {troops[source]}, {names[target]} {troops[target]}"
-            self._attacks[source, target] = f"{names[source]} > {names[target]}: {result} ({left})"
+            self._attacks[source, target] = [int(owner[target]), int(troops[source]), int(troops[target])]
+
+    def _result(self, attack: tuple[int, int], found: Sequence[int], board: Board) -> str:
+        """What has become of an attack, in words."""
+        (source, target), (owner, *troops) = (board.territories[place] for place in attack), found
+        result = "taken" if owner == self.seat else "not taken"
+        return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
     # ------------------------------------------------------------------------------------------ one question
 
@@ -253,6 +258,8 @@ class Plan:
             step = self._steps[0]
             if step.word == FALLBACK:
                 return self._fall_back_once(game)
+            if step.word == NUMBER:
+                return self._play_number(int(step.argument), game)
             if self._is_past(step, phase, game):
                 self._steps.popleft()
                 continue
@@ -290,7 +297,7 @@ class Plan:
 
     def _implied(self, step: Step, phase: Phase, game: Any) -> str:
         """The answer to a question that the plan passes over, "" if the step itself is the answer."""
-        if step.word in (NUMBER, ALWAYS):
+        if step.word == ALWAYS:
             return ""
         if phase == Phase.ATTACK_DICE and step.word not in ("dice", BLITZ):
             return BLITZ
@@ -298,7 +305,7 @@ class Plan:
             return "occupy all" if self._goes_on(step, game) else DONE
         if phase == Phase.DRAFT_AMOUNT and step.word != "troops" and not self._has("draft"):
             return "troops all"
-        is_declined = step.word in _LATER.get(phase, ()) and game.action_mask()[game.tables.space.done]
+        is_declined = step.word in _LATER.get(phase, ()) and game.is_legal(game.tables.space.done)
         return DONE if is_declined else ""
 
     def _has(self, word: str) -> bool:
@@ -319,8 +326,6 @@ class Plan:
         if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
             self._check_sense(step, game)
         text, rest = str(step), list[Step]()
-        if step.word == NUMBER:
-            return self._play_number(int(step.argument), game)
         if asked.block == "amount" and step.word == asked.word:
             text, rest = self._amount(step, phase, game)
         action = self._legal(text, game)
@@ -329,8 +334,7 @@ class Plan:
         return action
 
     def _play_number(self, number: int, game: Any) -> int:
-        mask = game.action_mask()
-        if number >= len(mask) or not mask[number]:
+        if not game.is_legal(number):
             raise Stopped(f"action {number} is not legal in phase {game.phase.name}")
         self._steps.popleft()
         return number
@@ -358,8 +362,7 @@ class Plan:
         word, wanted = step.word, step.argument.casefold()
         if not wanted.isdecimal():
             return str(step), _decline_rest(phase)
-        state = game.public()
-        number, most = int(wanted), most_troops(state, game.rules.max_troops)
+        number, most = int(wanted), most_troops(game.record, game.rules.max_troops)
         if number == 0 and phase == Phase.OCCUPY:
             return DONE, []
         if number >= most:
@@ -369,7 +372,7 @@ class Plan:
         first = max(amount for amount in _NUMBERS if amount < number)
         again = [Step(word, str(number - first))]
         if phase == Phase.DRAFT_AMOUNT:
-            again = [Step("draft", game.board.territories[state.target]), *again]
+            again = [Step("draft", game.board.territories[game.record.target]), *again]
         return f"{word} {first}", again
 
     # ------------------------------------------------------------------------------------------ standing orders

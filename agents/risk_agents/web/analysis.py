@@ -15,7 +15,7 @@ from risk_agents.web.analyst import Analyst
 from risk_agents.web.table import Refused, question_of
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
-from risk_env.public import members
+from risk_env.public import hand_of
 from risk_env.seeds import game_seed
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
@@ -132,7 +132,6 @@ def _words(game: Game, action: int) -> str:
 
 def _hidden(game: Game) -> dict[str, Any]:
     """What the seats hide from each other: who analyses a position knows all of it."""
-    record, wild, seats = game.record, game.board.num_territories, range(game.num_players)
-    hands = [members(record["hand"][seat]) + [wild] * int(record["wilds"][seat]) for seat in seats]
-    missions = record["mission"][: game.num_players].tolist()
+    hands = [hand_of(game.records, seat, game.tables) for seat in range(game.num_players)]
+    missions = game.record["mission"][: game.num_players].tolist()
     return {"hands": hands, "missions": missions if missions[0] != NOBODY else []}

@@ -183,7 +183,7 @@ class Table:
 
     def _ask(self, seat: int) -> int:
         action = int(self._agents[seat].act(View(self.game, chance=self._chances[seat])))
-        if action not in self.game.legal_actions():
+        if not self.game.is_legal(action):
             raise self.game._illegal(action)
         return action
 
@@ -281,7 +281,7 @@ class Table:
 def question_of(game: Game) -> dict[str, Any]:
     """What the seat to decide is asked; `most` is how many troops it can place or move, 0 where no amount is asked."""
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
-    most = most_troops(game.public(), game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
+    most = most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
     return {"decision": len(game.actions), "phase": game.phase.name, "legal": legal, "most": most}
 
 
