@@ -25,7 +25,7 @@ from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.cli import show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
-from risk_agents.tournament.jobs import chunks, close_pools, play
+from risk_agents.tournament.jobs import Cutter, close_pools, play
 from risk_agents.tournament.loading import compiled_bot, make_config, split_agents
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
@@ -78,8 +78,9 @@ def timeless(results: list[GameResult]) -> list[GameResult]:
     return sorted((replace(result, seconds=()) for result in results), key=lambda result: result.game)
 
 
-def played(config: TournamentConfig, games: int, jobs: int = 1) -> list[GameResult]:
-    return [result for chunk in chunks(config, config.schedule(games), jobs) for result in play(config, chunk)]
+def played(config: TournamentConfig, games: int) -> list[GameResult]:
+    left = Cutter(config, config.schedule(games))
+    return [result for chunk in iter(left.cut, ()) for result in play(config, chunk)]
 
 
 # ------------------------------------------------------------------------------------------------ schedule

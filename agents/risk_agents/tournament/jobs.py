@@ -1,5 +1,6 @@
 """The work of a tournament in pieces that any `concurrent.futures` executor can do."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from multiprocessing.util import Finalize
@@ -12,29 +13,49 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.schedule import Pairing
 from risk_agents.tournament.store import Store
-from risk_agents.workers import begin_process
+from risk_agents.workers.processes import begin_process
 from risk_env.bots import CompiledBot
 
-LEAST_GAMES, MOST_GAMES = 32, 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
-PIECES = 4  # for each of several jobs
+MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
+FIRST_GAMES = 32  # at most, in chunks that are cut before it is known how long a game takes
+SHORTEST, LONGEST = 0.25, 20.0  # seconds of a chunk: it costs about a millisecond, and may be lost
+SHARES = 2  # of the games that are left, for each worker
 
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
 
 Chunk = tuple[Pairing, ...]
 
 
-def chunks(config: TournamentConfig, pairings: Sequence[Pairing], jobs: int) -> list[Chunk]:
-    """The games in pieces: compiled ones together, the others one by one.
+class Cutter:
+    """Cuts games into chunks, as workers become free: smaller ones towards the end, so that all end at a time."""
 
-    Each of several jobs gets PIECES, unless these would be smaller than LEAST_GAMES: not all games take equally long,
-    and a piece costs as much as some games.
-    """
-    compiled = [pairing for pairing in pairings if config.is_compiled(pairing)]
-    singles = [(pairing,) for pairing in pairings if not config.is_compiled(pairing)]
-    for_each_job = -(-len(compiled) // jobs)
-    size = for_each_job if jobs == 1 else max(-(-for_each_job // PIECES), min(LEAST_GAMES, for_each_job))
-    size = max(1, min(MOST_GAMES, size))
-    return [tuple(compiled[k : k + size]) for k in range(0, len(compiled), size)] + singles
+    def __init__(self, config: TournamentConfig, pairings: Sequence[Pairing]) -> None:
+        self._compiled = deque(pairing for pairing in pairings if config.is_compiled(pairing))
+        self._singles = deque(pairing for pairing in pairings if not config.is_compiled(pairing))
+        self._games, self._seconds = 0, 0.0  # of compiled bots, in chunks that have ended
+
+    def __bool__(self) -> bool:
+        """Whether games are left."""
+        return bool(self._compiled or self._singles)
+
+    def cut(self, workers: int = 1) -> Chunk:
+        """The next chunk for one of several workers, or nothing where no games are left; slow games come first."""
+        if self._singles:
+            return (self._singles.popleft(),)
+        count = MOST_GAMES if workers == 1 else self._share(workers)
+        return tuple(self._compiled.popleft() for _ in range(min(count, len(self._compiled))))
+
+    def _share(self, workers: int) -> int:
+        share = -(-len(self._compiled) // (SHARES * workers))
+        if not self._seconds:
+            return min(share, FIRST_GAMES)
+        games_a_second = self._games / self._seconds
+        return max(1, min(max(share, int(SHORTEST * games_a_second)), int(LONGEST * games_a_second), MOST_GAMES))
+
+    def ended(self, chunk: Chunk, seconds: float) -> None:
+        """A chunk has taken a worker that long."""
+        if len(chunk) > 1:
+            self._games, self._seconds = self._games + len(chunk), self._seconds + seconds
 
 
 def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
@@ -77,12 +98,14 @@ def play_and_return(config: TournamentConfig, chunk: Chunk) -> list[GameResult]:
     return list(play(config, chunk))
 
 
-def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> int:
-    """Play a chunk and write each game into the file as it ends; how many there were."""
+def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> float:
+    """Play a chunk and write each game into the file as it ends; the seconds that its agents took."""
+    seconds = 0.0
     with closing(Store(path, config)) as store:
         for result in play(config, chunk):
             store.add(result)
-    return len(chunk)
+            seconds += sum(result.seconds)
+    return seconds
 
 
 def begin_job() -> None:

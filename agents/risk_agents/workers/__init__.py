@@ -1,0 +1,56 @@
+"""Where work runs: in this process, in processes of this machine (`--workers 4`), or on a Ray cluster (`ray`, `ray://HOST:PORT`).
+
+    with open_executor(workers) as executor:
+        for result in in_order(executor, function, pieces):  # function(*piece) of each piece
+            ...
+
+All three are `concurrent.futures` executors. What a process or a machine was doing that is lost, or that has stopped
+answering, begins again elsewhere; the result of a piece of work must depend on its arguments only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from risk_agents.workers.cluster import RAY, RayExecutor
+from risk_agents.workers.executor import InProcess, WorkExecutor, WorkInProgress, in_order
+from risk_agents.workers.processes import ProcessExecutor
+
+__all__ = [
+    "RAY", "WORKERS", "InProcess", "ProcessExecutor", "RayExecutor", "WorkExecutor", "WorkInProgress",
+    "in_order", "local_processes", "open_executor",
+]  # fmt: skip
+
+WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # what `--workers` takes
+
+
+def local_processes(workers: str) -> int | None:
+    """How many processes of this machine are asked for; None for Ray. ValueError for other texts."""
+    if workers == RAY or workers.startswith(f"{RAY}://"):
+        return None
+    if not workers.isdecimal() or int(workers) < 1:
+        raise ValueError(f"workers={workers!r}: must be {WORKERS}")
+    return int(workers)
+
+
+@contextmanager
+def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExecutor]:
+    """The executor that `--workers` asks for; work that is left is dropped at the end of the `with` block.
+
+    `ray` is a Ray of this machine's own, or the cluster of RAY_ADDRESS. A piece of work that takes longer than `limit`
+    seconds begins again elsewhere; None: `executor.Limits`. ValueError for other texts and limits, ImportError without
+    Ray, ConnectionError where no cluster answers.
+    """
+    executor = _executor(workers, limit)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _executor(workers: str, limit: float | None) -> WorkExecutor:
+    processes = local_processes(workers)
+    if processes is None:
+        return RayExecutor(None if workers == RAY else workers, limit=limit)
+    return InProcess() if processes == 1 else ProcessExecutor(processes, limit)

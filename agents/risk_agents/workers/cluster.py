@@ -1,0 +1,211 @@
+"""The processors of a Ray cluster as an executor."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
+
+RAY = "ray"
+PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
+WATCHED = 5.0  # seconds between two looks for work that takes too long
+
+
+@dataclass(eq=False)
+class _Piece:
+    """A piece of work that is out."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]  # of `_run_piece`
+    future: Future[Any] = field(default_factory=Future)
+    reference: Any = None  # Ray's, of the latest try
+    tries: int = 0
+    begun: float = math.inf  # when a worker said that it has begun; until then it may wait for a processor
+
+
+class RayExecutor(WorkExecutor):
+    """Ray's tasks, one processor each, as an executor."""
+
+    def __init__(self, address: str | None = None, processors: int | None = None, limit: float | None = None) -> None:
+        """Join the cluster of an address, or begin one with that many processors of this machine (None: all).
+
+        `limit`: `Limits`.
+        """
+        self._limits = Limits(limit)
+        import ray
+
+        self._ray = ray
+        self._owns_session = not ray.is_initialized()
+        if self._owns_session:
+            _connect(ray, address, processors)
+        self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_piece)
+        self._starts = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
+        self._version = version()
+        self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
+        self._out: dict[int, _Piece] = {}
+        self._watcher = Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def size(self) -> int:
+        """How many pieces of work can run at once now: machines come and go."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def share(self, value: Any) -> Any:
+        """The value in Ray's object store."""
+        return self._ray.put(value)
+
+    def allow(self, seconds: float) -> None:
+        """Let every piece of work take at least that long, where the user sets no limit."""
+        self._limits.least = max(self._limits.least, seconds)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call the function somewhere."""
+        shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
+        places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
+        work = self._ray.cloudpickle.dumps((function, places, kwargs))
+        number = next(self._numbers)
+        piece = _Piece(function, (self._starts, number, self._version, work, *shared))
+        self._out[number] = piece
+        self._try(number, piece)
+        return piece.future
+
+    def _try(self, number: int, piece: _Piece) -> None:
+        """Hand a piece to Ray, which does it again itself where a process or a machine is lost."""
+        piece.tries, piece.begun, submitted = piece.tries + 1, math.inf, time.monotonic()
+        piece.reference = reference = self._run.remote(*piece.arguments)
+
+        def done(found: Future[Any]) -> None:
+            with self._lock:
+                if piece.reference is not reference or self._out.pop(number, None) is None:
+                    return  # it was given up
+            if found.exception() is not None:
+                piece.future.set_exception(found.exception())
+                return
+            self._limits.ended(
+                piece.function, time.monotonic() - (submitted if piece.begun == math.inf else piece.begun)
+            )
+            piece.future.set_result(found.result())
+
+        reference.future().add_done_callback(done)
+
+    def _watch(self) -> None:
+        """Begin again what takes too long, until this is closed."""
+        while not self._is_closed.wait(min(WATCHED, self._limits.shortest() / 4)):
+            with suppress(self._ray.exceptions.RayError):  # the actor's machine is lost: another one begins
+                for number in self._ray.get(self._starts.take.remote(), timeout=WATCHED):
+                    if number in self._out:
+                        self._out[number].begun = time.monotonic()
+            for number, piece in list(self._out.items()):
+                if time.monotonic() - piece.begun > self._limits.of(piece.function):
+                    self._begin_again(number, piece)
+
+    def _begin_again(self, number: int, piece: _Piece) -> None:
+        """Give up a try that takes too long, and begin another where there may be one more."""
+        with self._lock:
+            if number not in self._out:
+                return
+            late, piece.reference = piece.reference, None
+        self._ray.cancel(late, force=True)
+        if piece.tries > RETRIES:
+            del self._out[number]
+            piece.future.set_exception(WorkLostError())
+            return
+        say_again(f"a Ray worker took more than {self._limits.of(piece.function):,.0f} s")
+        self._try(number, piece)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what is running, or cancel it; leave the cluster, or end one's own."""
+        pieces = list(self._out.values())
+        if wait and not cancel_futures:
+            wait_for([piece.future for piece in pieces])
+        self._is_closed.set()
+        self._watcher.join()
+        for piece in pieces if cancel_futures else ():
+            self._ray.cancel(piece.reference, force=True)
+        if self._owns_session:
+            self._ray.shutdown()
+
+
+class _Starts:
+    """Which pieces of work have begun: an actor that workers tell, and the executor asks."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+
+    def tell(self, number: int) -> None:
+        """A piece of work has begun."""
+        self._numbers.append(number)
+
+    def take(self) -> list[int]:
+        """The numbers that were told since the last call."""
+        found, self._numbers = self._numbers, []
+        return found
+
+
+def _run_piece(starts: Any, number: int, wanted: str, work: bytes, *shared: Any) -> Any:
+    """Tell that a piece of work has begun, and do it."""
+    starts.tell.remote(number)
+    return run_same_version(wanted, work, *shared)
+
+
+def _connect(ray: Any, address: str | None, processors: int | None) -> None:
+    """Join a cluster, or begin one on this machine; workers find the packages where this process does."""
+    path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
+    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    if address is None:
+        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path}}, "num_cpus": processors}
+    try:
+        ray.init(address, **options)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The place of a value that Ray sends apart."""
+
+    number: int
+
+
+def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
+    """Call a function with its arguments, if the packages of this worker are the caller's; RuntimeError otherwise.
+
+    `work` is both as Ray sends them, read only after that.
+    """
+    if version() != wanted:
+        raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
+    import ray
+
+    function, args, kwargs = ray.cloudpickle.loads(work)
+    return function(*(shared[found.number] if isinstance(found, _Shared) else found for found in args), **kwargs)
+
+
+@cache
+def version() -> str:
+    """Version and digest of the source of the packages: equal where the same code is installed."""
+    digest = hashlib.sha256()
+    for name in PACKAGES:
+        folder = _folder(name)
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(f"{name}/{path.relative_to(folder).as_posix()}".encode())
+            digest.update(path.read_bytes())
+    return f"{import_module('risk_env').__version__} ({digest.hexdigest()[:12]})"
+
+
+def _folder(package: str) -> Path:
+    """Where a package's source is."""
+    return Path(str(import_module(package).__file__)).parent

@@ -1,0 +1,72 @@
+"""Values between two processes of a machine. What is large goes through memory that both map.
+
+A pipe passes some kilobytes at a time, and before each part the reader waits for the interpreter's lock: while other
+threads compute, a rollout of 30 MB may take seconds. The memory is an open file without a name: whoever is killed, it
+is freed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable
+from itertools import accumulate
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
+from typing import Any
+
+IN_PIPE = 1 << 16  # bytes that a pipe takes at once
+ALIGNED = 64  # bytes: where arrays begin
+
+
+def send(connection: Connection, value: Any) -> None:
+    """Send a value, which `receive` returns at the other end."""
+    buffers: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    parts = [memoryview(content), *(buffer.raw() for buffer in buffers)]
+    if sum(map(len, parts)) <= IN_PIPE:
+        connection.send((value, None))
+        return
+    file = _memory_file()
+    try:
+        _write(file, parts)
+        connection.send((None, [len(part) for part in parts]))
+        send_handle(connection, file, None)
+    finally:
+        os.close(file)
+
+
+def receive(connection: Connection) -> Any:
+    """The value that was sent; EOFError or OSError if the other end is gone."""
+    value, sizes = connection.recv()
+    if sizes is None:
+        return value
+    file = recv_handle(connection)
+    try:
+        memory = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_COPY))
+    finally:
+        os.close(file)
+    starts = accumulate(map(_aligned, sizes), initial=0)
+    parts = [memory[start : start + size] for start, size in zip(starts, sizes, strict=False)]
+    return pickle.loads(parts[0], buffers=parts[1:])
+
+
+def _memory_file() -> int:
+    """A file without a name, in memory where the system has such files (Linux)."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("risk_env")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+def _write(file: int, parts: Iterable[memoryview]) -> None:
+    with open(file, "wb", closefd=False) as stream:
+        for part in parts:
+            stream.write(part)
+            stream.write(bytes(_aligned(len(part)) - len(part)))
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED

@@ -1,0 +1,191 @@
+"""Processes of this machine as an executor."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.pool import ExceptionWithTraceback
+from threading import Lock, Timer, get_ident
+from typing import Any
+
+import risk_env
+from risk_agents import supervisor
+from risk_agents.supervisor import end_with_parent
+from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
+from risk_agents.workers.messages import receive, send
+
+PATIENCE = 5.0  # seconds in which a process must have ended
+
+
+class ProcessExecutor(WorkExecutor):
+    """Processes of this machine. Each belongs to a thread, which starts another one where it ended or hangs."""
+
+    def __init__(self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None) -> None:
+        """`begin` is what each process does first; `limit`: `Limits`."""
+        self._limits = Limits(limit)
+        risk_env.warmup()  # so that the processes find everything compiled
+        self._size, self._begin = processes, begin or begin_process
+        self._threads = ThreadPoolExecutor(processes)
+        self._workers: dict[int, _Worker] = {}  # by thread
+        self._out: set[Future[Any]] = set()
+        self._lock, self._is_closed = Lock(), False
+
+    def size(self) -> int:
+        """The number of processes."""
+        return self._size
+
+    def allow(self, seconds: float) -> None:
+        """Let every piece of work take at least that long, where the user sets no limit."""
+        self._limits.least = max(self._limits.least, seconds)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call the function in the next process that is free."""
+        future = self._threads.submit(self._run, function, args, kwargs)
+        self._out.add(future)
+        future.add_done_callback(self._out.discard)
+        return future
+
+    def _run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for _ in range(1 + RETRIES):
+            worker, start = self._worker(), time.monotonic()
+            try:
+                result = worker.call((function, args, kwargs), self._limits.of(function))
+            except _LostError as lost:
+                self._workers.pop(get_ident()).kill()
+                if not self._is_closed:
+                    say_again(str(lost))
+            else:
+                self._limits.ended(function, time.monotonic() - start)
+                return result
+        raise WorkLostError
+
+    def _worker(self) -> _Worker:
+        """The process of this thread, which is started where there is none."""
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError
+            if get_ident() not in self._workers:
+                self._workers[get_ident()] = _Worker(self._begin)
+            return self._workers[get_ident()]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what is running, or drop it with `cancel_futures`; all processes have ended afterwards."""
+        if not cancel_futures:
+            wait_for(list(self._out))
+        with self._lock:
+            self._is_closed = True
+            for worker in list(self._workers.values()):
+                worker.kill() if cancel_futures else worker.end()
+        self._threads.shutdown(cancel_futures=True)
+
+
+_Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class _LostError(Exception):
+    """A process has ended, or was ended because it took too long."""
+
+
+class _Worker:
+    """A process that calls one function after another."""
+
+    def __init__(self, begin: Callable[[], object]) -> None:
+        context = get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, begin))
+        self._process.start()
+        theirs.close()
+        self._is_late = False
+
+    def call(self, work: _Work, limit: float) -> Any:
+        """Call a function; what it raises is raised. _LostError if the process ends, or takes longer than the limit."""
+        try:
+            with self._limited(limit):
+                send(self._connection, work)
+                has_worked, result = receive(self._connection)
+        except (EOFError, OSError) as error:
+            why = f"took more than {limit:,.0f} s" if self._is_late else "has ended"
+            raise _LostError(f"a worker's process {why}") from error
+        if not has_worked:
+            raise result
+        return result
+
+    @contextmanager
+    def _limited(self, limit: float) -> Iterator[None]:
+        """A `with` block in which the process is killed after some seconds, whatever it is doing."""
+        if limit == math.inf:
+            yield
+            return
+        timer = Timer(limit, self._kill_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _kill_late(self) -> None:
+        self._is_late = True
+        self._process.kill()
+
+    def kill(self) -> None:
+        """End the process now."""
+        self._process.kill()
+        self._process.join()
+
+    def end(self) -> None:
+        """Let the process, which has no work, end."""
+        self._connection.close()
+        self._process.join(PATIENCE)
+        self.kill()
+
+
+def serve(connection: Connection, begin: Callable[[], object]) -> None:
+    """Call functions until the other end is gone: what a worker's process does."""
+    begin()
+    with suppress(EOFError, OSError):
+        while True:
+            _answer(connection)
+
+
+def _answer(connection: Connection) -> None:
+    """Call the function that comes, and send whether it has returned, and what; else its error."""
+    answer: tuple[bool, Any]
+    try:
+        function, args, kwargs = receive(connection)
+    except (EOFError, OSError):
+        raise
+    except Exception as error:
+        answer = False, ExceptionWithTraceback(error, error.__traceback__)
+    else:
+        try:
+            answer = True, function(*args, **kwargs)
+        except Exception as error:
+            answer = False, ExceptionWithTraceback(error, error.__traceback__)
+    try:
+        send(connection, answer)
+    except OSError:
+        raise
+    except Exception as error:  # it cannot be pickled
+        send(connection, (False, RuntimeError(f"{answer[1]!r:.200} cannot be sent: {error}")))
+
+
+def begin_process() -> None:
+    """What a worker's process does first. Its parent handles Ctrl-C; when the parent is killed, so is it (Linux)."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if torch := sys.modules.get("torch"):  # the main module has imported it
+        torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+    end_with_parent()
+    if os.getppid() != parent:
+        os._exit(supervisor.ENDED)
