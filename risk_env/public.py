@@ -127,8 +127,14 @@ _READ = (  # fields of a record that public facts are made from
     *("round_number", "death", "city", "airfield", "capital", "objective", "objective_reward", "reward_owner"),
 )
 _CALLED = {  # their names as public facts
-    **{"round_number": "round", "death": "alive", "city": "cities", "airfield": "airfields", "capital": "capitals"},
-    **{"objective": "objectives", "objective_reward": "objective_rewards", "reward_owner": "rewards"},
+    "round_number": "round",
+    "death": "alive",
+    "city": "cities",
+    "airfield": "airfields",
+    "capital": "capitals",
+    "objective": "objectives",
+    "objective_reward": "objective_rewards",
+    "reward_owner": "rewards",
 }
 _CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}  # of `struct`, by NumPy's types
 _PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]  # of the bits in each byte
@@ -172,9 +178,9 @@ def public_facts(games: Any, tables: Tables) -> dict[str, Any]:
 def _reader(
     sizes: SizeClass, num_territories: int, num_players: int, num_armies: int
 ) -> Callable[[Any], dict[str, Any]]:
-    """A function that reads a record, an array of one: numbers, lists as long as map and rules need them, sets as bytes.
+    """A function that reads a record, an array of one, in one call of `struct`: far quicker than field by field.
 
-    All fields at once are far quicker than one by one.
+    It gives numbers, lists as long as map and rules need them, and the bytes of sets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
@@ -211,7 +217,7 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 
 
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:
-    """The cards of a seat in a game, an array of one record: territories ascending, then one past the last for wilds."""
+    """The cards of a seat, from an array of one record: territories ascending, then one past the last for each wild."""
     wild = tables.board["num_territories"].item()
     return members(games["hand"][0, seat]) + [wild] * games["wilds"].item(0, seat)
 
