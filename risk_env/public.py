@@ -120,13 +120,12 @@ _TUPLES = (
     *("discard", "shown", "shown_hands", "picked", "to_place", "cities", "airfields"),
     *("objective_rewards", "rewards"),
 )
-_READ = (  # fields of a record that public facts are made from
+_SAME = (  # fields of a record that public facts are made from under their own names
     *("owner", "troops", "phase", "seat", "turn", "starter", "winner", "truncated", "wilds", "hand", "sets_traded"),
     *("deck", "deck_wilds", "discard", "discard_wilds", "shown", "picked", "picked_wilds", "to_place", "draft_left"),
     *("source", "target", "chosen_dice", "captured", "battles", "moves_left", "headquarters", "headquarters_open"),
-    *("round_number", "death", "city", "airfield", "capital", "objective", "objective_reward", "reward_owner"),
 )
-_CALLED = {  # their names as public facts
+_READ = dict(zip(_SAME, _SAME, strict=True)) | {
     "round_number": "round",
     "death": "alive",
     "city": "cities",
@@ -138,8 +137,7 @@ _CALLED = {  # their names as public facts
 }
 _CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}  # of `struct`, by NumPy's types
 _PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]  # of the bits in each byte
-_FACTS = ("schema", *_NAMES)
-_in_order = itemgetter(*_FACTS)
+_ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # of public facts
 
 
 def public_state(games: Any, tables: Tables) -> PublicState:
@@ -153,25 +151,30 @@ def public_facts(games: Any, tables: Tables) -> dict[str, Any]:
     players, armies = rules["num_players"].item(), rules["num_armies"].item()
     game = _reader(tables.sizes, territories, players, armies)(games)
     phase, shown = PHASES[game["phase"]], _members(game["shown"])
-    facts = game | {
-        "schema": SCHEMA,
-        "num_players": players,
-        "phase": phase.name,
-        "alive": [died == 0 for died in game["alive"]],
-        "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
-        "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
-        "deck": _size(game["deck"]) + game["deck_wilds"],
-        "discard": _members(game["discard"]),
-        "shown": shown,
-        "shown_hands": [_holder(game["hand"], card) for card in shown],
-        "picked": _members(game["picked"]),
-        "chosen_dice": game["chosen_dice"][ATTACKER],
-        "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
-        "cities": _members(game["cities"]),
-        "airfields": [place for place in game["airfields"] if place != NOWHERE],
-        "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
-    }
-    return dict(zip(_FACTS, _in_order(facts), strict=True))
+    facts = (
+        _ORDER
+        | game
+        | {
+            "schema": SCHEMA,
+            "num_players": players,
+            "phase": phase.name,
+            "alive": [died == 0 for died in game["alive"]],
+            "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
+            "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
+            "deck": _size(game["deck"]) + game["deck_wilds"],
+            "discard": _members(game["discard"]),
+            "shown": shown,
+            "shown_hands": [_holder(game["hand"], card) for card in shown],
+            "picked": _members(game["picked"]),
+            "chosen_dice": game["chosen_dice"][ATTACKER],
+            "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
+            "cities": _members(game["cities"]),
+            "airfields": [place for place in game["airfields"] if place != NOWHERE],
+            "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
+        }
+    )
+    del facts["hand"], facts["wilds"], facts["deck_wilds"], facts["headquarters_open"]
+    return facts
 
 
 @lru_cache(maxsize=1024)
@@ -194,9 +197,8 @@ def _reader(
         form += code * count + "x" * (whole - count) * struct.calcsize(f"={code}")
         places[name] = slice(read, read + count) if shape else read
         read += count
-    names = [_CALLED.get(name, name) for name in _READ]
     unpack, pick = struct.Struct(form).unpack, itemgetter(*(places[name] for name in _READ))
-    return lambda games: dict(zip(names, pick(list(unpack(games.tobytes()))), strict=True))
+    return lambda games: dict(zip(_READ.values(), pick(list(unpack(games.tobytes()))), strict=True))
 
 
 @lru_cache(maxsize=1024)
