@@ -151,28 +151,25 @@ def public_facts(games: Any, tables: Tables) -> dict[str, Any]:
     players, armies = rules["num_players"].item(), rules["num_armies"].item()
     game = _reader(tables.sizes, territories, players, armies)(games)
     phase, shown = PHASES[game["phase"]], _members(game["shown"])
-    facts = (
-        _ORDER
-        | game
-        | {
-            "schema": SCHEMA,
-            "num_players": players,
-            "phase": phase.name,
-            "alive": [died == 0 for died in game["alive"]],
-            "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
-            "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
-            "deck": _size(game["deck"]) + game["deck_wilds"],
-            "discard": _members(game["discard"]),
-            "shown": shown,
-            "shown_hands": [_holder(game["hand"], card) for card in shown],
-            "picked": _members(game["picked"]),
-            "chosen_dice": game["chosen_dice"][ATTACKER],
-            "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
-            "cities": _members(game["cities"]),
-            "airfields": [place for place in game["airfields"] if place != NOWHERE],
-            "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
-        }
-    )
+    facts = _ORDER | game
+    facts |= {
+        "schema": SCHEMA,
+        "num_players": players,
+        "phase": phase.name,
+        "alive": [died == 0 for died in game["alive"]],
+        "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
+        "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
+        "deck": _size(game["deck"]) + game["deck_wilds"],
+        "discard": _members(game["discard"]),
+        "shown": shown,
+        "shown_hands": [_holder(game["hand"], card) for card in shown],
+        "picked": _members(game["picked"]),
+        "chosen_dice": game["chosen_dice"][ATTACKER],
+        "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
+        "cities": _members(game["cities"]),
+        "airfields": [place for place in game["airfields"] if place != NOWHERE],
+        "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
+    }
     del facts["hand"], facts["wilds"], facts["deck_wilds"], facts["headquarters_open"]
     return facts
 
