@@ -25,7 +25,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest newest golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -67,8 +67,9 @@ browser:
 	@.ci/browser
 
 # What is installed with its lowest dependencies, one core's work, takes longer than lint on the other: kernels come next.
+# The newest are usually those of constraints.txt, which takes seconds to find out.
 lint-and-lowest: $(DEV)
-	@$(PY) -m tests.dependency_check lowest & lowest=$$!; $(MAKE) --no-print-directory lint kernels; status=$$?; wait $$lowest && exit $$status
+	@$(MAKE) --no-print-directory lowest newest & lowest=$$!; $(MAKE) --no-print-directory lint kernels; status=$$?; wait $$lowest && exit $$status
 
 kernels: $(DEV)
 	@echo "== Compiling the rules and the bots"
@@ -113,6 +114,9 @@ wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environm
 
 lowest: $(DEV) ## install the core with its lowest dependencies into an empty environment, and use it
 	@$(PY) -m tests.dependency_check lowest
+
+newest: $(DEV) ## the same with its newest dependencies, if they are others than those in constraints.txt
+	@$(PY) -m tests.dependency_check newest
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)

@@ -1,14 +1,18 @@
 """Installs the package with the lowest or the newest dependencies that it allows, and uses its core.
 
 `python -m tests.dependency_check lowest` (`make lowest`): each dependency of the core in the first version of its bound
-in pyproject.toml. `newest`: without constraints.txt. In an empty environment, with an empty cache of compiled code.
+in pyproject.toml. `newest`: without constraints.txt; nothing is installed where this environment, in which all tests
+run, has these versions already. In an empty environment, with an empty cache of compiled code.
 """
 
 import argparse
+import json
 import re
+import sys
 import tempfile
 import tomllib
 import venv
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tests.wheel_check import ROOT, run
@@ -31,10 +35,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.dependency_check", description=__doc__)
     parser.add_argument("which", choices=("lowest", "newest"))
     which = parser.parse_args().which
+    wanted = lowest() if which == "lowest" else newest()
+    if not wanted:
+        print("== newest dependencies: those of this environment")
+        return
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = str(Path(folder, "bin", "python"))
-        wanted = lowest() if which == "lowest" else []
         run(python, "-m", "pip", "install", "--quiet", "--no-compile", *wanted, "-e", str(ROOT))
         words = run(python, "-W", "ignore", "-c", USE, cwd=Path(folder), RISK_ENV_CACHE_DIR=folder)
         print(f"== {which} dependencies: {' '.join(wanted)} {words.splitlines()[-1]}")
@@ -44,6 +51,22 @@ def lowest() -> list[str]:
     """The core's dependencies in the first versions that they may have: numba==0.62, ..."""
     dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     return [re.sub(r">=([\d.]+).*", r"==\1", dependency) for dependency in dependencies]
+
+
+def newest() -> list[str]:
+    """What pip would install for the core in other versions than this environment has: numba==0.68.1, ..."""
+    options = ("--quiet", "--dry-run", "--ignore-installed", "--report", "-")
+    found = json.loads(run(sys.executable, "-m", "pip", "install", *options, "-e", str(ROOT)))["install"]
+    named = [(each["metadata"]["name"], each["metadata"]["version"]) for each in found if not each["is_direct"]]
+    return [f"{name}=={latest}" for name, latest in named if latest != installed(name)]
+
+
+def installed(name: str) -> str:
+    """The version of a package in this environment, "" if it is not there."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 if __name__ == "__main__":
