@@ -53,7 +53,7 @@ class RayExecutor(WorkExecutor):
         if self._owns_session:
             _connect(ray, address, processors)
         self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_piece)
-        self._starts = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
+        self._starts: Any = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
         self._version = version()
         self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
         self._out: dict[int, _Piece] = {}
@@ -122,7 +122,7 @@ class RayExecutor(WorkExecutor):
         self._ray.cancel(late, force=True)
         if piece.tries > RETRIES:
             del self._out[number]
-            piece.future.set_exception(WorkLostError())
+            piece.future.set_exception(WorkLostError(1 + RETRIES))
             return
         say_again(f"a Ray worker took more than {self._limits.of(piece.function):,.0f} s")
         self._try(number, piece)

@@ -104,8 +104,8 @@ def say_again(why: str) -> None:
 class WorkLostError(RuntimeError):
     """A piece of work whose worker was lost, or hung, again and again."""
 
-    def __init__(self) -> None:
-        super().__init__(f"the same work ended the process of a worker, or took too long there, {1 + RETRIES} times")
+    def __init__(self, tries: int) -> None:
+        super().__init__(f"the same work ended the process of a worker, or took too long there, {tries} times")
 
 
 class WorkExecutor(Executor, ABC):
