@@ -40,10 +40,12 @@ class _Piece:
 class RayExecutor(WorkExecutor):
     """Ray's tasks, one processor each, as an executor."""
 
-    def __init__(self, address: str | None = None, processors: int | None = None, limit: float | None = None) -> None:
+    def __init__(
+        self, address: str | None = None, processors: int | None = None, limit: float | None = None, each: int = 1
+    ) -> None:
         """Join the cluster of an address, or begin one with that many processors of this machine (None: all).
 
-        `limit`: `Limits`.
+        A piece of work takes `each` of them. `limit`: `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -52,7 +54,8 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
             _connect(ray, address, processors)
-        self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_piece)
+        self._each = each
+        self._run = ray.remote(num_cpus=each, max_retries=RETRIES)(_run_piece)
         self._starts: Any = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
         self._version = version()
         self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
@@ -62,7 +65,7 @@ class RayExecutor(WorkExecutor):
 
     def size(self) -> int:
         """How many pieces of work can run at once now: machines come and go."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)) // self._each)
 
     def share(self, value: Any) -> Any:
         """The value in Ray's object store."""
@@ -167,7 +170,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
     if address is None:
-        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path}}, "num_cpus": processors}
+        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}}, "num_cpus": processors}
     try:
         ray.init(address, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
