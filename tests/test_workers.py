@@ -34,17 +34,18 @@ from risk_agents.workers.executor import LEAST_LIMIT, Limits, WorkLostError
 from risk_env import Rules, load_map
 from risk_env.cli import main
 from risk_env.doors.seat_lanes import training_rules
-from risk_training import ppo, values
+from risk_training import plan_policies, ppo, values
 from risk_training.config import METRICS
 from risk_training.evaluate import evaluate
 from risk_training.run import load_checkpoint
 from tests import hanging
-from tests.test_run import PPO, untimed
+from tests.test_run import PLAN_POLICIES, PPO, untimed
 from tests.test_run import VALUES as SMALL
 
 GAMES = 80
 VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
+PLANS = dataclasses.replace(PLAN_POLICIES, n_games=12, chunk_games=2)
 TIMES = ("seconds",)  # columns that no two runs share
 
 
@@ -97,9 +98,10 @@ def test_results_come_in_order_and_little_is_out_at_once():
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Rounds of a value, actors and an evaluation in two processes, one of which is killed: as here, to the bit."""
+    """Rounds, actors and evaluations in two processes, one of which is killed: as here, to the bit."""
     values.Trainer(VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
+    plan_policies.Trainer(PLANS, tmp_path / "plans here").train()
     rules = training_rules("classic", 2, max_rounds=20)
     scores = [evaluate("grower", "random", rules, load_map("tiny"), 300)]
     with open_executor("2") as executor:
@@ -108,6 +110,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
         values.Trainer(VALUES, tmp_path / "there", executor).train()
         killer.join()
         ppo.Trainer(ACTORS, tmp_path / "actors there", executor).train()
+        plan_policies.Trainer(PLANS, tmp_path / "plans there", executor).train()
         scores.append(evaluate("grower", "random", rules, load_map("tiny"), 300, executor=executor))
         monkeypatch.setattr(processes, "RETRIES", 0)
         with pytest.raises(WorkLostError, match="ended the process of a worker"):
@@ -115,6 +118,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
     assert not multiprocessing.active_children()
     assert trained(tmp_path / "there") == trained(tmp_path / "here")
     assert trained(tmp_path / "actors there") == trained(tmp_path / "actors here")
+    assert trained(tmp_path / "plans there") == trained(tmp_path / "plans here")
     assert scores[0] == scores[1] and scores[0].games == 300
 
 
