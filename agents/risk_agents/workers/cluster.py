@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -34,6 +34,7 @@ class _Piece:
     future: Future[Any] = field(default_factory=Future)
     reference: Any = None  # Ray's, of the latest try
     tries: int = 0
+    submitted: float = 0.0  # when the latest try was handed to Ray
     begun: float = math.inf  # when a worker said that it has begun; until then it may wait for a processor
 
 
@@ -88,22 +89,22 @@ class RayExecutor(WorkExecutor):
 
     def _try(self, number: int, piece: _Piece) -> None:
         """Hand a piece to Ray, which does it again itself where a process or a machine is lost."""
-        piece.tries, piece.begun, submitted = piece.tries + 1, math.inf, time.monotonic()
-        piece.reference = reference = self._run.remote(*piece.arguments)
+        piece.tries, piece.begun, piece.submitted = piece.tries + 1, math.inf, time.monotonic()
+        piece.reference = self._run.remote(*piece.arguments)
+        piece.reference.future().add_done_callback(partial(self._ended, number, piece, piece.reference))
 
-        def done(found: Future[Any]) -> None:
-            with self._lock:
-                if piece.reference is not reference or self._out.pop(number, None) is None:
-                    return  # it was given up
-            if found.exception() is not None:
-                piece.future.set_exception(found.exception())
-                return
-            self._limits.ended(
-                piece.function, time.monotonic() - (submitted if piece.begun == math.inf else piece.begun)
-            )
-            piece.future.set_result(found.result())
-
-        reference.future().add_done_callback(done)
+    def _ended(self, number: int, piece: _Piece, reference: Any, found: Future[Any]) -> None:
+        """A try of a piece has ended."""
+        with self._lock:
+            if piece.reference is not reference or self._out.pop(number, None) is None:
+                return  # it was given up
+        if error := found.exception():
+            piece.future.set_exception(error)
+            return
+        self._limits.ended(
+            piece.function, time.monotonic() - (piece.submitted if piece.begun == math.inf else piece.begun)
+        )
+        piece.future.set_result(found.result())
 
     def _watch(self) -> None:
         """Begin again what takes too long, until this is closed."""

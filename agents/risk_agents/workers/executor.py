@@ -42,13 +42,13 @@ class WorkInProgress:
         self.running = 0
         self._executor, self._size = executor, size
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
-        self._most, self._asked = 0, -math.inf  # when `size` was called
+        self.workers, self._asked = 0, -math.inf  # what `size` returned, and when
 
     def has_room(self) -> bool:
         """Whether there is room for another piece; who has joined or left is noticed within a PULSE."""
         if time.monotonic() - self._asked > PULSE:
-            self._most, self._asked = 2 * self._size(), time.monotonic()
-        return self.running < self._most
+            self.workers, self._asked = self._size(), time.monotonic()
+        return self.running < 2 * self.workers
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand a piece to the executor."""
