@@ -1,7 +1,7 @@
 """What more workers bring: `python -m benchmarks.scaling [--record]`.
 
-* Games a second of a tournament between six `beam`s, and decisions a second of self-play with actors, by 1 and 2
-  workers of each kind, after some that are not measured.
+* Games a second of a tournament between six `beam`s, and decisions a second of self-play by an actor for each worker,
+  played only and learned from too, by 1 and 2 workers of each kind: medians over windows; the kinds take turns.
 * Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
 * What is sent: bytes a game, a decision and an update of the weights.
 * From these, what to expect of 10, 100 and 1,000 cores.
@@ -15,10 +15,11 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import closing, contextmanager
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -35,6 +36,7 @@ from risk_agents.tournament.store import Store
 from risk_agents.workers import ProcessExecutor, RayExecutor, WorkExecutor, in_order, open_executor
 from risk_env.board.rules import Rules
 from risk_training import ppo
+from risk_training.actors import Actors
 from risk_training.cli import config_path
 from risk_training.config import read_config
 
@@ -44,6 +46,13 @@ SIMULATED = 2048  # workers that return at once
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "2 processes", "1 Ray worker", "2 Ray workers")
+ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # with which a kind is compared
+MOST = 2  # workers of a kind
+RATES = {
+    "games_a_second": f"games a second, six `{AGENT}`s",
+    "played_a_second": "decisions played a second",
+    "decisions_a_second": "decisions trained a second",
+}
 
 Row = dict[str, Any]
 
@@ -55,13 +64,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
     add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
     add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
+    add(
+        "--pairs", type=at_least_one, default=5, help="of windows, in which the kinds take turns (default: %(default)s)"
+    )
     add("--simulated", type=at_least_one, default=60_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
     add("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     record = heading(["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES)
-    record["rows"] = [measure(kind, arguments) for kind in arguments.kinds]
+    record["rows"] = measure(arguments)
     record["driver"] = driver(arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
     record["learner"] = learner(arguments.config)
     record["expected"] = expected(record)
@@ -70,24 +82,29 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\nKept: {keep('scaling', record, report(record))}")
 
 
-def measure(kind: str, arguments: argparse.Namespace) -> Row:
-    """Games and decisions a second of a kind of workers."""
-    with workers(kind) as executor, TemporaryDirectory() as folder:
-        games = games_a_second(executor, arguments.games, Path(folder))
-        decisions = decisions_a_second(executor, arguments.config, arguments.updates, Path(folder))
-        row = {"kind": kind, "workers": executor.size(), "us_a_piece": us_a_piece(executor)}
-    return row | {"games_a_second": games, "decisions_a_second": decisions}
+def measure(arguments: argparse.Namespace) -> list[Row]:
+    """Games and decisions a second of each kind of workers: medians over windows, in which the kinds take turns."""
+    with ExitStack() as stack, TemporaryDirectory() as folder:
+        found = {
+            kind: Windows(kind, stack.enter_context(workers(kind)), Path(folder) / kind) for kind in arguments.kinds
+        }
+        for windows in found.values():
+            windows.warm_up(arguments)
+        for number in range(arguments.pairs):
+            for windows in found.values():
+                windows.measure(arguments, number)
+        return [windows.row(found.get(ALONE.get(kind, ""))) for kind, windows in found.items()]
 
 
 @contextmanager
 def workers(kind: str) -> Iterator[WorkExecutor]:
-    """The executor of a kind in KINDS."""
+    """The executor of a kind in KINDS; both of Ray use the same one, of which one worker takes all."""
     if kind == NO_WORKER:
         with open_executor("1") as executor:
             yield executor
         return
     number = int(kind.split()[0])
-    made: WorkExecutor = RayExecutor(processors=number) if "Ray" in kind else ProcessExecutor(number)
+    made: WorkExecutor = RayExecutor(None, MOST, each=MOST // number) if "Ray" in kind else ProcessExecutor(number)
     with made:
         yield made
 
@@ -95,16 +112,56 @@ def workers(kind: str) -> Iterator[WorkExecutor]:
 # ---------------------------------------------------------------------------------------------------- throughput
 
 
-def games_a_second(executor: WorkExecutor, games: int, folder: Path) -> float:
-    """Of a tournament, wall clock; after a few games by every worker."""
-    config = tournament()
-    rates = []
-    for name, number in (("warm", 2 * SEATS), ("measured", games)):
-        with closing(Store.create(folder / f"{name}.sqlite", config)) as store:
+class Windows:
+    """What a kind of workers does in one window after another."""
+
+    def __init__(self, kind: str, executor: WorkExecutor, folder: Path) -> None:
+        self.kind, self.executor, self.folder = kind, executor, folder
+        self.rates: dict[str, list[float]] = {name: [] for name in RATES}
+        folder.mkdir()
+
+    def warm_up(self, arguments: argparse.Namespace) -> None:
+        """Some games by every worker, and two updates."""
+        self.games(2 * SEATS, "warm")
+        is_here = self.kind == NO_WORKER
+        changes = {} if is_here else {"actors": self.executor.size(), "staleness": 1}
+        self.trainer = run(arguments.config, self.folder, self.executor, changes)
+        self.trainer.begin()
+        for _ in range(2):
+            one_update(self.trainer)
+
+    def measure(self, arguments: argparse.Namespace, number: int) -> None:
+        """A window of each."""
+        trainer, updates = self.trainer, arguments.updates
+        decisions = updates * trainer.rollout.actions.size
+        self.rates["games_a_second"].append(self.games(arguments.games, str(number)))
+        trainer.games.collect(trainer.network, trainer.rollout)  # the next ones begin with the window
+        start = time.perf_counter()
+        for _ in range(updates):
+            trainer.games.collect(trainer.network, trainer.rollout)
+        self.rates["played_a_second"].append(decisions / (time.perf_counter() - start))
+        start = time.perf_counter()
+        for _ in range(updates):
+            one_update(trainer)
+        self.rates["decisions_a_second"].append(decisions / (time.perf_counter() - start))
+        if isinstance(trainer.games, Actors):
+            wait(trainer.games.running)  # they are not in the next kind's way
+
+    def games(self, games: int, name: str) -> float:
+        """Games a second of a tournament, by the clock."""
+        with closing(Store.create(self.folder / f"{name}.sqlite", tournament())) as store:
             start = time.perf_counter()
-            conduct(store, number, executor=executor)
-            rates.append(store.count()[0] / (time.perf_counter() - start))
-    return rates[-1]
+            conduct(store, games, executor=self.executor)
+            return store.count()[0] / (time.perf_counter() - start)
+
+    def row(self, alone: Windows | None) -> Row:
+        """The medians, and those of the ratios to one worker of the same kind, window by window."""
+        row = {"kind": self.kind, "workers": self.executor.size(), "us_a_piece": us_a_piece(self.executor)}
+        row |= {name: median(rates) for name, rates in self.rates.items()}
+        if alone is not None:
+            for name, rates in self.rates.items():
+                row[f"{name}_ratio"] = median(two / one for two, one in zip(rates, alone.rates[name], strict=True))
+        return row
 
 
 def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
@@ -119,19 +176,6 @@ def tournament() -> TournamentConfig:
     """Six agents alike, by the rules of the ladder."""
     rules = Rules.preset("classic", SEATS, setup="deal", attack="blitz", defender_dice="max", max_rounds=100)
     return make_config([f"{AGENT}{number}={AGENT}" for number in range(SEATS)], rules)
-
-
-def decisions_a_second(executor: WorkExecutor, name: str, updates: int, folder: Path) -> float:
-    """Of a training run, wall clock: in this process, or with an actor for each worker; after two updates."""
-    is_here = not isinstance(executor, ProcessExecutor | RayExecutor)
-    trainer = run(name, folder, executor, {} if is_here else {"actors": executor.size(), "staleness": 1})
-    trainer.begin()
-    for _ in range(2):
-        one_update(trainer)
-    start = time.perf_counter()
-    for _ in range(updates):
-        one_update(trainer)
-    return updates * trainer.rollout.actions.size / (time.perf_counter() - start)
 
 
 def run(name: str, folder: Path, executor: WorkExecutor | None = None, changes: Row | None = None) -> ppo.Trainer:
@@ -282,16 +326,13 @@ def _of_the_learner(row: Row) -> list[str]:
 
 
 def _measured(rows: Sequence[Row]) -> list[str]:
-    names = ("games_a_second", "decisions_a_second")
-    best = {name: rows[0][name] for name in names}
-    cells = [
-        (row["kind"], *(f"{row[name]:,.2f}" if name == names[0] else f"{row[name]:,.0f}" for name in names))
-        + tuple(f"{row[name] / best[name]:.2f}" for name in names)
-        + (f"{row['us_a_piece']:,.0f}",)
-        for row in rows
-    ]
-    columns = ("workers", f"games a second, six `{AGENT}`s", "decisions trained a second")
-    return table((*columns, f"games, {rows[0]['kind']} = 1", "decisions", "µs of the driver a piece"), cells)
+    cells = [(row["kind"], *(_with_ratio(row, name) for name in RATES), f"{row['us_a_piece']:,.0f}") for row in rows]
+    return table(("workers (× one of the kind)", *RATES.values(), "µs of the driver a piece"), cells)
+
+
+def _with_ratio(row: Row, name: str) -> str:
+    rate = f"{row[name]:,.1f}" if name == "games_a_second" else f"{row[name]:,.0f}"
+    return f"{rate} (× {row[f'{name}_ratio']:.2f})" if f"{name}_ratio" in row else rate
 
 
 def _expected(rows: Sequence[Row]) -> list[str]:

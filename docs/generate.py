@@ -231,9 +231,14 @@ def _games() -> str:
 
 def _scaling() -> str:
     record = latest("scaling")
-    names = ("games_a_second", "decisions_a_second")
-    rows = [(row["kind"], *(_short(row[name]) for name in names)) for row in record["rows"]]
-    measured = _recorded("Workers", record, ("workers", "games a second", "decisions trained a second"), rows)
+    rates = {
+        "games": "games_a_second",
+        "decisions played": "played_a_second",
+        "decisions trained": "decisions_a_second",
+    }
+    shown = {head: name for head, name in rates.items() if name in record["rows"][0]}
+    rows = [(row["kind"], *(_with_ratio(row, name) for name in shown.values())) for row in record["rows"]]
+    measured = _recorded("Workers", record, ("workers", *(f"{head} a second" for head in shown)), rows)
     names = ("games_a_second", "games_sent", "decisions_a_second", "decisions_sent")
     rows = [
         (f"{row['cores']:,}", *(_short(row[name] / (1e6 if "sent" in name else 1)) for name in names))
@@ -244,6 +249,12 @@ def _scaling() -> str:
     cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
     fed = SCALING.format(us=game["us_a_game"], cores=cores, load=record["machine"]["load"])
     return f"{measured}{fed}\n{_rows(head, rows)}"
+
+
+def _with_ratio(row: dict[str, Any], name: str) -> str:
+    """A rate, and how many times that of one worker of the kind it is."""
+    ratio = row.get(f"{name}_ratio")
+    return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
 
 SCALING = """

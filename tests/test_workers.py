@@ -1,8 +1,10 @@
 """Where work runs: the same games on a Ray cluster, also when a machine is lost; clear errors."""
 
 import dataclasses
+import math
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -11,9 +13,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from risk_agents import workers
 from risk_agents.tournament.columns import COLUMNS
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.running import conduct
@@ -25,21 +27,25 @@ from risk_agents.workers import (
     in_order,
     local_processes,
     open_executor,
-    run_same_version,
+    processes,
 )
+from risk_agents.workers.cluster import run_same_version
+from risk_agents.workers.executor import LEAST_LIMIT, Limits, WorkLostError
 from risk_env import Rules, load_map
 from risk_env.cli import main
 from risk_env.doors.seat_lanes import training_rules
-from risk_training import ppo, values
+from risk_training import plan_policies, ppo, values
 from risk_training.config import METRICS
 from risk_training.evaluate import evaluate
 from risk_training.run import load_checkpoint
-from tests.test_run import PPO, untimed
+from tests import hanging
+from tests.test_run import PLAN_POLICIES, PPO, untimed
 from tests.test_run import VALUES as SMALL
 
 GAMES = 80
 VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
+PLANS = dataclasses.replace(PLAN_POLICIES, n_games=12, chunk_games=2)
 TIMES = ("seconds",)  # columns that no two runs share
 
 
@@ -92,9 +98,10 @@ def test_results_come_in_order_and_little_is_out_at_once():
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Rounds of a value, actors and an evaluation in two processes, one of which is killed: as here, to the bit."""
+    """Rounds, actors and evaluations in two processes, one of which is killed: as here, to the bit."""
     values.Trainer(VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
+    plan_policies.Trainer(PLANS, tmp_path / "plans here").train()
     rules = training_rules("classic", 2, max_rounds=20)
     scores = [evaluate("grower", "random", rules, load_map("tiny"), 300)]
     with open_executor("2") as executor:
@@ -103,13 +110,15 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
         values.Trainer(VALUES, tmp_path / "there", executor).train()
         killer.join()
         ppo.Trainer(ACTORS, tmp_path / "actors there", executor).train()
+        plan_policies.Trainer(PLANS, tmp_path / "plans there", executor).train()
         scores.append(evaluate("grower", "random", rules, load_map("tiny"), 300, executor=executor))
-        monkeypatch.setattr(workers, "RETRIES", 0)
-        with pytest.raises(RuntimeError, match="ended the process of a worker 1 times"):
+        monkeypatch.setattr(processes, "RETRIES", 0)
+        with pytest.raises(WorkLostError, match="ended the process of a worker"):
             executor.submit(os._exit, 1).result()
     assert not multiprocessing.active_children()
     assert trained(tmp_path / "there") == trained(tmp_path / "here")
     assert trained(tmp_path / "actors there") == trained(tmp_path / "actors here")
+    assert trained(tmp_path / "plans there") == trained(tmp_path / "plans here")
     assert scores[0] == scores[1] and scores[0].games == 300
 
 
@@ -123,6 +132,67 @@ def kill_one_at_work(executor: ProcessExecutor, log: Path) -> None:
 def trained(folder: Path) -> Any:
     """What a run has learned, without times."""
     return untimed(load_checkpoint(folder))
+
+
+def test_work_that_hangs_begins_again_elsewhere(tmp_path: Path, capsys):
+    with ProcessExecutor(2, limit=2) as executor:
+        pieces = ((tmp_path / "mark", number) for number in range(6))
+        assert list(in_order(executor, hanging.stop_once, pieces)) == list(range(6))
+        assert capsys.readouterr().err == "a worker's process took more than 2 s; its work begins again elsewhere\n"
+
+
+def test_work_that_always_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(processes, "RETRIES", 0)
+    with open_executor("2", limit=0.5) as executor, pytest.raises(WorkLostError, match="took too long there, 1 times"):
+        executor.submit(hanging.loop, 60).result()
+
+
+def test_large_results_and_errors_come_back():
+    with ProcessExecutor(1) as executor:
+        given = np.arange(1e5)
+        found = executor.submit(hanging.large, 22, given).result()
+        assert found["bits"].sum() == 7 << 22 and (found["records"]["b"] == 1).all()
+        assert np.array_equal(found["given"], given + 1)
+        assert all(array.flags.aligned and array.flags.writeable for array in found.values())
+        with pytest.raises(ZeroDivisionError) as raised:
+            executor.submit(divmod, 1, 0).result()
+        assert "Traceback" in str(raised.value.__cause__)
+        with pytest.raises(RuntimeError, match=r"HereError.*cannot be sent"):
+            executor.submit(hanging.refuse, "no").result()
+
+
+def test_a_limit_is_the_users_or_generous():
+    limits = Limits()
+    assert limits.of(abs) == math.inf
+    limits.ended(abs, 1)
+    assert limits.of(abs) == LEAST_LIMIT
+    limits.ended(abs, 60)
+    limits.ended(abs, 50)
+    assert (limits.of(abs), limits.of(max)) == (1200, math.inf)
+    assert Limits(7).of(abs) == 7
+    for wrong in (0, -1, math.inf, math.nan):
+        with pytest.raises(ValueError, match="must be a number of seconds above 0"):
+            Limits(wrong)
+
+
+@pytest.mark.slow
+def test_a_tournament_goes_on_where_a_process_has_stopped(tmp_path: Path, capsys):
+    rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
+    config = make_config(["beam", "planner"], rules, record=True)
+    with closing(Store.create(tmp_path / "here.sqlite", config)) as store:
+        conduct(store, GAMES)
+        expected = rows(store)
+    with closing(Store.create(tmp_path / "there.sqlite", config)) as store:
+        stopped = threading.Event()
+
+        def stop_one(games: int, forfeits: int) -> None:
+            if games and not stopped.is_set():
+                os.kill(multiprocessing.active_children()[0].pid, signal.SIGSTOP)
+                stopped.set()
+
+        conduct(store, GAMES, 2, progress=stop_one, limit=10)
+        assert stopped.is_set() and "took more than 10 s" in capsys.readouterr().err
+        assert rows(store) == expected
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +256,25 @@ def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cl
     with losing_a_machine(cluster) as executor:
         values.Trainer(VALUES, tmp_path / "ray", executor).train()
     assert trained(tmp_path / "ray") == trained(tmp_path / "here")
+
+
+@pytest.mark.slow
+def test_a_ray_worker_that_has_stopped_is_replaced(tmp_path: Path, cluster, capsys):
+    with RayExecutor(limit=2) as executor:
+        pieces = ((tmp_path / "mark", number) for number in range(3))
+        assert list(in_order(executor, hanging.stop_once, pieces)) == [0, 1, 2]
+    assert "a Ray worker took more than 2 s; its work begins again elsewhere" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_machine_that_joins_is_used(cluster):
+    with RayExecutor() as executor:
+        pieces = in_order(executor, hanging.place, ((0.3,) for _ in range(40)))
+        places = {next(pieces)}
+        joined = cluster.add_node(num_cpus=1)
+        places |= set(pieces)
+    cluster.remove_node(joined)
+    assert len(places) == 2
 
 
 def rows(store: Store) -> list:

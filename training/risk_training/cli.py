@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
-from risk_agents.workers import WORKERS, WorkExecutor, open_executor
+from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_env.cli import command_parser
 from risk_training.config import CHECKPOINT, PRECISIONS, TRAINERS, WIN_RATE, read_config, shipped_configs
 
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.resume is not None:
         _check_resume(parser, arguments)
     _set_threads(arguments.threads)
-    with open_executor(arguments.workers) as executor:
+    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         _train(_resumed(arguments, executor) if arguments.resume else _new(arguments, executor))
 
 
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--actors", type=int, metavar="N", help="that play in workers, in place of the configuration's (selfplay)")
     add("--staleness", type=int, metavar="N", help="0 or 1, in place of the configuration's (selfplay, value)")
     add("--threads", type=int, default=1, metavar="N", help="of torch (default: 1)")
-    add("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS} (default: 1)")
+    add_options(parser)
     add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")
     add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
     return parser

@@ -20,7 +20,7 @@ from risk_agents.learned.trained import schema_in
 from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
-from risk_agents.workers import WORKERS, InProcess, WorkExecutor, in_order, open_executor
+from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, read_option
@@ -115,7 +115,7 @@ def main(argv: Sequence[str]) -> None:
         require("matplotlib")
     agent = arguments.agent or _best_of(Path(arguments.run))
     rules, board = _setting(agent, arguments)
-    with open_executor(arguments.workers) as executor:
+    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         scores = _scores(agent, split_agents(arguments.against), rules, board, arguments, executor)
     Console(width=None if sys.stdout.isatty() else 120).print(_table(agent, scores))
     if arguments.json:
@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the rules (RULES 13)")
     add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
     add("--seed", type=int, default=0, help="decides every deal (default: 0)")
-    add("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS} (default: 1)")
+    add_options(parser)
     add("--json", metavar="FILE", help="write the scores")
     add("--run", metavar="FOLDER", help="a training run: its best policy where no agent is named")
     add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")

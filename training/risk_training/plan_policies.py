@@ -9,7 +9,7 @@ of all: one step of policy improvement (Tesauro and Galperin 1996), which the ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,9 +22,9 @@ from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TableValueFile, input_columns
 from risk_agents.search.judges import judge_for, judges_by
 from risk_agents.search.plan_policy import PLANS, SET_UP_PLAN, PlanPolicyFile
-from risk_agents.workers import WorkExecutor
+from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import ANY_SEAT, Arena
-from risk_env.board.maps import Board
+from risk_env.board.maps import Board, load_map
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
@@ -76,15 +76,28 @@ class Trials:
     gains: Array  # float32 (k, plans): its chance to win by each plan, less the mean of all plans
     players: int
 
+    @classmethod
+    def joined(cls, chunks: Sequence[Trials]) -> Trials:
+        """The trials of a table in a round, of its chunks."""
+        codes, gains = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "gains"))
+        return cls(codes, gains, chunks[0].players)
+
+
+def play_chunk(config: Config, players: int, first: int, count: int, policy: PlanPolicyFile | None) -> Trials:
+    """Play some games of a round at the table of that many players, from game number `first` on."""
+    chance = np.random.default_rng([config.seed, players, first])
+    return Table(config, players, load_map(config.map), chance, count).play(policy, first, count)
+
 
 class Table:
     """Lanes for the games of a number of players, and lanes in which plans are tried."""
 
-    def __init__(self, config: Config, players: int, board: Board, chance: np.random.Generator) -> None:
-        self.config, self.players, self.chance = config, players, chance
+    def __init__(
+        self, config: Config, players: int, board: Board, chance: np.random.Generator, lanes: int = LANES
+    ) -> None:
+        self.config, self.players, self.chance, lanes = config, players, chance, min(LANES, lanes)
         self.columns, self.plans = input_columns(board), np.arange(len(config.plans))
         rules, plans = config.table(players), [PLANS[name] for name in config.plans]
-        lanes = min(LANES, config.round_games // len(config.tables))
         self.arena = Arena(Lanes(rules, board, lanes, mask=None, autoreset=False), [*plans, *config.bots])
         self.arena.stop_at_turn[:] = ANY_SEAT
         batch = Lanes(rules, board, lanes * len(plans), observation=None, mask=None, autoreset=False)
@@ -93,12 +106,9 @@ class Table:
         self.judge = find(rules, board)
         self.players_of = np.zeros((lanes, MAX_SEATS), np.int64)  # number of each seat's bot, or BY_POLICY
 
-    def play(self, policy: PlanPolicyFile | None, first: int) -> Trials:
-        """Play this table's share of a round; `first` is the number of its first game.
-
-        Without a policy plans are drawn.
-        """
-        phases, count = self.arena.batch.records["phase"], self.config.round_games // len(self.config.tables)
+    def play(self, policy: PlanPolicyFile | None, first: int, count: int) -> Trials:
+        """Play that many games from number `first` on. Without a policy plans are drawn."""
+        phases = self.arena.batch.records["phase"]
         lanes, found = np.arange(self.arena.batch.num_games), []
         begun = len(lanes)
         self._begin(lanes, first + lanes)
@@ -193,23 +203,27 @@ class Trainer(TorchRun):
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
         super().__init__(config, folder, executor)
-        self.chance = np.random.default_rng(config.seed)
-        self.tables = [Table(config, players, self.board, self.chance) for players in config.tables]
         columns = len(input_columns(self.board))
         self.network = TableNetwork(columns, *config.hidden_sizes, len(config.plans)).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
-        policy = self.policy() if self.updates else None
         with timed(self.spent, "games"):
-            played = [table.play(policy, self.steps) for table in self.tables]
+            played = self._play_round()
         self.steps += self.config.round_games
         with timed(self.spent, "update"):
             metrics = {"games/positions": sum(len(part.codes) for part in played)}
             for part in played:
                 metrics |= self.gains(part)
             return metrics | self.learn(played)
+
+    def _play_round(self) -> list[Trials]:
+        """The next round, the trials of each table."""
+        config, policy = self.config, self.executor.share(self.policy() if self.updates else None)
+        pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
+        found = list(in_order(self.executor, play_chunk, pieces))
+        return [Trials.joined([part for part in found if part.players == players]) for players in config.tables]
 
     def gains(self, part: Trials) -> Metrics:
         """What the plans gain that the policy chooses at a table, and what the best plan gains if always followed."""
@@ -244,12 +258,3 @@ class Trainer(TorchRun):
     def policy(self) -> PlanPolicyFile:
         """The network as it is."""
         return PlanPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
-
-    def state_dict(self) -> dict[str, Any]:
-        """Also the generator of the games."""
-        return super().state_dict() | {"chance": self.chance.bit_generator.state}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
-        super().load_state_dict(state)
-        self.chance.bit_generator.state = state["chance"]

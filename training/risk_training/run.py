@@ -16,6 +16,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -36,7 +37,7 @@ from risk_env.bots import CompiledBot
 from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, RunSettings
 from risk_training.devices import CPU, find_device, find_precision, mixed, moved
-from risk_training.win_rate import check_rivals, win_rate
+from risk_training.win_rate import Seating, check_rivals, win_rate_by
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
@@ -82,8 +83,12 @@ class Run(ABC):
         """Restore what `state_dict` returned."""
 
     @abstractmethod
+    def seating(self) -> Seating:
+        """What makes a player of the policy as it is, by its likeliest actions; it goes to workers for evaluations."""
+
     def player(self) -> CompiledBot | Player:
-        """The policy as it plays in evaluations, by its likeliest actions."""
+        """The policy as it is, by its likeliest actions."""
+        return self.seating()()
 
     @abstractmethod
     def write_policy(self) -> None:
@@ -129,9 +134,10 @@ class Run(ABC):
     def evaluate(self) -> Metrics:
         """Win rates against the opponents of the evaluation, with their 95 % intervals."""
         metrics: Metrics = {}
-        settings, player = self.config.evaluation, self.player()
+        settings, seating = self.config.evaluation, self.executor.share(self.seating())
         for name in settings.opponents:
-            found = win_rate(player, self.rules, self.board, name, settings.games, self.config.seed)
+            games = self.rules, self.board, name, settings.games, self.config.seed
+            found = win_rate_by(self.executor, seating, *games)
             metrics |= zip((f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True)
             metrics[f"eval/truncated_{name}"] = found.truncated
         return metrics
@@ -219,9 +225,9 @@ class TorchRun(Run):
         """Write the policy's file."""
         replace_file(self.folder / self.FILE, self.policy().save)
 
-    def player(self) -> CompiledBot:
+    def seating(self) -> Seating:
         """The policy as a compiled bot."""
-        return self.policy().bot("learner")
+        return partial(learner, self.policy())
 
     def left(self) -> float:
         """Factor of settings that fall linearly over the run: from 1 to a tenth."""
@@ -256,6 +262,11 @@ class TorchRun(Run):
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.shuffle.set_state(state["shuffle"])
+
+
+def learner(policy: TrainedFile) -> CompiledBot:
+    """The bot of a policy that is being learned."""
+    return policy.bot("learner")
 
 
 _COUNTERS = ("steps", "updates", "seconds", "cpu_seconds", "spent", "rows")

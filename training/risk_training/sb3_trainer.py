@@ -38,6 +38,7 @@ from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, made_by, replace_file
 from risk_training.sb3_league import LeagueVecEnv
 from risk_training.sb3_policies import BoardPolicy, BoardRolloutBuffer
+from risk_training.win_rate import Seating
 
 LAST, BEST, BEST_WEIGHTS = "last.zip", "best.zip", "best.npz"
 POLICIES = (OWN_POLICY, "MlpPolicy")
@@ -191,9 +192,9 @@ class Trainer(Run):
         for slot in self.env.slots:
             slot.seconds = 0.0
 
-    def player(self) -> LikeliestPlayer:
+    def seating(self) -> Seating:
         """The policy, asked for all lanes at once."""
-        return LikeliestPlayer(Sb3Policy(self.model.policy), self.rules, self.board)
+        return lambda: LikeliestPlayer(Sb3Policy(self.model.policy), self.rules, self.board)
 
     def evaluate(self) -> Metrics:
         """The evaluations; the best policy so far is kept."""

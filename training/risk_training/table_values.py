@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -41,6 +42,7 @@ from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.devices import moved
 from risk_training.run import Metrics, TorchRun, made_by, timed
+from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
@@ -60,6 +62,7 @@ class TableSettings(RunSettings):
     n_games: int = 14_000
     tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
     round_games: int = 2000  # games between two fits
+    chunk_games: int = 100  # games that a worker plays together; they have their own chance
     bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
     hidden_sizes: tuple[int, ...] = (192, 32)  # of the two hidden layers
     n_epochs: int = 3  # how often a position is learnt from
@@ -69,7 +72,7 @@ class TableSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("n_games", "round_games", "n_epochs", "batch_size"):
+        for name in ("n_games", "round_games", "chunk_games", "n_epochs", "batch_size"):
             check_range(name, getattr(self, name), 1)
         if not self.tables or self.round_games % len(self.tables):
             raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
@@ -86,6 +89,12 @@ class TableSettings(RunSettings):
         rules = training_rules(self.preset, players, **options)
         return rules.replace(setup="deal") if rules.setup == "claim" and "setup" not in options else rules
 
+    def chunks(self, begin: int) -> list[tuple[int, int, int]]:
+        """A round in chunks, from game number `begin` on: players, first game and number of games, table by table."""
+        count, size = self.round_games // len(self.tables), self.chunk_games
+        firsts = range(0, count, size)
+        return [(players, begin + k, min(size, count - k)) for players in self.tables for k in firsts]
+
     def rules(self) -> Rules:
         """The rules of the games of evaluations."""
         return self.table(self.players or max(self.tables))
@@ -100,7 +109,6 @@ class Config(TableSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
-    chunk_games: int = 100  # games that a worker plays together; they have their own chance
     weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
     change: float = 0.1  # probability that another bot goes on when a seat's turn begins
     share: float = 0.8  # of the positions that are kept
@@ -111,7 +119,6 @@ class Config(TableSettings):
         super().__post_init__()
         for name in ("change", "share", "td_lambda"):
             check_range(name, getattr(self, name), 0, 1)
-        check_range("chunk_games", self.chunk_games, 1)
         check_range("search_games", self.search_games, LEAST_GAMES)
         if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
             raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
@@ -320,11 +327,8 @@ class Trainer(TorchRun):
 
     def _begin_round(self, begin: int) -> None:
         """Let the executor play a round from game number `begin` on, in chunks."""
-        config = self.config
-        count, size = config.round_games // len(config.tables), config.chunk_games
-        chunks = [(first, min(size, count - first)) for first in range(0, count, size)]
-        pieces = ((config, players, begin + first, n) for players in config.tables for first, n in chunks)
-        self.running = [self.executor.submit(play_chunk, *piece) for piece in pieces]
+        chunks = self.config.chunks(begin)
+        self.running = [self.executor.submit(play_chunk, self.config, *chunk) for chunk in chunks]
 
     def learn(self, played: list[Positions], chances: list[Array]) -> Metrics:
         """Fit the network to these positions."""
@@ -351,10 +355,15 @@ class Trainer(TorchRun):
         """The network as it is."""
         return TableValueFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
-    def player(self) -> Player:  # type: ignore[override]
+    def seating(self) -> Seating:
         """The strategist with the network as it is as judge."""
-        judges, budget = judges_by(self.policy(), "learner"), Budget(games=self.config.search_games, again=0)
-        return AgentPlayer(lambda: Strategist(budget, judges))
+        return partial(strategist_by, self.policy(), self.config.search_games)
+
+
+def strategist_by(learned: TableValueFile, games: int) -> Player:
+    """The strategist with a value as judge and that many games a turn."""
+    judges, budget = judges_by(learned, "learner"), Budget(games=games, again=0)
+    return AgentPlayer(lambda: Strategist(budget, judges))
 
 
 def table_metrics(positions: Positions, chances: Array) -> Metrics:

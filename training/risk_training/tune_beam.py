@@ -17,7 +17,7 @@ import numpy as np
 
 from risk_agents.search import beam
 from risk_agents.search.evaluation import SETS, STEADY
-from risk_agents.workers import WORKERS, WorkExecutor, in_order, open_executor
+from risk_agents.workers import WorkExecutor, add_options, in_order, open_executor
 from risk_env import arena
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -40,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--games", type=int, default=800, help="a round")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", default="1", metavar="N", help=f"where games are played: {WORKERS}")
+    add_options(parser)
     arguments = parser.parse_args(argv)
-    with open_executor(arguments.workers) as executor:
+    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         tune(arguments, executor)
 
 

@@ -1,16 +1,20 @@
 """How often a player wins against one opponent in all other seats: every deal from every seat."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from risk_agents.workers import InProcess, WorkExecutor, in_order
 from risk_env.arena import Player, play
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 
+Seating = Callable[[], CompiledBot | Player]
+
+GAMES_AT_ONCE = 48  # of a worker
 _Z = 1.96  # of a 95 % interval
 
 
@@ -50,6 +54,21 @@ def win_rate(
     """Play at least `games`, whole deals, all of them at a time."""
     deals = range(-(-games // rules.num_players))
     return summarise(play_deals(player, rules, board, opponent, deals, seed), rules.num_players)
+
+
+def win_rate_by(
+    executor: WorkExecutor, seating: Seating, rules: Rules, board: Board, opponent: str, games: int, seed: int = 0
+) -> WinRate:
+    """The same by an executor, to which goes what makes the player (as `WorkExecutor.share` returned it)."""
+    deals = -(-games // rules.num_players)
+    size = deals if isinstance(executor, InProcess) else -(-GAMES_AT_ONCE // rules.num_players)
+    firsts = range(0, deals, size)
+    pieces = ((seating, rules, board, opponent, range(k, min(k + size, deals)), seed) for k in firsts)
+    return summarise(np.concatenate(list(in_order(executor, _play_part, pieces))), rules.num_players)
+
+
+def _play_part(seating: Seating, rules: Rules, board: Board, opponent: str, deals: range, seed: int) -> Array:
+    return play_deals(seating(), rules, board, opponent, deals, seed)
 
 
 def play_deals(

@@ -33,7 +33,7 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
-from risk_agents.workers import WORKERS, local_processes, open_executor
+from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
 from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import check_output, command_parser, require
@@ -90,7 +90,7 @@ def main(argv: Sequence[str]) -> None:
         _say(console, f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config))
         if store.config.sandbox:
             _say(console, f"sandbox of agents' processes: {sandbox(store.config.sandbox).says}")
-        _play(store, _games(arguments, store), arguments.workers, console)
+        _play(store, _games(arguments, store), arguments, console)
         _tell(store, arguments)
 
 
@@ -125,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
     add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
     add("--fixed-seats", action="store_true", default=None, help="agents sit in the order of --agents in every game")
-    add("--workers", "--jobs", default="1", metavar="N", help=f"{WORKERS} (default: 1; threads where models play)")
+    add_options(parser, "--jobs", note="; threads where models play")
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add("--resume", nargs="?", const="", metavar="FILE", help="go on with a file (default: the newest)")
     add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
@@ -245,7 +245,8 @@ def _games(arguments: argparse.Namespace, store: Store) -> int:
     return games
 
 
-def _play(store: Store, games: int, workers: str, console: Console) -> None:
+def _play(store: Store, games: int, arguments: argparse.Namespace, console: Console) -> None:
+    workers, limit = arguments.workers, arguments.chunk_limit
     verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.config.duel else (lambda: False)
     with progress_bar("games", len(store.config.schedule(games)), console) as show:
 
@@ -253,19 +254,20 @@ def _play(store: Store, games: int, workers: str, console: Console) -> None:
             show(games, f"{forfeits} forfeited" if forfeits else "")
 
         try:
-            with _executor(store.config, workers) as executor:
-                conduct(store, games, local_processes(workers) or 1, executor, progress=tell, enough=verdict)
+            with _executor(store.config, workers, limit) as executor:
+                jobs = local_processes(workers) or 1
+                conduct(store, games, jobs, executor, progress=tell, enough=verdict, limit=limit)
         except KeyboardInterrupt:
             _say(console, f"stopped; to go on: risk-env tournament --resume {store.path}")
             raise
 
 
 @contextmanager
-def _executor(config: TournamentConfig, workers: str) -> Iterator[Executor | None]:
+def _executor(config: TournamentConfig, workers: str, limit: float | None) -> Iterator[Executor | None]:
     """A Ray cluster; threads where language models play, whose games mostly wait for answers; None: processes."""
     jobs = local_processes(workers)
     if jobs is None:
-        with open_executor(workers) as cluster:
+        with open_executor(workers, limit) as cluster:
             yield cluster
     elif jobs == 1 or not any(is_model(entrant.spec) for entrant in config.entrants):
         yield None

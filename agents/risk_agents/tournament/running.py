@@ -78,8 +78,7 @@ class _Conductor:
 
     def __init__(self, store: Store, left: Cutter, executor: Executor, jobs: int, stores: bool) -> None:
         self.store, self.left, self.stores = store, left, stores
-        self.size: Callable[[], int] = getattr(executor, "size", lambda: jobs)
-        self.work, self.config = WorkInProgress(executor, self.size), store.config
+        self.work, self.config = WorkInProgress(executor, getattr(executor, "size", lambda: jobs)), store.config
         self.chunks: dict[Future[Any], Chunk] = {}  # that are out
         if isinstance(executor, WorkExecutor):
             self.config = store.config if stores else executor.share(store.config)
@@ -90,7 +89,7 @@ class _Conductor:
         """Play them."""
         stop, shown = False, time.monotonic()
         while True:
-            while not stop and self.work.has_room() and (chunk := self.left.cut(self.size())):
+            while not stop and self.work.has_room() and (chunk := self.left.cut(self.work.workers)):
                 self._hand_out(chunk)
             if not self.work.running:
                 return progress(*self.store.count())

@@ -10,16 +10,17 @@ answering, begins again elsewhere; the result of a piece of work must depend on 
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from risk_agents.workers.cluster import RAY, RayExecutor
-from risk_agents.workers.executor import InProcess, WorkExecutor, WorkInProgress, in_order
+from risk_agents.workers.executor import LEAST_LIMIT, LONGER, InProcess, Limits, WorkExecutor, WorkInProgress, in_order
 from risk_agents.workers.processes import ProcessExecutor
 
 __all__ = [
     "RAY", "WORKERS", "InProcess", "ProcessExecutor", "RayExecutor", "WorkExecutor", "WorkInProgress",
-    "in_order", "local_processes", "open_executor",
+    "add_options", "in_order", "local_processes", "open_executor",
 ]  # fmt: skip
 
 WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # what `--workers` takes
@@ -32,6 +33,22 @@ def local_processes(workers: str) -> int | None:
     if not workers.isdecimal() or int(workers) < 1:
         raise ValueError(f"workers={workers!r}: must be {WORKERS}")
     return int(workers)
+
+
+def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
+    """The options `--workers` (also by these names) and `--chunk-limit`."""
+    where = f"where games are played: {WORKERS} (default: 1{note})"
+    parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
+    longest = f"(default: {LONGER} times as long as any before, at least {LEAST_LIMIT:g})"
+    limit = f"seconds after which another worker plays a chunk of games that has not ended {longest}"
+    parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return Limits(float(text)).shortest()
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} must be a number of seconds above 0") from None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -34,16 +34,19 @@ class _Piece:
     future: Future[Any] = field(default_factory=Future)
     reference: Any = None  # Ray's, of the latest try
     tries: int = 0
+    submitted: float = 0.0  # when the latest try was handed to Ray
     begun: float = math.inf  # when a worker said that it has begun; until then it may wait for a processor
 
 
 class RayExecutor(WorkExecutor):
     """Ray's tasks, one processor each, as an executor."""
 
-    def __init__(self, address: str | None = None, processors: int | None = None, limit: float | None = None) -> None:
+    def __init__(
+        self, address: str | None = None, processors: int | None = None, limit: float | None = None, each: int = 1
+    ) -> None:
         """Join the cluster of an address, or begin one with that many processors of this machine (None: all).
 
-        `limit`: `Limits`.
+        A piece of work takes `each` of them. `limit`: `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -52,8 +55,9 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
             _connect(ray, address, processors)
-        self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_piece)
-        self._starts = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
+        self._each = each
+        self._run = ray.remote(num_cpus=each, max_retries=RETRIES)(_run_piece)
+        self._starts: Any = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
         self._version = version()
         self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
         self._out: dict[int, _Piece] = {}
@@ -62,7 +66,7 @@ class RayExecutor(WorkExecutor):
 
     def size(self) -> int:
         """How many pieces of work can run at once now: machines come and go."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)) // self._each)
 
     def share(self, value: Any) -> Any:
         """The value in Ray's object store."""
@@ -85,22 +89,22 @@ class RayExecutor(WorkExecutor):
 
     def _try(self, number: int, piece: _Piece) -> None:
         """Hand a piece to Ray, which does it again itself where a process or a machine is lost."""
-        piece.tries, piece.begun, submitted = piece.tries + 1, math.inf, time.monotonic()
-        piece.reference = reference = self._run.remote(*piece.arguments)
+        piece.tries, piece.begun, piece.submitted = piece.tries + 1, math.inf, time.monotonic()
+        piece.reference = self._run.remote(*piece.arguments)
+        piece.reference.future().add_done_callback(partial(self._ended, number, piece, piece.reference))
 
-        def done(found: Future[Any]) -> None:
-            with self._lock:
-                if piece.reference is not reference or self._out.pop(number, None) is None:
-                    return  # it was given up
-            if found.exception() is not None:
-                piece.future.set_exception(found.exception())
-                return
-            self._limits.ended(
-                piece.function, time.monotonic() - (submitted if piece.begun == math.inf else piece.begun)
-            )
-            piece.future.set_result(found.result())
-
-        reference.future().add_done_callback(done)
+    def _ended(self, number: int, piece: _Piece, reference: Any, found: Future[Any]) -> None:
+        """A try of a piece has ended."""
+        with self._lock:
+            if piece.reference is not reference or self._out.pop(number, None) is None:
+                return  # it was given up
+        if error := found.exception():
+            piece.future.set_exception(error)
+            return
+        self._limits.ended(
+            piece.function, time.monotonic() - (piece.submitted if piece.begun == math.inf else piece.begun)
+        )
+        piece.future.set_result(found.result())
 
     def _watch(self) -> None:
         """Begin again what takes too long, until this is closed."""
@@ -122,7 +126,7 @@ class RayExecutor(WorkExecutor):
         self._ray.cancel(late, force=True)
         if piece.tries > RETRIES:
             del self._out[number]
-            piece.future.set_exception(WorkLostError())
+            piece.future.set_exception(WorkLostError(1 + RETRIES))
             return
         say_again(f"a Ray worker took more than {self._limits.of(piece.function):,.0f} s")
         self._try(number, piece)
@@ -167,7 +171,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
     if address is None:
-        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path}}, "num_cpus": processors}
+        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}}, "num_cpus": processors}
     try:
         ray.init(address, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:

@@ -42,13 +42,13 @@ class WorkInProgress:
         self.running = 0
         self._executor, self._size = executor, size
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
-        self._most, self._asked = 0, -math.inf  # when `size` was called
+        self.workers, self._asked = 0, -math.inf  # what `size` returned, and when
 
     def has_room(self) -> bool:
         """Whether there is room for another piece; who has joined or left is noticed within a PULSE."""
         if time.monotonic() - self._asked > PULSE:
-            self._most, self._asked = 2 * self._size(), time.monotonic()
-        return self.running < self._most
+            self.workers, self._asked = self._size(), time.monotonic()
+        return self.running < 2 * self.workers
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand a piece to the executor."""
@@ -104,8 +104,8 @@ def say_again(why: str) -> None:
 class WorkLostError(RuntimeError):
     """A piece of work whose worker was lost, or hung, again and again."""
 
-    def __init__(self) -> None:
-        super().__init__(f"the same work ended the process of a worker, or took too long there, {1 + RETRIES} times")
+    def __init__(self, tries: int) -> None:
+        super().__init__(f"the same work ended the process of a worker, or took too long there, {tries} times")
 
 
 class WorkExecutor(Executor, ABC):

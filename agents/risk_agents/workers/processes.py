@@ -13,14 +13,14 @@ from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.pool import ExceptionWithTraceback
 from threading import Lock, Timer, get_ident
+from traceback import format_exc
 from typing import Any
 
 import risk_env
 from risk_agents import supervisor
 from risk_agents.supervisor import end_with_parent
-from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
+from risk_agents.workers.executor import LEAST_LIMIT, RETRIES, Limits, WorkExecutor, WorkLostError, say_again
 from risk_agents.workers.messages import receive, send
 
 PATIENCE = 5.0  # seconds in which a process must have ended
@@ -66,7 +66,7 @@ class ProcessExecutor(WorkExecutor):
             else:
                 self._limits.ended(function, time.monotonic() - start)
                 return result
-        raise WorkLostError
+        raise WorkLostError(1 + RETRIES)
 
     def _worker(self) -> _Worker:
         """The process of this thread, which is started where there is none."""
@@ -95,6 +95,10 @@ class _LostError(Exception):
     """A process has ended, or was ended because it took too long."""
 
 
+class _WorkError(Exception):
+    """The traceback, as text, of what a function raised in a worker."""
+
+
 class _Worker:
     """A process that calls one function after another."""
 
@@ -104,11 +108,12 @@ class _Worker:
         self._process = context.Process(target=serve, args=(theirs, begin))
         self._process.start()
         theirs.close()
-        self._is_late = False
+        self._has_begun = self._is_late = False
 
     def call(self, work: _Work, limit: float) -> Any:
         """Call a function; what it raises is raised. _LostError if the process ends, or takes longer than the limit."""
         try:
+            self._await_start()
             with self._limited(limit):
                 send(self._connection, work)
                 has_worked, result = receive(self._connection)
@@ -116,8 +121,15 @@ class _Worker:
             why = f"took more than {limit:,.0f} s" if self._is_late else "has ended"
             raise _LostError(f"a worker's process {why}") from error
         if not has_worked:
-            raise result
+            raised, traceback = result
+            raise raised from _WorkError(traceback)
         return result
+
+    def _await_start(self) -> None:
+        """Wait until the process has begun, which is no part of the work."""
+        if not self._has_begun:
+            with self._limited(LEAST_LIMIT):
+                self._has_begun = bool(receive(self._connection))
 
     @contextmanager
     def _limited(self, limit: float) -> Iterator[None]:
@@ -153,6 +165,7 @@ def serve(connection: Connection, begin: Callable[[], object]) -> None:
     """Call functions until the other end is gone: what a worker's process does."""
     begin()
     with suppress(EOFError, OSError):
+        send(connection, True)
         while True:
             _answer(connection)
 
@@ -165,18 +178,18 @@ def _answer(connection: Connection) -> None:
     except (EOFError, OSError):
         raise
     except Exception as error:
-        answer = False, ExceptionWithTraceback(error, error.__traceback__)
+        answer = False, (error, format_exc())
     else:
         try:
             answer = True, function(*args, **kwargs)
         except Exception as error:
-            answer = False, ExceptionWithTraceback(error, error.__traceback__)
+            answer = False, (error, format_exc())
     try:
         send(connection, answer)
     except OSError:
         raise
     except Exception as error:  # it cannot be pickled
-        send(connection, (False, RuntimeError(f"{answer[1]!r:.200} cannot be sent: {error}")))
+        send(connection, (False, (RuntimeError(f"{answer[1]!r:.200} cannot be sent: {error}"), format_exc())))
 
 
 def begin_process() -> None:

@@ -1,0 +1,53 @@
+"""Work that hangs, for workers."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+
+def stop_once(mark: Path, number: int) -> int:
+    """The number; the first call of all, which makes the mark, stops its process for ever."""
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return number
+    time.sleep(0.5)  # so that it has been told that the work has begun
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return -1
+
+
+def loop(seconds: float) -> None:
+    """Does not return in that time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+def large(bits: int, given: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.generic]]:
+    """Arrays of some MB, and what was given."""
+    return {
+        "bits": np.full(1 << bits, 7, np.uint8),
+        "records": np.ones(1000, [("a", "i4"), ("b", "f8", 500)]),
+        "given": given + 1,
+    }
+
+
+def refuse(text: str) -> None:
+    """Raises an error that cannot be pickled."""
+
+    class HereError(Exception):
+        pass
+
+    raise HereError(text)
+
+
+def place(seconds: float) -> str:
+    """The node of the Ray cluster, after some time."""
+    import ray
+
+    time.sleep(seconds)
+    return str(ray.get_runtime_context().get_node_id())
