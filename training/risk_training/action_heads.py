@@ -1,7 +1,7 @@
-"""The policy's outputs for the legal actions only, and their gradients, compiled for the processor.
+"""The policy's outputs for the legal actions only, and their gradients.
 
 An action's logit is its own output of the trunk and, for actions of a local head, what the head makes of the features
-of one or two territories. About nine of 300 actions are legal, and most features are 0: both are skipped.
+of one or two territories. On the processor both are computed by kernels, which skip features of 0, most of them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from risk_agents.learned.layout import Layout
 from risk_env.arrays import Array
 from risk_env.compiler import inlined, unordered_entry_point
+from risk_training.devices import CPU
 from risk_training.legal_actions import LegalActions
 
 Tensor = torch.Tensor
@@ -22,20 +24,58 @@ NONE = -1
 
 
 class Heads(NamedTuple):
-    """The local head of each action."""
+    """The local heads, in the order of `risk_agents.learned.network.HEADS`: which actions and territories they take."""
 
-    numbers: Array  # int64 (n,): which head, or NONE
-    rows: Array  # int64 (n,): where the head's weights begin among those of all heads
-    ends: Array  # int64 (n, 2): the territories whose features it takes, NONE where it takes one
+    numbers: Array  # int64 (n,): the head of each action, or NONE
+    ends: Array  # int64 (n, 2): the territories whose features it takes; NONE for the second where it takes one
+    rows: Array  # int64 (h + 1,): where each head's weights begin among those of all hidden layers, and where they end
 
 
-class ActionHeads(torch.autograd.Function):
-    """Logits (m,) of the legal actions of k decisions.
+def heads_of(layout: Layout) -> Heads:
+    """The local heads of a layout."""
+    territories = np.arange(layout.territories)[:, None]
+    borders = np.stack([layout.sources, layout.targets], 1)
+    blocks = (0, territories), (layout.border_0, borders), (layout.card_0, territories)
+    numbers, ends = np.full(layout.num_actions, NONE), np.full((layout.num_actions, 2), NONE)
+    for head, (first, places) in enumerate(blocks):
+        numbers[first : first + len(places)] = head
+        ends[first : first + len(places), : places.shape[1]] = places
+    sizes = [2 * layout.own_features * places.shape[1] for _, places in blocks]
+    return Heads(numbers, ends, np.cumsum([0, *sizes]))
 
-    Inputs: territory features (any, T, 2 F), the trunk (k, width), its part in the hidden layers of the h heads
-    (k, h, local); the weights of the actions' own outputs (n, width) and their bias (n,), of the features in the hidden
-    layers, those of all heads in one (rows, local), and of the heads' outputs (h, local).
+
+def action_logits(heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor) -> Tensor:
+    """Logits float32 (m,) of the legal actions of k decisions.
+
+    Features are of territories, (any, T, 2 F). Inputs are the trunk (k, width), its part in the hidden layers of the h
+    heads (k, h, local); the weights of the actions' own outputs (n, width) and their bias (n,); of the features in the
+    hidden layers, those of all heads in one (rows, local); and of the heads' outputs (h, local).
     """
+    if features.device.type == CPU:
+        found: Tensor = _Compiled.apply(heads, legal, features, *(part.float().contiguous() for part in inputs))
+        return found
+    return logits_in_torch(heads, legal, features, *inputs)
+
+
+def logits_in_torch(
+    heads: Heads, legal: LegalActions, features: Tensor, trunk: Tensor, shared: Tensor, columns: Tensor, bias: Tensor,
+    inputs: Tensor, outputs: Tensor,
+) -> Tensor:  # fmt: skip
+    """The same on any device."""
+    numbers, ends = (torch.as_tensor(part, device=features.device) for part in (heads.numbers, heads.ends))
+    logits = (trunk @ columns.T + bias)[legal.rows, legal.actions].float()
+    for head in range(len(outputs)):
+        at = torch.where(numbers[legal.actions] == head)[0]
+        weights, rows = inputs[heads.rows[head] : heads.rows[head + 1]], legal.rows[at]
+        places = ends[legal.actions[at], : len(weights) // features.shape[2]]
+        taken = features[legal.decisions[rows, None], places].flatten(1)
+        hidden = (shared[rows, head] + taken @ weights).relu()
+        logits = logits.index_add(0, at, (hidden @ outputs[head]).float())
+    return logits
+
+
+class _Compiled(torch.autograd.Function):
+    """`logits_in_torch`, by kernels."""
 
     @staticmethod
     def forward(ctx: Any, heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor) -> Tensor:  # type: ignore[override]
@@ -71,7 +111,7 @@ def write_logits(
             head = heads.numbers[action]
             if head != NONE:
                 hidden[m] = shared[k, head]
-                row = heads.rows[action]
+                row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
                         add_products(hidden[m], features[decisions[k], end], inputs, row)
@@ -83,8 +123,8 @@ def write_logits(
 @unordered_entry_point
 def add_gradients(
     heads, starts, ends, decisions, actions, features, trunk, columns, outputs, hidden, gradients,
-    of_trunk, of_shared, of_columns, of_bias, of_inputs, of_outputs
-):
+    of_trunk, of_shared, of_columns, of_bias, of_inputs, of_outputs,
+):  # fmt: skip
     """Add the gradients of all inputs of `write_logits`, of those of the logits (m,)."""
     units = np.zeros(hidden.shape[1], np.float32)
     for k in range(len(starts)):
@@ -99,7 +139,7 @@ def add_gradients(
                 for j in range(len(units)):
                     units[j] = gradient * outputs[head, j] if hidden[m, j] > NOTHING else NOTHING
                 add_multiple(of_shared[k, head], ONCE, units)
-                row = heads.rows[action]
+                row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
                         add_outer(of_inputs, row, features[decisions[k], end], units)

@@ -4,7 +4,10 @@ row of all actions for each decision.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+
+from risk_training.devices import CPU
 
 Tensor = torch.Tensor
 
@@ -24,7 +27,8 @@ class LegalActions:
     def of(cls, masks: Tensor) -> LegalActions:
         """Those of masks bool (k, n)."""
         decisions, num_actions = masks.shape
-        places = masks.flatten().nonzero()[:, 0]
+        flat, is_here = masks.flatten(), masks.device.type == CPU  # where NumPy takes a third of torch's time
+        places = torch.as_tensor(np.flatnonzero(flat.numpy())) if is_here else flat.nonzero()[:, 0]
         return cls(places % num_actions, torch.bincount(places // num_actions, minlength=decisions))
 
     def to(self, device: torch.device) -> LegalActions:

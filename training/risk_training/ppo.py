@@ -96,6 +96,11 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
     return found, known
 
 
+def _flat(part: Array) -> Array:
+    """Decisions (T N, ...) of (T, N, ...)."""
+    return part.reshape(-1, *part.shape[2:])
+
+
 class Trainer(TorchRun):
     """A run of PPO: network, optimizer and games."""
 
@@ -142,14 +147,14 @@ class Trainer(TorchRun):
         found, known = advantages(rollout, config.gamma, config.gae_lambda)
         returns = found + rollout.values
         normalized = (found - found[known].mean()) / (found[known].std() + 1e-8)
-        boards, territories = (self.moved(part.reshape(found.size, *part.shape[2:])) for part in (rollout.board_features, rollout.territory_features))
-        legal = LegalActions.of(torch.as_tensor(rollout.masks.reshape(found.size, -1))).to(self.device)
-        chosen = legal.find(self.moved(rollout.actions.reshape(found.size)), self.layout.num_actions)
-        flat = [self.moved(part.reshape(found.size)) for part in (rollout.logprobs, normalized, returns)]
+        parts = rollout.territory_features, rollout.board_features, rollout.logprobs, normalized, returns
+        territories, boards, *flat = (self.moved(_flat(part)) for part in parts)
+        legal = LegalActions.of(torch.as_tensor(_flat(rollout.masks))).to(self.device)
+        chosen = legal.find(self.moved(_flat(rollout.actions)), self.layout.num_actions)
         decisions = self.moved(np.flatnonzero(known))
         learning_rate = self.set_learning_rate()
         losses = [
-            self._update_on(territories, boards[at], legal.select(at), chosen[at], *(part[at] for part in flat))
+            self._update_on(territories, legal.select(at), *(part[at] for part in (boards, chosen, *flat)))
             for _ in range(config.n_epochs)
             for rows in self.minibatches(len(decisions))
             for at in (decisions[rows],)
@@ -159,9 +164,9 @@ class Trainer(TorchRun):
         return metrics | {"train/learning_rate": learning_rate}
 
     def _update_on(  # type: ignore[no-untyped-def]
-        self, territory_features, board_features, legal, chosen, old_logprobs, advantages, returns
+        self, territory_features, legal, board_features, chosen, old_logprobs, advantages, returns
     ) -> dict[str, Tensor]:
-        """One step of the optimizer on a minibatch, tensors of (k, ...): its losses."""
+        """One step of the optimizer on a minibatch, tensors of (k, ...); the territories are all of the rollout: its losses."""
         config = self.config
         with self.mixed():
             logits, values = self.network.legal_logits(territory_features, board_features, legal)
