@@ -104,6 +104,7 @@ def write_logits(
     heads, starts, ends, decisions, actions, features, trunk, shared, columns, bias, inputs, outputs, hidden, logits
 ):
     """Write the logits (m,), and the units of the hidden layers (m, local)."""
+    places = np.zeros(features.shape[2], np.int64)
     for k in range(len(starts)):
         for m in range(starts[k], ends[k]):
             action = actions[m]
@@ -114,7 +115,7 @@ def write_logits(
                 row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
-                        add_products(hidden[m], features[decisions[k], end], inputs, row)
+                        add_products(hidden[m], features[decisions[k], end], inputs, row, places)
                         row += features.shape[2]
                 rectify(hidden[m])
                 logits[m] += product(hidden[m], outputs[head])
@@ -126,7 +127,7 @@ def add_gradients(
     of_trunk, of_shared, of_columns, of_bias, of_inputs, of_outputs,
 ):  # fmt: skip
     """Add the gradients of all inputs of `write_logits`, of those of the logits (m,)."""
-    units = np.zeros(hidden.shape[1], np.float32)
+    units, places = np.zeros(hidden.shape[1], np.float32), np.zeros(features.shape[2], np.int64)
     for k in range(len(starts)):
         for m in range(starts[k], ends[k]):
             action, gradient = actions[m], gradients[m]
@@ -142,7 +143,7 @@ def add_gradients(
                 row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
-                        add_outer(of_inputs, row, features[decisions[k], end], units)
+                        add_outer(of_inputs, row, features[decisions[k], end], units, places)
                         row += features.shape[2]
 
 
@@ -156,19 +157,33 @@ def product(left, right):
 
 
 @inlined
-def add_products(sums, factors, weights, first):
-    """Add factors (i,) times weights (i, j), from row `first` on, to sums (j,)."""
-    for i in range(len(factors)):
-        if factors[i] != NOTHING:
-            add_multiple(sums, factors[i], weights[first + i])
+def add_products(sums, factors, weights, first, places):
+    """Add factors (i,) times weights (i, j), from row `first` on, to sums (j,), in pairs."""
+    count = find_nonzero(factors, places)
+    for k in range(0, count - 1, 2):
+        one, two = weights[first + places[k]], weights[first + places[k + 1]]
+        factor_one, factor_two = factors[places[k]], factors[places[k + 1]]
+        for j in range(len(sums)):
+            sums[j] += factor_one * one[j] + factor_two * two[j]
+    if count % 2:
+        add_multiple(sums, factors[places[count - 1]], weights[first + places[count - 1]])
 
 
 @inlined
-def add_outer(sums, first, factors, numbers):
+def add_outer(sums, first, factors, numbers, places):
     """Add factors (i,) times numbers (j,) to sums (i, j), from row `first` on."""
-    for i in range(len(factors)):
-        if factors[i] != NOTHING:
-            add_multiple(sums[first + i], factors[i], numbers)
+    for k in range(find_nonzero(factors, places)):
+        add_multiple(sums[first + places[k]], factors[places[k]], numbers)
+
+
+@inlined
+def find_nonzero(numbers, places):
+    """Write where numbers are not 0, and return how many are; without branches, which would be guessed wrong."""
+    count = 0
+    for i in range(len(numbers)):
+        places[count] = i
+        count += numbers[i] != NOTHING
+    return count
 
 
 @inlined

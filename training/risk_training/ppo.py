@@ -166,7 +166,7 @@ class Trainer(TorchRun):
     def _update_on(  # type: ignore[no-untyped-def]
         self, territory_features, legal, board_features, chosen, old_logprobs, advantages, returns
     ) -> dict[str, Tensor]:
-        """One step of the optimizer on a minibatch, tensors of (k, ...); the territories are all of the rollout: its losses."""
+        """One step of the optimizer on a minibatch, tensors of (k, ...), with the territories of the whole rollout."""
         config = self.config
         with self.mixed():
             logits, values = self.network.legal_logits(territory_features, board_features, legal)
