@@ -10,6 +10,7 @@ from risk_env.compiler.decorators import (
     entry_point,
     inlined,
     kernel,
+    unordered_entry_point,
     vectorized_entry_point,
 )
 from risk_env.compiler.intrinsics import in_memory, in_vectors
@@ -27,5 +28,6 @@ __all__ = [
     "in_vectors",
     "inlined",
     "kernel",
+    "unordered_entry_point",
     "vectorized_entry_point",
 ]

@@ -39,6 +39,12 @@ def vectorized_entry_point(function: Callable[..., Any]) -> Any:
     return _cached(function, {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True))
 
 
+def unordered_entry_point(function: Callable[..., Any]) -> Any:
+    """A vectorized entry point whose sums of floats are added up in any order: the same bits on one machine only."""
+    options = {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True)
+    return _cached(function, options | {"fastmath": {"reassoc", "contract", "nsz"}})
+
+
 def brief_entry_point(function: Callable[..., Any]) -> Any:
     """A vectorized entry point of about a microsecond: it keeps the GIL, since releasing it would take longer."""
     options = {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True)

@@ -1,5 +1,7 @@
 """The policies' network in torch, to be trained; `risk_agents.learned.network` is the same network compiled."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import torch
@@ -7,7 +9,10 @@ from torch import nn
 
 from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout, has_bias
+from risk_agents.learned.network import HEADS
 from risk_env.arrays import Array
+from risk_training.action_heads import action_logits, heads_of
+from risk_training.legal_actions import LegalActions
 
 Tensor = torch.Tensor
 
@@ -22,8 +27,7 @@ class Network(nn.Module):
         super().__init__()
         self.layout, self.spec = layout, feature_spec(layout)
         self.weights = nn.ParameterDict()
-        self.register_buffer("sources", torch.as_tensor(layout.sources), persistent=False)
-        self.register_buffer("targets", torch.as_tensor(layout.targets), persistent=False)
+        self.heads = heads_of(layout)
         for name, (inputs, outputs) in layout.shapes(width, local).items():
             gain = 0.01 if name in ("actions", "value") or name.endswith("_out") else 2**0.5
             self.weights[name] = nn.init.orthogonal_(torch.empty(inputs, outputs), gain)
@@ -47,28 +51,43 @@ class Network(nn.Module):
 
     def answer(self, territory_features: Tensor, board_features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """The same as `forward`, of features and masks bool (k, n)."""
-        weights, layout = self.weights, self.layout
-        hidden = (board_features @ weights["trunk_1"] + weights["trunk_1_bias"]).clip(0)
-        trunk = (hidden @ weights["trunk_2"] + weights["trunk_2_bias"]).clip(0)
-        logits = trunk @ weights["actions"] + weights["actions_bias"]
-        T, border_0, card_0 = layout.territories, layout.border_0, layout.card_0
-        sources, targets = self.sources, self.targets
-        rows, at = torch.where(masks[:, :T])
-        logits[rows, at] += self._head("territory", territory_features[rows, at], trunk, rows)
-        rows, at = torch.where(masks[:, border_0 : border_0 + len(sources)])
-        ends = torch.cat([territory_features[rows, sources[at]], territory_features[rows, targets[at]]], 1)
-        logits[rows, border_0 + at] += self._head("border", ends, trunk, rows)
-        rows, at = torch.where(masks[:, card_0 : card_0 + T])
-        logits[rows, card_0 + at] += self._head("card", territory_features[rows, at], trunk, rows)
-        values = (trunk @ weights["value"] + weights["value_bias"])[:, 0]
-        return logits.masked_fill(~masks, ILLEGAL), values
+        legal = LegalActions.of(masks)
+        found, values = self.legal_logits(territory_features, board_features, legal)
+        logits = torch.full(masks.shape, ILLEGAL, device=masks.device)
+        logits[legal.rows, legal.actions] = found
+        return logits, values
 
-    def _head(self, head: str, features: Tensor, trunk: Tensor, rows: Tensor) -> Tensor:
-        """A local head's part of the logits of the legal actions of its block: (m,) of features (m, ...)."""
+    def legal_logits(
+        self, territory_features: Tensor, board_features: Tensor, legal: LegalActions
+    ) -> tuple[Tensor, Tensor]:
+        """Logits (m,) of the legal actions of k decisions, and values (k,).
+
+        Features of boards are those of these decisions, of territories those of all that `legal` was selected from.
+        """
+        trunk = self._trunk(board_features)
+        logits = action_logits(self.heads, legal, territory_features, trunk, *self._head_weights(trunk))
+        return logits, self._value(trunk)
+
+    def values(self, observations: Array) -> Tensor:
+        """Values (k,) of observations int8 (k, D)."""
+        return self._value(self._trunk(self.encode(observations)[1]))
+
+    def _trunk(self, board_features: Tensor) -> Tensor:
         weights = self.weights
-        shared = trunk @ weights[f"{head}_trunk"] + weights[f"{head}_in_bias"]
-        hidden = (features @ weights[f"{head}_in"] + shared[rows]).clip(0)
-        return (hidden @ weights[f"{head}_out"])[:, 0]
+        hidden = torch.addmm(weights["trunk_1_bias"], board_features, weights["trunk_1"]).relu()
+        return torch.addmm(weights["trunk_2_bias"], hidden, weights["trunk_2"]).relu()
+
+    def _value(self, trunk: Tensor) -> Tensor:
+        return torch.addmm(self.weights["value_bias"], trunk, self.weights["value"])[:, 0]
+
+    def _head_weights(self, trunk: Tensor) -> tuple[Tensor, ...]:
+        """What the trunk gives to the hidden layers, and the weights: the other inputs of `action_logits`."""
+        inputs, biases, trunks, outputs = (
+            [self.weights[f"{head}_{part}"] for head in HEADS] for part in ("in", "in_bias", "trunk", "out")
+        )
+        shared = torch.addmm(torch.cat(biases), trunk, torch.cat(trunks, 1)).view(len(trunk), len(HEADS), -1)
+        own = self.weights["actions"].T, self.weights["actions_bias"]
+        return shared, *own, torch.cat(inputs), torch.cat(outputs, 1).T
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
         """Take over what `arrays` returned."""

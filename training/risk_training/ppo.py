@@ -27,7 +27,7 @@ from risk_env.board.tables import tables
 from risk_env.core.types import MAX_SEATS
 from risk_training.actors import Actors
 from risk_training.config import EvaluationSettings, check_range
-from risk_training.network import action_logprobs
+from risk_training.legal_actions import LegalActions
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.selfplay import CONTINUES, TRUNCATED, Rollout, SelfPlay, SelfPlaySettings, new_network
 
@@ -96,6 +96,11 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
     return found, known
 
 
+def _flat(part: Array) -> Array:
+    """Decisions (T N, ...) of (T, N, ...)."""
+    return part.reshape(-1, *part.shape[2:])
+
+
 class Trainer(TorchRun):
     """A run of PPO: network, optimizer and games."""
 
@@ -142,27 +147,31 @@ class Trainer(TorchRun):
         found, known = advantages(rollout, config.gamma, config.gae_lambda)
         returns = found + rollout.values
         normalized = (found - found[known].mean()) / (found[known].std() + 1e-8)
-        parts = rollout.territory_features, rollout.board_features, rollout.masks, rollout.actions, rollout.logprobs
-        flat = [self.moved(part.reshape(found.size, *part.shape[2:])) for part in (*parts, normalized, returns)]
+        parts = rollout.territory_features, rollout.board_features, rollout.logprobs, normalized, returns
+        territories, boards, *flat = (self.moved(_flat(part)) for part in parts)
+        legal = LegalActions.of(torch.as_tensor(_flat(rollout.masks))).to(self.device)
+        chosen = legal.find(self.moved(_flat(rollout.actions)), self.layout.num_actions)
         decisions = self.moved(np.flatnonzero(known))
         learning_rate = self.set_learning_rate()
         losses = [
-            self._update_on(*(part[decisions[rows]] for part in flat))
+            self._update_on(territories, legal.select(at), *(part[at] for part in (boards, chosen, *flat)))
             for _ in range(config.n_epochs)
             for rows in self.minibatches(len(decisions))
+            for at in (decisions[rows],)
         ]
         metrics = {f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]}
         metrics["train/explained_variance"] = 1 - float(found[known].var() / (returns[known].var() + 1e-8))
         return metrics | {"train/learning_rate": learning_rate}
 
     def _update_on(  # type: ignore[no-untyped-def]
-        self, territory_features, board_features, masks, actions, old_logprobs, advantages, returns
+        self, territory_features, legal, board_features, chosen, old_logprobs, advantages, returns
     ) -> dict[str, Tensor]:
-        """One step of the optimizer on a minibatch, tensors of (k, ...): its losses."""
+        """One step of the optimizer on a minibatch, tensors of (k, ...), with the territories of the whole rollout."""
         config = self.config
         with self.mixed():
-            logits, values = self.network.answer(territory_features, board_features, masks)
-        logprobs, entropy = action_logprobs(logits, actions)
+            logits, values = self.network.legal_logits(territory_features, board_features, legal)
+        all_logprobs = legal.logprobs(logits)
+        logprobs, entropy = all_logprobs[legal.starts + chosen], -legal.sums(all_logprobs.exp() * all_logprobs)
         logratio = logprobs - old_logprobs
         ratio = logratio.exp()
         clipped = ratio.clip(1 - config.clip_range, 1 + config.clip_range)

@@ -27,7 +27,8 @@ from risk_env.untrusted import shortened
 from risk_training.config import RunSettings, check_range
 from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
-from risk_training.network import Network, sample_actions
+from risk_training.legal_actions import LegalActions
+from risk_training.network import Network
 
 CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
 NO_STEP = -1
@@ -171,24 +172,26 @@ class SelfPlay:
             self.arena.actions[:] = actions
             self.settle(network, rollout)
         rollout.next_seats[:] = self.batch.seat
-        rollout.next_values[:] = self.observe_and_decide(network, self.batch.observation, self.batch.action_mask)[2]
+        rollout.next_values[:] = self.values(network, self.batch.observation)
         rollout.next_potentials[:] = potential(self.batch.observation, self.board, self.config.shaping)
 
-    def observe_and_decide(self, network: Network, observations: Array, masks: Array) -> tuple[Array, Array, Array]:
-        """`decide` for observations int8 (k, D) and masks (k, n)."""
-        return self.decide(network, *network.encode(observations), torch.as_tensor(masks > 0))
-
     def decide(
-        self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, legal: torch.Tensor
+        self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, masks: torch.Tensor
     ) -> tuple[Array, Array, Array]:
-        """Sampled actions, their log-probabilities, and values, each (k,)."""
+        """Sampled actions, their log-probabilities, and values, each (k,), of features and masks bool (k, n)."""
+        legal = LegalActions.of(masks)
         with torch.no_grad():
-            inputs = (moved(part, network.device) for part in (territory_features, board_features, legal))
-            logits, values = (found.cpu() for found in network.answer(*inputs))
-            logprobs = logits - logits.logsumexp(1, keepdim=True)
-            actions = sample_actions(logprobs, legal, self.draws)
+            inputs = (moved(part, network.device) for part in (territory_features, board_features))
+            logits, values = (found.cpu() for found in network.legal_logits(*inputs, legal.to(network.device)))
+            logprobs = legal.logprobs(logits)
+            at = legal.sample(logprobs, self.draws)
             chances = win_chance(values, self.config.shaping)
-            return actions.numpy(), logprobs.gather(1, actions[:, None])[:, 0].numpy(), chances.numpy()
+        return legal.actions[at].numpy(), logprobs[at].numpy(), chances.numpy()
+
+    def values(self, network: Network, observations: Array) -> Array:
+        """Values (k,) of observations int8 (k, D)."""
+        with torch.no_grad():
+            return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
         """Play on until the learner is to decide in every lane; games that are over are replaced by the next."""
@@ -223,9 +226,8 @@ class SelfPlay:
         rollout.ends[steps, lanes] = np.where(truncated, TRUNCATED, TERMINATED)
         if truncated.any():
             observations = self.batch.final_observation[lanes[truncated], seats[truncated]]
-            nothing = np.zeros((len(observations), self.batch.num_actions), np.bool_)
             at = steps[truncated], lanes[truncated]
-            rollout.last_values[at] = self.observe_and_decide(network, observations, nothing)[2]
+            rollout.last_values[at] = self.values(network, observations)
             rollout.last_potentials[at] = potential(observations, self.board, self.config.shaping)
 
     def _note_games(self, over: Array) -> None:
@@ -311,8 +313,9 @@ class SnapshotPlayer:
         names = self.games.opponent[lanes]
         for name in sorted(set(names)):
             theirs = lanes[names == name]
-            observations, masks = np.asarray(batch.observation)[theirs], np.asarray(batch.action_mask)[theirs]
-            actions[theirs] = self.games.observe_and_decide(self.games.playing[name], observations, masks)[0]
+            network, masks = self.games.playing[name], torch.as_tensor(np.asarray(batch.action_mask)[theirs] > 0)
+            features = network.encode(np.asarray(batch.observation)[theirs])
+            actions[theirs] = self.games.decide(network, *features, masks)[0]
 
 
 def actor_seed(seed: int, actor: int) -> int:
