@@ -4,6 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 JOBS ?= 2
+HALF := $(shell expr \( $(WORKERS) + 1 \) / 2)
 ARGS ?=
 CONFIG ?= selfplay_duel
 
@@ -25,7 +26,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest newest golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest newest golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -42,12 +43,13 @@ $(CORE): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e '.[tournament,train]'
 	@touch $@
 
-# pip works on one core: on another the rules are compiled meanwhile, which need the core's few dependencies only.
+# pip works on one core: on another as much is compiled meanwhile as there is time for, which needs the core's few
+# dependencies only. `kernels` compiles the rest.
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@echo "== Installing risk_env and the extras 'dev', 'docs' and 'all' into $(VENV) (a few minutes: torch is large)"
 	@$(INSTALL) -e .
-	@$(PY) -m risk_env warmup --jobs 1 >/dev/null & kernels=$$!; \
-	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; wait $$kernels && exit $$status
+	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
+	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
@@ -60,7 +62,7 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) browser lint-and-lowest modes-compiled modes-nojit modes-bounds modes-plain ## install everything; lint, types, floors, then all tests, in four modes
+test: $(DEV) browser lint-and-lowest modes-compiled modes ## install everything; lint, types, floors, then all tests, in four modes
 	@echo "== All checks passed"
 
 browser:
@@ -85,6 +87,13 @@ lint: $(DEV) ## lint, format, types, floors
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 4: compiled, everything"
 	@$(PYTEST) $(ARGS)
+
+# A single process often compiles while others wait for it: two runs at a time keep both cores busy.
+modes: $(DEV)
+	@mkdir -p build
+	@$(MAKE) --no-print-directory modes-nojit modes-plain WORKERS=$(HALF) >build/modes.log 2>&1 & others=$$!; \
+	$(MAKE) --no-print-directory modes-bounds WORKERS=$(HALF) JOBS=$(HALF); status=$$?; \
+	wait $$others || status=$$?; cat build/modes.log; exit $$status
 
 modes-nojit: $(DEV)
 	@echo "== Tests 2 of 4: JIT off, the tests marked 'modes'"

@@ -92,7 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def command_parser(name: str) -> argparse.ArgumentParser:
     """An empty parser for the arguments of a command, with its name and its help from COMMANDS."""
-    return argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=_sentence(COMMANDS[name].help))
+    help_line = COMMANDS[name].help
+    return argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
 
 
 def require(module: str) -> None:
@@ -183,10 +184,6 @@ def _report(error: BaseException) -> int:
 def _say(problem: str, status: int) -> int:
     print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
     return status
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
 
 
 def _print_all_presets() -> None:

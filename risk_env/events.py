@@ -18,13 +18,12 @@ from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.types import NOBODY, NOWHERE, Held, Phase
+from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Held, Phase
 from risk_env.public import dice_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
 PRIVATE_PHASES = (Phase.HEADQUARTERS, Phase.TRADE, Phase.REROLL)  # the question or its answer reveals a hidden fact
-DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
 
 Numbers = tuple[int, ...]
 Pair = tuple[int, int]

@@ -20,11 +20,11 @@ from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
-from risk_env.core.types import NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
+from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
 
 SCHEMA = 1
 PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
-ROLLED_PHASES = (Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)  # those in which the dice lie on the table
+ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # those in which the dice lie on the table
 
 _EMPTY: Any = ()  # an array that is not given
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python

@@ -7,11 +7,9 @@ import pytest
 
 from risk_agents.base import View
 from risk_agents.registry import make
-from risk_agents.scripted.odds import win_probability
 from risk_env import Game, Rules
 from risk_env.core.types import Phase
 from risk_env.words.last_turns import armies_of
-from risk_env.words.odds import LARGEST, win_chance
 from risk_env.words.report import income, read_report
 from tests.positions import position
 from tests.test_public import GAMES, new_game, play, with_other_secrets
@@ -80,13 +78,6 @@ def test_the_income_is_what_the_next_turn_begins_with(name: str) -> None:
             compared += 1
         turn = game.turn
     assert compared
-
-
-def test_the_chances_are_those_of_the_exact_odds() -> None:
-    for attackers in range(1, LARGEST + 1, 3):
-        for defenders in range(1, LARGEST + 1, 5):
-            assert win_chance(attackers, defenders) == pytest.approx(win_probability(attackers, defenders), abs=1e-9)
-    assert win_chance(200, 100) == pytest.approx(win_probability(200, 100), abs=0.05)
 
 
 def test_a_style_that_does_not_exist_is_refused_with_those_that_do() -> None:

@@ -16,7 +16,6 @@ from risk_agents.learned import duelist
 from risk_agents.learned.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
 from risk_agents.learned.schema import schema_of
 from risk_agents.registry import play_game
-from risk_agents.scripted.odds import win_probability
 from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, Evaluator, evaluate
 from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env import arena
@@ -25,6 +24,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.compiler import entry_point
 from risk_env.core.draft import troops_due
+from risk_env.core.odds import win_probability
 from risk_env.core.position import holds_nothing
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules

@@ -144,15 +144,6 @@ def sort_downwards(dice):
             dice[d + 1] = lower
 
 
-@inlined
-def shows(dice, face):
-    """Whether one of the dice shows the face."""
-    found = False
-    for d in range(len(dice)):
-        found |= dice[d] == face
-    return found
-
-
 @kernel
 def may_reroll(game, rules):
     """Whether the attacker holds the card of either territory (RULES 10.4)."""

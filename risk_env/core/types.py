@@ -42,6 +42,10 @@ Phase = IntEnum(  # what is asked (docs/decisions.md), and after OVER the two ph
     "REROLL COMMANDER OCCUPY OBJECTIVE AIRFIELD FORTIFY_FROM FORTIFY_TO FORTIFY_AMOUNT OVER ROLL DRAW",
     start=0,
 )
+SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
+DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
+DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
+FORTIFY_PHASES = (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
 Deck = IntEnum("Deck", "SYMBOL STAR", start=0)
 Setup = IntEnum("Setup", "CLAIM DEAL RANDOM CAPITALS CHART", start=0)
 Victory = IntEnum("Victory", "DOMINATION HEADQUARTERS MISSION OBJECTIVES", start=0)

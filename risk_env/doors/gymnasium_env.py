@@ -101,16 +101,13 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
         self._is_seeded = True
         if position is not None:
-            self._place(position)
+            self.lanes.place(0, position)
+            if self.lanes.ended[0]:
+                raise ValueError("position: the learner has nothing to decide in it")
         self._is_running = True
         if self.render_mode == "human":
             self.render()
         return self._observation(), self._info()
-
-    def _place(self, position: str) -> None:
-        self.lanes.place(0, position)
-        if self.lanes.ended[0]:
-            raise ValueError("position: the learner has nothing to decide in it")
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then those of all other seats until the learner decides again or its episode ends."""
@@ -214,8 +211,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self._step_lanes(np.asarray(actions))
         info = self._info()
         ended = np.flatnonzero(lanes.ended)
-        if len(ended):
-            info.update(self._ends(ended) if lanes.autoreset else self._final_info())
+        if len(ended) and lanes.autoreset:
+            info.update(self._ends(ended))
+        elif len(ended):
+            final = {field: np.where(lanes.ended, lanes.final[field], 0) for field in FINAL_FIELDS}
+            info.update({**final, **_marks(final, lanes.ended)})
         terminated, truncated = lanes.terminated.copy(), lanes.truncated.copy()
         return self._observation(), lanes.reward.astype(np.float64), terminated, truncated, info
 
@@ -252,11 +252,6 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         if lanes.illegal == "random":
             info["replaced"] = lanes.replaced.copy()
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
-
-    def _final_info(self) -> dict[str, Any]:
-        """How the games ended: arrays (N,), 0 where none did, and masks."""
-        final = {field: np.where(self.lanes.ended, self.lanes.final[field], 0) for field in FINAL_FIELDS}
-        return {**final, **_marks(final, self.lanes.ended)}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
         """`final_obs` and `final_info` of the lanes that ended, in Gymnasium's form: arrays (N, ...) and masks."""

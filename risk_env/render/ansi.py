@@ -53,7 +53,8 @@ def _block(board: Board, scene: Scene, continent: int, colour: bool) -> list[str
 def _territory(board: Board, scene: Scene, t: int, width: int, colour: bool) -> str:
     name = board.territories[t].ljust(_name_width(board))
     troops = str(scene.troops[t]) if scene.owner[t] >= 0 else "-"
-    line = f"{sign(scene, scene.owner[t])} {name} {troops:>6}{_marks(scene, t)}".ljust(width)
+    marks = "".join(mark for mark, places in _marked(scene) if t in places)
+    line = f"{sign(scene, scene.owner[t])} {name} {troops:>6}{marks}".ljust(width)
     return painted(line, _code(scene, scene.owner[t])) if colour else line
 
 
@@ -68,10 +69,6 @@ def _marked(scene: Scene) -> list[tuple[str, Sequence[int]]]:
     """Marks, and the territories that have them."""
     capitals, headquarters = scene.capitals.tolist(), scene.headquarters.tolist()
     return [("*", scene.cities), ("^", capitals), ("#", headquarters), ("+", scene.airfields)]
-
-
-def _marks(scene: Scene, t: int) -> str:
-    return "".join(mark for mark, places in _marked(scene) if t in places)
 
 
 def _code(scene: Scene, owner: int) -> int:

@@ -22,16 +22,12 @@ from risk_env.board.tables import Tables
 from risk_env.board.tables import tables as tables_of
 from risk_env.core import entry, types
 from risk_env.core.cards import FORCED_HAND, MIN_STARS, SET_CARDS
-from risk_env.core.types import FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
+from risk_env.core.types import DICE_PHASES, FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
 from risk_env.public import members, words_of
 
-SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
-PLAY_PHASES = tuple(Phase)[len(SETUP_PHASES) :]
-DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
+PLAY_PHASES = tuple(Phase)[len(types.SETUP_PHASES) :]
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
-DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)
-FORTIFY_PHASES = (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
 AIRFIELDS = (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD)
 
 MOST_TROOPS = 2**18  # on a territory, to place or to draft: a blitz of two such armies takes about 20 ms
@@ -55,7 +51,7 @@ PHASE_NEEDS = {  # the options that a phase needs
     Phase.OBJECTIVE: "objectives=fixed|random",
     Phase.AIRFIELD: "rewards=True",
 }
-AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
+AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *types.FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
 MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
 # Fields, the options that they need, and the phases that use them: in all other games and phases they are empty.
 _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
@@ -70,16 +66,16 @@ _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("capital", "capitals=True", {*Phase}),
     ("blitz", "attack=choice|blitz", (Phase.ROLL,)),
     ("in_a_row", "neutral=True", (Phase.DEPLOY,)),
-    ("to_place", "", SETUP_PHASES),
+    ("to_place", "", types.SETUP_PHASES),
     ("picked picked_wilds", "", (Phase.TRADE,)),
     ("bonus", "", (Phase.BONUS,)),
-    ("draft_left", "", DRAFT_PHASES),
+    ("draft_left", "", types.DRAFT_PHASES),
     ("source", "", (*MOVE_PHASES, Phase.FORTIFY_TO)),
     ("target", "", (*MOVE_PHASES, Phase.DRAFT_AMOUNT)),
     ("eliminated", "", (Phase.OCCUPY, Phase.OVER)),
     ("attacks_over", "", AFTER_ATTACKS),
     ("objective_taken", "", {*AFTER_ATTACKS} - {Phase.OBJECTIVE}),
-    ("moves_left", "", (*FORTIFY_PHASES, Phase.OVER)),
+    ("moves_left", "", (*types.FORTIFY_PHASES, Phase.OVER)),
     ("move_begun", "", (Phase.FORTIFY_AMOUNT,)),
     ("winner truncated", "", (Phase.OVER,)),
 )
@@ -161,7 +157,7 @@ class Position:
         self.game = game = facts(games[0])
         self.empty = empty_facts(rules, board)
         self.phase = Phase(game.phase)
-        self.is_setup = self.phase in SETUP_PHASES
+        self.is_setup = self.phase in types.SETUP_PHASES
         self.seats = range(rules.num_players)
         self.armies = range(rules.num_players + rules.neutral)
         self.places = range(board.num_territories)
@@ -202,7 +198,7 @@ def due_trade(p: Position) -> Trade:
 
 def most_moves(p: Position) -> int:
     """Moves that the fortify phases of this turn began with: one, more by a Reward or with `fortify="free"`."""
-    if p.phase not in FORTIFY_PHASES:
+    if p.phase not in types.FORTIFY_PHASES:
         return 0
     if p.rules.fortify == "free" and p.game.attacks_over:
         return len(p.places)
@@ -404,9 +400,9 @@ def _turn(p: Position) -> Reasons:
         yield "battles 0: there was a roll this turn"
     if p.phase in (Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT) and game.draft_left == 0:
         yield f"draft_left 0 in phase {p.phase.name}: at least 1"
-    if p.phase in FORTIFY_PHASES and not 1 <= game.moves_left <= most_moves(p):
+    if p.phase in types.FORTIFY_PHASES and not 1 <= game.moves_left <= most_moves(p):
         yield f"moves_left {game.moves_left} in phase {p.phase.name}: must be 1 ... {most_moves(p)}"
-    maneuver = p.phase in FORTIFY_PHASES and game.reward_owner[Reward.STARTING_MANEUVER] == game.turn
+    maneuver = p.phase in types.FORTIFY_PHASES and game.reward_owner[Reward.STARTING_MANEUVER] == game.turn
     if p.phase in AFTER_ATTACKS and not (game.attacks_over or maneuver or p.phase == Phase.OVER):
         yield f"attacks_over {game.attacks_over} in phase {p.phase.name}"
 
@@ -541,7 +537,7 @@ def _answers(p: Position) -> list[tuple[Phase, int]]:
         return [(Phase.TRADE, int(numbers.card_0) + card) for card in cards]
     if p.phase == Phase.DRAFT_AMOUNT:
         return [(Phase.DRAFT, game.target)]
-    if p.phase in FORTIFY_PHASES:
+    if p.phase in types.FORTIFY_PHASES:
         return [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)][: p.phase - Phase.FORTIFY_FROM]
     if p.phase not in BATTLE_PHASES:
         return []

@@ -17,7 +17,7 @@ from risk_env.board.rules import Rules, read_option
 from risk_env.board.tables import Tables, tables
 from risk_env.board.toml_table import listed, near
 from risk_env.core import entry, types
-from risk_env.core.types import FREE, NO_REWARD, NOBODY, Held, Phase, Reward
+from risk_env.core.types import DICE_PHASES, DRAFT_PHASES, FREE, NO_REWARD, NOBODY, Held, Phase, Reward
 from risk_env.public import words_of
 from risk_env.text import check as checks
 from risk_env.text.check import MOST_TROOPS, Position
@@ -321,7 +321,7 @@ def _usual_objectives(p: Position) -> list[int]:
 
 def _usual_draft(p: Position) -> int:
     """The troops due before any cards (RULES 3.1, 9.2); none after an elimination or outside the draft."""
-    if p.phase not in checks.DRAFT_PHASES or p.game.captured:
+    if p.phase not in DRAFT_PHASES or p.game.captured:
         return 0
     scratch = Position(p.games.copy(), p.tables, p.rules, p.board)
     checks.derive_facts(scratch)
@@ -346,7 +346,7 @@ _USUAL: dict[str, Callable[[Position], Any]] = {
     "set_traded": lambda p: p.phase == Phase.BONUS,
     "draft_left": _usual_draft,
     "moves_left": checks.most_moves,
-    "battles": lambda p: int(p.game.captured or p.phase in checks.DICE_PHASES),
+    "battles": lambda p: int(p.game.captured or p.phase in DICE_PHASES),
     "blitz": lambda p: p.phase == Phase.ROLL and p.rules.attack == "blitz",
     "settled": lambda p: [checks.kept_dice(p, side) for side in range(2)],
 }

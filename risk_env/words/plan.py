@@ -303,13 +303,11 @@ class Plan:
             return BLITZ
         if phase == Phase.OCCUPY and step.word not in ("occupy", DONE):
             return "occupy all" if self._goes_on(step, game) else DONE
-        if phase == Phase.DRAFT_AMOUNT and step.word != "troops" and not self._has("draft"):
+        has_draft = any(later.word == "draft" for later in self._steps)
+        if phase == Phase.DRAFT_AMOUNT and step.word != "troops" and not has_draft:
             return "troops all"
         is_declined = step.word in _LATER.get(phase, ()) and game.is_legal(game.tables.space.done)
         return DONE if is_declined else ""
-
-    def _has(self, word: str) -> bool:
-        return any(step.word == word for step in self._steps)
 
     def _goes_on(self, step: Step, game: Any) -> bool:
         """Whether a step leaves the territory that was just taken."""

@@ -13,18 +13,17 @@ from risk_env.board.action_space import WILD
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
+from risk_env.core.cards import ONE_OF_EACH, THREE_ARTILLERY, THREE_CAVALRY, THREE_INFANTRY
 from risk_env.core.draft import MIN_DRAFT, TERRITORIES_A_TROOP
-from risk_env.core.types import FREE, NOBODY, NOWHERE, Held, Phase, Reward
+from risk_env.core.odds import win_probability
+from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
 from risk_env.public import PublicState, most_troops
 from risk_env.text.notation import QUESTIONS, reward_name
 from risk_env.words.last_turns import Armies
-from risk_env.words.odds import win_chance
 
 VERSION = 1  # of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
-SET_UP = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
-BEFORE_ATTACKS = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
-SHOWS_ATTACKS = (*BEFORE_ATTACKS, Phase.ATTACK, Phase.OCCUPY)
+SHOWS_ATTACKS = (*DRAFT_PHASES, Phase.ATTACK, Phase.OCCUPY)
 LEAST_THREAT = 0.3  # chance from which a neighbour's attack is worth a word
 
 
@@ -128,16 +127,12 @@ class _Report:
         """Game, reader, round, turn and question."""
         state, you = self.state, self.reader.seat
         turn, asked = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
+        ending = f". Winner: {self.who(state.winner)}" if state.phase == Phase.OVER else ""
         return [
             f"Risk report {VERSION}: map {self.board.name}, {state.num_players} players, {self.rules.victory}. "
             f"You are P{you}.",
-            f"Round {state.round}, turn of {turn}, question to {asked}: {state.phase.name}{self._ending()}",
+            f"Round {state.round}, turn of {turn}, question to {asked}: {state.phase.name}{ending}",
         ]
-
-    def _ending(self) -> str:
-        if self.state.phase != Phase.OVER:
-            return ""
-        return f". Winner: {self.who(self.state.winner)}"
 
     def players(self) -> list[str]:
         """Territories, troops, cards and income of every seat."""
@@ -176,18 +171,16 @@ class _Report:
     def stock(self) -> list[str]:
         """Troops still to be placed, and cards."""
         state, lines = self.state, []
-        if state.phase in SET_UP:
+        if state.phase in SETUP_PHASES:
             left = [f"{self.who(seat)} {number}" for seat, number in enumerate(state.to_place) if number]
             lines.append(f"Set-up troops left: {'; '.join(left) or 'none'}")
         if state.draft_left:
             lines.append(f"New troops to place: {state.draft_left}")
         if self.rules.deck == "symbol":
-            lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {self._set_worth()}")
+            by_cards = f" (by its cards: {THREE_INFANTRY}, {THREE_CAVALRY}, {THREE_ARTILLERY} or {ONE_OF_EACH})"
+            worth = f"{state.next_set} troops{by_cards if self.rules.set_values == 'fixed' else ''}"
+            lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {worth}")
         return lines
-
-    def _set_worth(self) -> str:
-        fixed = " (by its cards: 4, 6, 8 or 10)" if self.rules.set_values == "fixed" else ""
-        return f"{self.state.next_set} troops{fixed}"
 
     # ------------------------------------------------------------------------------------------ the reader's own
 
@@ -239,13 +232,13 @@ class _Report:
         """What others did since the reader's last turn."""
         if self.before is None:
             return []
-        told = [self._deeds(seat) for seat in range(self.state.num_players) if seat != self.reader.seat]
-        return [f"Since your last turn: {'; '.join(filter(None, [*told, self._losses()])) or 'nothing changed'}"]
+        told = [self._deeds(seat, self.before) for seat in range(self.state.num_players) if seat != self.reader.seat]
+        told.append(self._losses(self.before))
+        return [f"Since your last turn: {'; '.join(filter(None, told)) or 'nothing changed'}"]
 
-    def _deeds(self, seat: int) -> str:
+    def _deeds(self, seat: int, before: Armies) -> str:
         """What a seat has taken, and how its troops have changed."""
-        before, after = self._before, self.owner
-        taken = [t for t, owner in enumerate(after) if owner == seat != before.owner[t]]
+        taken = [t for t, owner in enumerate(self.owner) if owner == seat != before.owner[t]]
         if not self.state.alive[seat]:
             return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""
         was = sum(troops for owner, troops in zip(before.owner, before.troops, strict=True) if owner == seat)
@@ -255,18 +248,12 @@ class _Report:
             return ""
         return f"{self.who(seat)} {change:+d} troops" + (f", took {took}" if taken else "")
 
-    def _losses(self) -> str:
+    def _losses(self, before: Armies) -> str:
         """Where the reader's own territories have fewer troops."""
-        before, mine = self._before, self.seats_of.get(self.reader.seat, ())
+        mine = self.seats_of.get(self.reader.seat, ())
         weaker = [t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]]
         told = [f"{self.board.territories[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
         return f"you lost troops in {self.some(told)}" if told else ""
-
-    @property
-    def _before(self) -> Armies:
-        if self.before is None:
-            raise ValueError("before=None: no earlier armies were given")
-        return self.before
 
     # ------------------------------------------------------------------------------------------ battles
 
@@ -275,7 +262,7 @@ class _Report:
         phase = self.state.phase
         if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
             return []
-        new = self.state.draft_left if phase in BEFORE_ATTACKS else 0
+        new = self.state.draft_left if phase in DRAFT_PHASES else 0
         found = self._odds(new)
         if not found:
             return ["Attacks: none"]
@@ -292,7 +279,7 @@ class _Report:
         """(chance, source, target) of the reader's attacks; source and target below 0 so that ties sort by number."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         return [
-            (win_chance(troops[source] + new, troops[target]), source, target)
+            (win_probability(troops[source] + new, troops[target]), source, target)
             for source, target in self.board.borders
             if owner[source] == you != owner[target] != FREE and troops[source] + new > 1
         ]
@@ -303,7 +290,7 @@ class _Report:
         worst: dict[int, tuple[float, int]] = {}
         for source, target in self.board.borders:
             if owner[target] == you and 0 <= owner[source] < self.rules.num_players and owner[source] != you:
-                odds = win_chance(troops[source], troops[target]), source
+                odds = win_probability(troops[source], troops[target]), source
                 worst[target] = max(worst.get(target, odds), odds)
         serious = [(chance, target, source) for target, (chance, source) in worst.items() if chance >= LEAST_THREAT]
         shown = sorted(serious, key=lambda row: (-row[0], row[1]))[: self.style.threats]

@@ -61,15 +61,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     agents = tuple(split_agents(arguments.agents))
-    wanted = {**vars(arguments), **{name: _given(arguments, name) for name in DEFAULTS}}
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    wanted = {**vars(arguments), **DEFAULTS, **given}
     rules, board = rules_of(wanted, len(agents), deals=True), load_map(arguments.map or "classic")
     only = tuple(split_agents(arguments.only)) if arguments.only else ()
     return Plan(rules, board, agents, arguments.seed, only, arguments.reward)
-
-
-def _given(arguments: argparse.Namespace, name: str) -> object:
-    value = getattr(arguments, name)
-    return DEFAULTS[name] if value is None else value
 
 
 def _writer(out: str) -> Callable[[Plan, Iterable[GameDecisions]], int]:

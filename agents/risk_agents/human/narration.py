@@ -131,10 +131,6 @@ def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def _traded(group: list[Event], words: Words) -> str:
-    return f"traded {words.cards(group[0].cards)} for {_plural(group[0].number, 'troop')}"
-
-
 def _took_objective(group: list[Event], words: Words) -> str:
     (number,), (reward,) = group[0].objectives, group[0].rewards
     named = f" with the Reward {reward_name(reward)}" if reward != NO_REWARD else ""
@@ -156,7 +152,7 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "bonus": lambda group, words: f"got {group[0].number} on {words.place(group[0].territory)} for its card",
     "pick": lambda group, words: "picked the headquarters in secret",
     "reveal": _revealed,
-    "trade": _traded,
+    "trade": lambda group, words: f"traded {words.cards(group[0].cards)} for {_plural(group[0].number, 'troop')}",
     "draft": lambda group, words: "placed " + ", ".join(f"{e.number} on {words.place(e.territory)}" for e in group),
     "reroll": _rerolled,
     "commander": lambda group, words: f"turned a {group[0].faces[0]} to 6",

@@ -17,7 +17,6 @@ from numpy import int64
 from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE
 from risk_agents.scripted.continents import own_stack_near
 from risk_agents.scripted.goal_progress import goal_progress
-from risk_agents.scripted.odds import win_chance
 from risk_agents.scripted.threats import DUE, ODDS, largest_threat
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -25,6 +24,7 @@ from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE
 from risk_env.core.cards import can_trade, hand_size, set_troops_due
 from risk_env.core.draft import troops_due
+from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import Phase
 

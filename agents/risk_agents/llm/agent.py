@@ -17,19 +17,19 @@ from risk_agents.llm.settings import Settings, settings_for
 from risk_agents.llm.transcript import Transcript
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.core.types import Phase
+from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase
 from risk_env.words.last_turns import Armies, armies_of
 from risk_env.words.plan import Plan
 
 PREFIX = "llm:"
 PRIMERS = {  # the primer of each phase; all others have none
-    **dict.fromkeys((Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS), "set_up"),
-    **dict.fromkeys((Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT), "draft"),
+    **dict.fromkeys(SETUP_PHASES, "set_up"),
+    **dict.fromkeys(DRAFT_PHASES, "draft"),
     **dict.fromkeys((Phase.ATTACK, Phase.ATTACK_DICE), "attack"),
     **dict.fromkeys((Phase.DEFEND, Phase.REROLL, Phase.COMMANDER), "dice"),
     Phase.OCCUPY: "occupy",
     **dict.fromkeys((Phase.OBJECTIVE, Phase.AIRFIELD), "objective"),
-    **dict.fromkeys((Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT), "fortify"),
+    **dict.fromkeys(FORTIFY_PHASES, "fortify"),
 }
 
 
@@ -116,7 +116,8 @@ class ModelAgent(Agent):
             problem = self._take(answer, view)
             if not problem:
                 return None
-            messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), _refusal(problem)]
+            refusal = _said("user", f"Not played: {problem}. Answer again, with actions only.")
+            messages = [*messages, _said("assistant", answer[:2000] or "(nothing)"), refusal]
         return self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
 
     def _take(self, answer: str, view: View) -> str:
@@ -178,8 +179,3 @@ class ModelAgent(Agent):
 
 def _said(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
-
-
-def _refusal(problem: str) -> dict[str, str]:
-    """What is wrong with an answer, said back."""
-    return _said("user", f"Not played: {problem}. Answer again, with actions only.")

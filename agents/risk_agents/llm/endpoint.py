@@ -89,7 +89,8 @@ class Endpoint:
             raise EndpointError("timeout", f"no answer within {settings.timeout:g} s") from None
         except openai.APIStatusError as error:
             wait = wait_of(error.response.headers.get("retry-after", ""))
-            raise EndpointError(_kind(error.status_code), self._safe(error), wait) from None
+            kind = "429" if error.status_code == 429 else "5xx" if error.status_code >= 500 else "refused"
+            raise EndpointError(kind, self._safe(error), wait) from None
         except (openai.OpenAIError, ValueError, TypeError) as error:
             raise EndpointError("connection", self._safe(error)) from None
         try:
@@ -100,10 +101,6 @@ class Endpoint:
     def _safe(self, error: Exception) -> str:
         """An error's text, short and without the key."""
         return self.settings.without_key(f"{type(error).__name__}: {error}")[:500]
-
-
-def _kind(status: int) -> str:
-    return "429" if status == 429 else "5xx" if status >= 500 else "refused"
 
 
 def wait_of(retry_after: str) -> float:

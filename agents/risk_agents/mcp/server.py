@@ -14,7 +14,7 @@ from risk_env import bots
 from risk_env.board.maps import map_names
 from risk_env.board.rules import Rules, presets
 from risk_env.cli import command_parser
-from risk_env.words.odds import win_chance
+from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
@@ -98,7 +98,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
         """The chance that an attack to the end takes a territory; attackers: all troops on the attacking one."""
         if not (1 <= attackers <= 100_000 and 1 <= defenders <= 100_000):
             raise ValueError("attackers and defenders must be from 1 to 100000")
-        return f"{100 * win_chance(attackers, defenders):.1f} %"
+        return f"{100 * win_probability(attackers, defenders):.1f} %"
 
     @_tool(server)
     def history(token: str, since: int = 0) -> str:

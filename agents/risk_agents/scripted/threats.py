@@ -4,9 +4,9 @@ import math
 
 from numpy import int64
 
-from risk_agents.scripted.odds import odds_table
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.odds import odds_table
 from risk_env.core.position import troops_on
 
 ODDS = odds_table(48, 48)  # frozen into the kernels

@@ -12,7 +12,6 @@ from numpy import int64
 
 from risk_agents.scripted.board_sense import NONE, border_action, is_inland, move_amount
 from risk_agents.scripted.claims import claim
-from risk_agents.scripted.odds import left_after, win_chance
 from risk_agents.scripted.threats import ODDS
 from risk_agents.search.evaluation import WEIGHTS, WON, WORKSPACE, Evaluator, evaluate
 from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_or_usual_answer
@@ -20,6 +19,7 @@ from risk_agents.search.turn_search import succeed
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest
+from risk_env.core.odds import left_after, win_chance
 from risk_env.core.position import add_troops, room, set_troops, troops_on
 from risk_env.core.types import Phase
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE, is_inland
-from risk_agents.scripted.odds import defenders_after, left_after, win_chance
 from risk_agents.scripted.threats import ODDS
 from risk_agents.search.evaluation import LEAST_CHANCE, STEADY, evaluate
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.combat import hand_over_cards
+from risk_env.core.odds import defenders_after, left_after, win_chance
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops, troops_on
 
 FEW = 4  # survivors of which all move in

@@ -123,7 +123,7 @@ def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summar
         raise ValueError("no game has been played yet")
     games = Games(results, len(config.entrants))
     P = games.num_players
-    agents = _agents(config, games, results)
+    agents = sorted(_agents(config, games, results), key=lambda agent: -agent.rating.value)
     endings = [result.ending for result in results]
     return Summary(
         games=len(results),
@@ -133,17 +133,13 @@ def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summar
         truncated=endings.count(TRUNCATED),
         forfeited=endings.count(FORFEIT),
         rounds=(float(games.rounds.mean()), float(np.median(games.rounds)), float(np.percentile(games.rounds, 90))),
-        agents=tuple(sorted(agents, key=lambda agent: -agent.rating.value)),
+        agents=tuple(agents),
         seat_win_rate=tuple(games.rate(games.won, np.broadcast_to(np.arange(P), games.seats.shape), P, config.seed)),
         order_win_rate=tuple(games.rate(games.won, games.order, P, config.seed)),
-        ahead=_ahead(games, [config.labels.index(agent.label) for agent in _ranked(agents)], config.seed),
+        ahead=_ahead(games, [config.labels.index(agent.label) for agent in agents], config.seed),
         lengths=tuple(games.rounds.tolist()),
         forfeits=_forfeits(config, results),
     )
-
-
-def _ranked(agents: Sequence[AgentSummary]) -> list[AgentSummary]:
-    return sorted(agents, key=lambda agent: -agent.rating.value)
 
 
 def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult]) -> list[AgentSummary]:

@@ -161,18 +161,13 @@ def _begun(arguments: argparse.Namespace) -> Store:
     wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
     path = arguments.out or time.strftime("tournament-%Y%m%d-%H%M%S.sqlite")
-    return Store.create(path, config, {**wanted, "games": _default_games(arguments, wanted)})
+    usual = DUEL_GAMES if wanted["against"] else GAMES
+    return Store.create(path, config, {**wanted, "games": usual if arguments.games is None else arguments.games})
 
 
 def _keeps_actions(arguments: argparse.Namespace) -> bool:
     """Whether an output needs the actions of every game."""
     return arguments.record is not None or arguments.replays is not None
-
-
-def _default_games(arguments: argparse.Namespace, wanted: dict[str, Any]) -> int:
-    if arguments.games is not None:
-        return arguments.games
-    return DUEL_GAMES if wanted["against"] else GAMES
 
 
 def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
@@ -182,14 +177,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
             raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
         agents.append(wanted["against"])
     options = {name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")}
-    is_duel, rules = wanted["against"] is not None, _rules(wanted, len(agents))
+    is_duel, attack = wanted["against"] is not None, wanted["attack"] or ("max" if wanted["expert"] else "blitz")
+    rules = rules_of({**wanted, "attack": attack}, len(agents), deals=True)
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
-
-
-def _rules(wanted: dict[str, Any], num_agents: int) -> Rules:
-    """The rules; by default as many seats as agents, where the preset allows it, and territories dealt."""
-    attack = wanted["attack"] or ("max" if wanted["expert"] else "blitz")
-    return rules_of({**wanted, "attack": attack}, num_agents, deals=True)
 
 
 def _resumed(arguments: argparse.Namespace) -> Store:
@@ -205,15 +195,11 @@ def _resumed(arguments: argparse.Namespace) -> Store:
                 f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new one by --out"
             )
     if not arguments.allow_programs:
-        check_programs(store.path, [entrant.spec for entrant in store.config.entrants], _named(arguments))
+        texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
+        named = [labelled(text)[1] for text in texts]
+        check_programs(store.path, [entrant.spec for entrant in store.config.entrants], named)
     store.config = _tried_again(store, arguments.sandbox)
     return store
-
-
-def _named(arguments: argparse.Namespace) -> list[str]:
-    """The specs of the agents on the command line."""
-    texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
-    return [labelled(text)[1] for text in texts]
 
 
 def _newest() -> str:

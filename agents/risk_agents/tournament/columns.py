@@ -35,10 +35,6 @@ def _one_of(*words: str) -> Column:
     return Column(f"one of {', '.join(map(repr, words))}", lambda value, _: value in words)
 
 
-def _is_text(value: Any, _: TournamentConfig) -> bool:
-    return isinstance(value, str)
-
-
 def _is_actions(value: Any, _: TournamentConfig) -> bool:
     return value is None or (isinstance(value, bytes) and len(value) % 4 == 0)
 
@@ -54,7 +50,7 @@ COLUMNS = {
     "game": _whole("INTEGER PRIMARY KEY"),
     "deal": _whole(),
     "agents": Column("agents of this tournament", lambda value, config: value in config.labels),
-    "versions": Column("texts", _is_text),
+    "versions": Column("texts", lambda value, _: isinstance(value, str)),
     "starter": _SEAT,
     "ending": _one_of(WON, TRUNCATED, FORFEIT),
     "winner": _SEAT,
@@ -65,7 +61,7 @@ COLUMNS = {
     "seconds": Column("seconds", lambda value, _: type(value) in (int, float) and 0 <= value < math.inf),
     "forfeit_seat": _SEAT,
     "forfeit_kind": _one_of("", *Forfeit.KINDS),
-    "forfeit_reason": Column("a text", _is_text),
+    "forfeit_reason": Column("a text", lambda value, _: isinstance(value, str)),
     "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
     "opening": Column("16 hexadecimal digits, or nothing", _is_opening, "TEXT NOT NULL DEFAULT ''"),
 }

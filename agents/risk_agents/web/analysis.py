@@ -10,9 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
-from risk_agents.scripted.odds import battle_odds
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.table import Refused, question_of
+from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.public import hand_of
@@ -61,7 +61,7 @@ class Analysis:
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:
-        """How a blitz of some attackers against some defenders ends (`risk_agents.scripted.odds`)."""
+        """How a blitz of some attackers against some defenders ends."""
         found = _checked(wish, {"attackers": int, "defenders": int})
         for name, troops in found.items():
             if not 1 <= troops <= MOST_TROOPS:

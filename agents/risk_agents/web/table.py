@@ -14,9 +14,9 @@ from typing import Any
 
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.registry import HUMAN, make
-from risk_agents.scripted.odds import win_probability
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
+from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.events import PRIVATE_PHASES
 from risk_env.game import Game
@@ -118,7 +118,8 @@ class Table:
         self._log = self.game.watched(self._watch)
         self._answer: asyncio.Future[int] | None = None
         for action in actions:
-            self._ask_again()
+            if self.game.seat in self._agents:  # asked again, an agent remembers what it knew before the server stopped
+                self._ask(self.game.seat)
             self._step(action)
 
     def _ends_with(self, actions: Sequence[int]) -> bool:
@@ -186,11 +187,6 @@ class Table:
         if not self.game.is_legal(action):
             raise self.game._illegal(action)
         return action
-
-    def _ask_again(self) -> None:
-        """Ask an agent what it was asked before the server stopped, so that it remembers what it knew."""
-        if self.game.seat in self._agents:
-            self._ask(self.game.seat)
 
     def _step(self, action: int) -> None:
         self.game.step(action)
@@ -273,9 +269,7 @@ class Table:
 
     def question(self, viewer: int) -> dict[str, Any] | None:
         """What the viewer is asked, None if it is not its decision."""
-        if viewer == NOBODY or viewer != self.game.seat:
-            return None
-        return question_of(self.game)
+        return question_of(self.game) if viewer == self.game.seat != NOBODY else None
 
 
 def question_of(game: Game) -> dict[str, Any]:
