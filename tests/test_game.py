@@ -110,6 +110,12 @@ def test_a_wrong_action_raises_and_changes_nothing(ask_forced):
             assert game.to_bytes() == before and game.log == log
 
 
+def test_a_number_is_legal_where_the_mask_says_so():
+    for game in some_of_each_phase():
+        assert [game.is_legal(action) for action in range(game.num_actions)] == game.action_mask().astype(bool).tolist()
+        assert not any(map(game.is_legal, (-1, game.num_actions, 10**9)))
+
+
 @pytest.mark.modes
 def test_the_message_names_action_phase_and_some_legal_ones():
     game = Game("classic", seed=1)
