@@ -175,6 +175,13 @@ def test_a_limit_is_the_users_or_generous():
             Limits(wrong)
 
 
+@pytest.mark.parametrize("text", ["0", "-1", "inf", "soon"])
+def test_a_wrong_limit_is_named(text: str, capsys):
+    with pytest.raises(SystemExit):
+        main(["evaluate", "grower", "--chunk-limit", text])
+    assert f"--chunk-limit: {text!r} must be a number of seconds above 0" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_tournament_goes_on_where_a_process_has_stopped(tmp_path: Path, capsys):
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
