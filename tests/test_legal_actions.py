@@ -12,7 +12,7 @@ from risk_agents.learned.layout import Layout
 from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.doors.seat_lanes import training_rules
-from risk_training.action_heads import action_logits, heads_of, logits_in_torch
+from risk_training.action_heads import Inputs, action_logits, heads_of, logits_in_torch
 from risk_training.legal_actions import LegalActions
 
 BOARD = load_map("classic")
@@ -93,7 +93,7 @@ def test_kernels_and_torch_agree_about_logits_and_gradients(preset: str, players
     )
     inputs = [values(*map(int, shape)).requires_grad_() for shape in shapes]
     weights = values(len(legal.actions))
-    found = [answer(heads, legal, features, *inputs) for answer in (action_logits, logits_in_torch)]
+    found = [answer(heads, legal, features, Inputs(*inputs)) for answer in (action_logits, logits_in_torch)]
     assert torch.allclose(found[0], found[1], atol=1e-4)
     gradients = [torch.autograd.grad((logits * weights).sum(), inputs) for logits in found]
     assert all(torch.allclose(*pair, atol=1e-3) and pair[0].abs().sum() > 0 for pair in zip(*gradients, strict=True))

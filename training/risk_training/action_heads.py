@@ -31,6 +31,26 @@ class Heads(NamedTuple):
     rows: Array  # int64 (h + 1,): where each head's weights begin among those of all hidden layers, and where they end
 
 
+class Inputs(NamedTuple):
+    """What logits are computed from, or the gradients of it, float32."""
+
+    trunk: Any  # (k, width): the trunk's outputs
+    shared: Any  # (k, h, local): what it gives to the hidden layers of the h heads
+    columns: Any  # (n, width): weights of each action's own output
+    bias: Any  # (n,)
+    hidden: Any  # (rows, local): weights of the features in the hidden layers, those of all heads in one
+    outputs: Any  # (h, local): weights of the heads' outputs
+
+
+class Listed(NamedTuple):
+    """`LegalActions` for the kernels, int64."""
+
+    starts: Array
+    ends: Array
+    decisions: Array
+    actions: Array
+
+
 def heads_of(layout: Layout) -> Heads:
     """The local heads of a layout."""
     territories = np.arange(layout.territories)[:, None]
@@ -44,33 +64,25 @@ def heads_of(layout: Layout) -> Heads:
     return Heads(numbers, ends, np.cumsum([0, *sizes]))
 
 
-def action_logits(heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor) -> Tensor:
-    """Logits float32 (m,) of the legal actions of k decisions.
-
-    Features are of territories, (any, T, 2 F). Inputs are the trunk (k, width), its part in the hidden layers of the h
-    heads (k, h, local); the weights of the actions' own outputs (n, width) and their bias (n,); of the features in the
-    hidden layers, those of all heads in one (rows, local); and of the heads' outputs (h, local).
-    """
+def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
+    """Logits float32 (m,) of the legal actions of k decisions, of features of territories (any, T, 2 F) and inputs."""
     if features.device.type == CPU:
         found: Tensor = _Compiled.apply(heads, legal, features, *(part.float().contiguous() for part in inputs))
         return found
-    return logits_in_torch(heads, legal, features, *inputs)
+    return logits_in_torch(heads, legal, features, inputs)
 
 
-def logits_in_torch(
-    heads: Heads, legal: LegalActions, features: Tensor, trunk: Tensor, shared: Tensor, columns: Tensor, bias: Tensor,
-    inputs: Tensor, outputs: Tensor,
-) -> Tensor:  # fmt: skip
+def logits_in_torch(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
     """The same on any device."""
     numbers, ends = (torch.as_tensor(part, device=features.device) for part in (heads.numbers, heads.ends))
-    logits = (trunk @ columns.T + bias)[legal.rows, legal.actions].float()
-    for head in range(len(outputs)):
+    logits = (inputs.trunk @ inputs.columns.T + inputs.bias)[legal.rows, legal.actions].float()
+    for head, outputs in enumerate(inputs.outputs):
         at = torch.where(numbers[legal.actions] == head)[0]
-        weights, rows = inputs[heads.rows[head] : heads.rows[head + 1]], legal.rows[at]
+        weights, rows = inputs.hidden[heads.rows[head] : heads.rows[head + 1]], legal.rows[at]
         places = ends[legal.actions[at], : len(weights) // features.shape[2]]
         taken = features[legal.decisions[rows, None], places].flatten(1)
-        hidden = (shared[rows, head] + taken @ weights).relu()
-        logits = logits.index_add(0, at, (hidden @ outputs[head]).float())
+        units = (inputs.shared[rows, head] + taken @ weights).relu()
+        logits = logits.index_add(0, at, (units @ outputs).float())
     return logits
 
 
@@ -79,19 +91,20 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor) -> Tensor:  # type: ignore[override]
-        ctx.known = heads, *_arrays(legal.starts, legal.ends, legal.decisions, legal.actions, features)
+        listed = Listed(*_arrays(legal.starts, legal.ends, legal.decisions, legal.actions))
+        ctx.known = heads, listed, features.numpy()
         logits = features.new_empty(len(legal.actions))
-        hidden = features.new_zeros((len(logits), inputs[1].shape[2]))
-        ctx.save_for_backward(*inputs, hidden)
-        write_logits(*ctx.known, *_arrays(*inputs, hidden, logits))
+        units = features.new_zeros((len(logits), inputs[1].shape[2]))
+        ctx.save_for_backward(*inputs, units)
+        write_logits(*ctx.known, Inputs(*_arrays(*inputs)), *_arrays(units, logits))
         return logits
 
     @staticmethod
     def backward(ctx: Any, gradients: Tensor) -> Any:  # type: ignore[override]
-        *inputs, hidden = ctx.saved_tensors
+        *inputs, units = ctx.saved_tensors
         found = [torch.zeros_like(part) for part in inputs]
-        trunk, _, columns, _, _, outputs = inputs
-        add_gradients(*ctx.known, *_arrays(trunk, columns, outputs, hidden, gradients.contiguous(), *found))
+        groups = Inputs(*_arrays(*inputs)), Inputs(*_arrays(*found))
+        add_gradients(*ctx.known, *groups, *_arrays(units, gradients.contiguous()))
         return None, None, None, *found
 
 
@@ -100,50 +113,45 @@ def _arrays(*tensors: Tensor) -> list[Array]:
 
 
 @unordered_entry_point
-def write_logits(
-    heads, starts, ends, decisions, actions, features, trunk, shared, columns, bias, inputs, outputs, hidden, logits
-):
+def write_logits(heads, legal, features, inputs, units, logits):
     """Write the logits (m,), and the units of the hidden layers (m, local)."""
     places = np.zeros(features.shape[2], np.int64)
-    for k in range(len(starts)):
-        for m in range(starts[k], ends[k]):
-            action = actions[m]
-            logits[m] = bias[action] + product(trunk[k], columns[action])
+    for k in range(len(legal.starts)):
+        for m in range(legal.starts[k], legal.ends[k]):
+            action = legal.actions[m]
+            logits[m] = inputs.bias[action] + product(inputs.trunk[k], inputs.columns[action])
             head = heads.numbers[action]
             if head != NONE:
-                hidden[m] = shared[k, head]
+                units[m] = inputs.shared[k, head]
                 row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
-                        add_products(hidden[m], features[decisions[k], end], inputs, row, places)
+                        add_products(units[m], features[legal.decisions[k], end], inputs.hidden, row, places)
                         row += features.shape[2]
-                rectify(hidden[m])
-                logits[m] += product(hidden[m], outputs[head])
+                rectify(units[m])
+                logits[m] += product(units[m], inputs.outputs[head])
 
 
 @unordered_entry_point
-def add_gradients(
-    heads, starts, ends, decisions, actions, features, trunk, columns, outputs, hidden, gradients,
-    of_trunk, of_shared, of_columns, of_bias, of_inputs, of_outputs,
-):  # fmt: skip
-    """Add the gradients of all inputs of `write_logits`, of those of the logits (m,)."""
-    units, places = np.zeros(hidden.shape[1], np.float32), np.zeros(features.shape[2], np.int64)
-    for k in range(len(starts)):
-        for m in range(starts[k], ends[k]):
-            action, gradient = actions[m], gradients[m]
-            of_bias[action] += gradient
-            add_multiple(of_trunk[k], gradient, columns[action])
-            add_multiple(of_columns[action], gradient, trunk[k])
+def add_gradients(heads, legal, features, inputs, found, units, gradients):
+    """Add the gradients of the inputs to `found`, of the units (m, local) and the gradients of the logits (m,)."""
+    slopes, places = np.zeros(units.shape[1], np.float32), np.zeros(features.shape[2], np.int64)
+    for k in range(len(legal.starts)):
+        for m in range(legal.starts[k], legal.ends[k]):
+            action, gradient = legal.actions[m], gradients[m]
+            found.bias[action] += gradient
+            add_multiple(found.trunk[k], gradient, inputs.columns[action])
+            add_multiple(found.columns[action], gradient, inputs.trunk[k])
             head = heads.numbers[action]
             if head != NONE:
-                add_multiple(of_outputs[head], gradient, hidden[m])
-                for j in range(len(units)):
-                    units[j] = gradient * outputs[head, j] if hidden[m, j] > NOTHING else NOTHING
-                add_multiple(of_shared[k, head], ONCE, units)
+                add_multiple(found.outputs[head], gradient, units[m])
+                for j in range(len(slopes)):
+                    slopes[j] = gradient * inputs.outputs[head, j] if units[m, j] > NOTHING else NOTHING
+                add_multiple(found.shared[k, head], ONCE, slopes)
                 row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
-                        add_outer(of_inputs, row, features[decisions[k], end], units, places)
+                        add_outer(found.hidden, row, features[legal.decisions[k], end], slopes, places)
                         row += features.shape[2]
 
 

@@ -11,7 +11,7 @@ from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout, has_bias
 from risk_agents.learned.network import HEADS
 from risk_env.arrays import Array
-from risk_training.action_heads import action_logits, heads_of
+from risk_training.action_heads import Inputs, action_logits, heads_of
 from risk_training.legal_actions import LegalActions
 
 Tensor = torch.Tensor
@@ -65,7 +65,7 @@ class Network(nn.Module):
         Features of boards are those of these decisions, of territories those of all that `legal` was selected from.
         """
         trunk = self._trunk(board_features)
-        logits = action_logits(self.heads, legal, territory_features, trunk, *self._head_weights(trunk))
+        logits = action_logits(self.heads, legal, territory_features, self._inputs(trunk))
         return logits, self._value(trunk)
 
     def values(self, observations: Array) -> Tensor:
@@ -80,14 +80,14 @@ class Network(nn.Module):
     def _value(self, trunk: Tensor) -> Tensor:
         return torch.addmm(self.weights["value_bias"], trunk, self.weights["value"])[:, 0]
 
-    def _head_weights(self, trunk: Tensor) -> tuple[Tensor, ...]:
-        """What the trunk gives to the hidden layers, and the weights: the other inputs of `action_logits`."""
-        inputs, biases, trunks, outputs = (
+    def _inputs(self, trunk: Tensor) -> Inputs:
+        """What the logits are computed from, of the trunk's outputs (k, width)."""
+        hidden, biases, trunks, outputs = (
             [self.weights[f"{head}_{part}"] for head in HEADS] for part in ("in", "in_bias", "trunk", "out")
         )
         shared = torch.addmm(torch.cat(biases), trunk, torch.cat(trunks, 1)).view(len(trunk), len(HEADS), -1)
         own = self.weights["actions"].T, self.weights["actions_bias"]
-        return shared, *own, torch.cat(inputs), torch.cat(outputs, 1).T
+        return Inputs(trunk, shared, *own, torch.cat(hidden), torch.cat(outputs, 1).T)
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
         """Take over what `arrays` returned."""

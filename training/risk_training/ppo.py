@@ -153,11 +153,10 @@ class Trainer(TorchRun):
         chosen = legal.find(self.moved(_flat(rollout.actions)), self.layout.num_actions)
         decisions = self.moved(np.flatnonzero(known))
         learning_rate = self.set_learning_rate()
+        minibatches = (decisions[rows] for _ in range(config.n_epochs) for rows in self.minibatches(len(decisions)))
         losses = [
-            self._update_on(territories, legal.select(at), *(part[at] for part in (boards, chosen, *flat)))
-            for _ in range(config.n_epochs)
-            for rows in self.minibatches(len(decisions))
-            for at in (decisions[rows],)
+            self._update_on(territories, legal.select(some), *(part[some] for part in (boards, chosen, *flat)))
+            for some in minibatches
         ]
         metrics = {f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]}
         metrics["train/explained_variance"] = 1 - float(found[known].var() / (returns[known].var() + 1e-8))
