@@ -1,8 +1,7 @@
-"""Policies over plans: one output a plan, the bot that follows the best, and their trainer."""
+"""Policies over plans: one output a plan, the bot that tries the best by them, and their trainer."""
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +13,25 @@ from risk_agents import base
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import input_columns, table_value_shapes
 from risk_agents.registry import load, play_game
-from risk_agents.scripted import grower
-from risk_agents.search.plan_policy import PLANS, PlanPolicyFile
+from risk_agents.search.lookahead import UNTRIED
+from risk_agents.search.plan_policy import PlanPolicyFile
+from risk_agents.search.plans import NAMES, NUMBER, ROUND
 from risk_env import Game, load_map
 from risk_env.arena import ANY_SEAT, Arena
-from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
-from risk_training.plan_policies import Config, Table
+from risk_training.plan_policies import Config, Trainer, play_chunk
 from risk_training.table_values import TableNetwork
 
 BOARD = load_map("classic")
-NAMES = ["breaker", "hunter", "grower", "raider"]
 
 
-def policy(players: int, favourite: str | None = None, names: Any = NAMES, plans: int = len(NAMES)) -> PlanPolicyFile:
-    """A policy with random weights, or one that always follows its favourite."""
+def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> PlanPolicyFile:
+    """A policy with random weights."""
     rng, columns = np.random.default_rng(0), len(input_columns(BOARD))
-    shapes = table_value_shapes(columns, 6, 4, plans)
+    shapes = table_value_shapes(columns, 6, 4, outputs)
     weights = {name: rng.normal(size=shape).astype(np.float32) / 4 for name, shape in shapes.items()}
-    if favourite is not None:
-        weights["output_bias"][names.index(favourite)] = 1000
     schema = schema_of(Config(players=players).rules(), BOARD)
-    return PlanPolicyFile(weights, schema, {"name": "tried", "config": {"plans": names}})
+    return PlanPolicyFile(weights, schema, {"name": "tried", "plans": list(plans) if plans else plans})
 
 
 def beginnings(players: int, count: int) -> Any:
@@ -64,30 +60,6 @@ def test_compiled_and_torch_agree(players: int) -> None:
     assert np.allclose(file.outputs(games, shown[0].tables), expected, atol=1e-4)
 
 
-def test_it_plays_the_turns_of_the_best_plan() -> None:
-    rules = Config().table(3)
-    for name in ("hunter", "grower"):
-        bot = policy(3, name).bot("file")
-        follower, alone = base.CompiledAgent(bot), base.CompiledAgent(PLANS[name])
-        follower.reset(0, rules, BOARD, 0)
-        game, asked = Game(rules, BOARD, seed=4), 0
-        others = base.CompiledAgent(grower.BOT)
-        others.reset(1, rules, BOARD, 0)
-        turn = None
-        while asked < 60 and not game.is_over:
-            if game.seat != 0:
-                game.step(others.act(base.View(game)))
-                continue
-            if (game.round, game.turn) != turn:
-                turn = game.round, game.turn
-                alone.reset(0, rules, BOARD, 0)
-            action = follower.act(base.View(game))
-            if game.phase >= Phase.TRADE:
-                asked += 1
-                assert action == alone.act(base.View(game))
-            game.step(action)
-
-
 @pytest.mark.parametrize("players", [2, 6])
 def test_what_is_hidden_changes_no_choice(players: int) -> None:
     file, games = policy(players), beginnings(players, 6)
@@ -107,49 +79,60 @@ def test_a_file_plays_tables_of_its_rules_and_no_others(tmp_path: Path) -> None:
         bot.check(Config(preset="secret_mission", players=3, tables=(3,)).table(3), BOARD)
 
 
-@pytest.mark.parametrize(
-    "names", [None, "breaker", ["breaker", "nobody"], ["grower", "hunter"], ["breaker", "breaker"], ["breaker", []]]
-)
-def test_plans_that_are_none_are_refused(names: Any) -> None:
-    with pytest.raises(ValueError, match="must be different ones of beam, planner"):
-        policy(2, names=names).bot("file")
+@pytest.mark.parametrize("plans", [None, NAMES[1:], (*NAMES[1:], NAMES[0]), (*NAMES, "another")])
+def test_other_plans_are_refused(plans: Any) -> None:
+    with pytest.raises(ValueError, match="plan policy 'file' has plans="):
+        policy(2, plans).bot("file")
 
 
 def test_plans_and_outputs_are_as_many() -> None:
     with pytest.raises(ValueError, match="output has shape"):
-        policy(2, plans=3).bot("file")
+        policy(2, outputs=3).bot("file")
 
 
 def test_memory_of_a_stranger_names_no_plan_that_there_is_not() -> None:
-    rules, bot = Config().table(2), policy(2, "grower").bot("file")
+    rules, bot = Config().table(2), policy(2).bot("file")
     games, expected = beginnings(2, 1), []
     game = Game.from_record(rules, BOARD, games)
     for number in (0, 1000, -1):
         agent = base.CompiledAgent(bot)
         agent.reset(game.seat, rules, BOARD, 0)
-        agent.seated.memory[0, game.seat, -2:] = game.round + 1, number
+        agent.seated.memory[0, game.seat, [ROUND, NUMBER]] = game.round + 1, number
         expected.append(agent.act(base.View(game)))
     assert expected[1] == expected[2]
 
 
-def test_gains_are_those_of_the_plans() -> None:
-    config = Config(tables=(3,), round_games=4, plans=("breaker", "grower"), turns=1)
-    games = beginnings(3, 4)
-    tables = [Table(config, 3, BOARD, np.random.default_rng(seed)) for seed in (1, 1, 2)]
-    gains = [table.tried(games) for table in tables]
-    assert gains[0].shape == (4, 2) and np.allclose(gains[0].sum(1), 0, atol=1e-6)
-    assert np.array_equal(gains[0], gains[1]) and not np.array_equal(gains[0], gains[2])
-    now = dataclasses.replace(config, turns=0)
-    assert not np.array_equal(Table(now, 3, BOARD, np.random.default_rng(1)).tried(games), gains[0])
+def test_trials_say_what_all_plans_are_worth() -> None:
+    config = Config(tables=(3,), round_games=2, bot_share=0.3)
+    trials = play_chunk(config, 3, 0, 2, policy(3).value)
+    worths, again = trials.worths, play_chunk(config, 3, 0, 2, policy(3).value).worths
+    assert len(worths) == len(trials.codes) > 10 and np.array_equal(worths, again)
+    is_there = worths != UNTRIED
+    assert (worths[is_there] >= 0).all() and (worths <= 1).all() and is_there[:, NAMES.index("beam")].all()
+    assert np.nanmean(trials.gains, axis=1) == pytest.approx(0, abs=1e-6)
+
+
+def test_it_learns_what_the_trials_say(tmp_path: Path) -> None:
+    """The plan that is best on the mean gets the highest output when the same trials are learned from often."""
+    config = Config(tables=(2, 3), round_games=8, n_games=8, n_epochs=30, hidden_sizes=(8, 4), batch_size=64)
+    run = Trainer(config, tmp_path)
+    metrics = run.update()
+    played = [play_chunk(config, players, 0, 4, run.policy().value) for players in config.tables]
+    for part in played:
+        name = f"games/gain_{part.players}"
+        assert run.gain_metrics(part)[name] > metrics[name]
+
+
+def test_a_judge_of_other_games_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"strategist.npz' was trained for map="):
+        Config(map="tiny", players=2, tables=(2,)).judge_file()
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"plans": ["grower"]}, "'breaker' among them"),
-        ({"plans": ["breaker", "nobody"]}, "must be names of beam, planner"),
-        ({"turns": -1}, "turns=-1 must be at least 0"),
-        ({"explore": 2}, "explore=2.0 must be 0"),
+        ({"samples": 0}, "samples=0 must be at least 1"),
+        ({"bot_share": 2}, "bot_share=2.0 must be 0"),
         ({"round_games": 7}, "round_games=7 must be a multiple of the 5 tables"),
     ],
 )

@@ -38,9 +38,9 @@ TABLE_VALUES = table_values.Config(
     evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 PLAN_POLICIES = plan_policies.Config(
-    map="tiny", players=2, options={"max_rounds": 5}, n_games=24, tables=(2, 3), round_games=6,
-    plans=("breaker", "grower"), bots=("grower", "random"), share=0.5, turns=1, hidden_sizes=(6, 4), n_epochs=1,
-    batch_size=64, evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
+    players=2, options={"max_rounds": 3}, n_games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,
+    bots=("grower", "random"), hidden_sizes=(6, 4), n_epochs=1, batch_size=64,
+    evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 TRAINERS = {
     "ppo": (ppo, PPO, ppo.POLICY),

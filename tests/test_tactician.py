@@ -1,4 +1,4 @@
-"""`tactician`: the plan whose ends of the turn are worth most by a learned value."""
+"""`tactician`: of the turns that its policy likes best, that whose ends are worth most by a learned value."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
 
 def test_it_refuses_games_that_its_value_does_not_know() -> None:
     rules = Config(preset="secret_mission", players=3, tables=(3,)).table(3)
-    with pytest.raises(ValueError, match="table value 'tactician' was trained for victory='domination', not 'mission'"):
+    with pytest.raises(ValueError, match="plan policy 'tactician' was trained for victory='domination', not 'mission'"):
         player_for("tactician", rules, BOARD).check(rules, BOARD)

@@ -1,0 +1,175 @@
+"""Looking one turn ahead: plans play the turn in games that could be the one played, a value judges how it ends.
+
+A policy says which plans are tried, with the same chance for all. Before the second, fourth, eighth, ... attack the
+plan is compared with other ways to play the rest of the turn. Budgets count turns, not time.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import int64
+
+from risk_agents.learned.table_value import evaluate_table, workspace, write_outputs
+from risk_agents.scripted.board_sense import draw_word
+from risk_agents.search.plans import (
+    ATTACKS,
+    FOR_THE_REST,
+    MEMORY,
+    NUMBER,
+    SET_UP,
+    Space,
+    ask,
+    begin_plan,
+    is_chosen,
+    is_possible,
+    new_space,
+    play_turn,
+    remember,
+)
+from risk_env.compiler import inlined, kernel, vectorized_entry_point
+from risk_env.core.chance import scramble
+from risk_env.core.hidden import determinize
+from risk_env.core.types import MAX_SEATS, Phase
+
+UNTRIED = np.float32(-1)  # instead of what a plan is worth
+DRAFTED, PLAYED = 0, 1  # lanes of a trial: where the plan has drafted, and in which its turn is played
+LAST_OF_DRAFT, LAST_OF_TURN = int(Phase.DRAFT_AMOUNT), int(Phase.FORTIFY_AMOUNT)
+
+
+class Effort(NamedTuple):
+    """How many turns are tried."""
+
+    plans: int = 4  # that the policy likes best
+    samples: int = 2  # of each
+    rest: int = 2  # samples of each way to play the rest of a turn; 0: the plan is kept
+
+
+class Trial(NamedTuple):
+    """What plans are tried with, and where."""
+
+    policy: Any  # TableValue with an output for each plan
+    value: Any  # TableValue
+    effort: Effort
+    games: Any  # records (2,)
+    randoms: Any  # uint64 (2, 6)
+    memory: Any  # int32 (2, 6, MEMORY)
+    space: Space
+    policy_work: Any  # `table_value.workspace`
+    value_work: Any
+    chances: Any  # float64 (6,)
+
+
+@vectorized_entry_point
+def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks, effort, worths):
+    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`).
+
+    `networks` are the policy and the value. Where a plan is chosen for a turn, `worths[lane]`, float32 (N or 1, plans),
+    gets the chances to win after the turns of all plans, UNTRIED for those that were not tried.
+    """
+    trial = new_trial(games, networks, effort)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        game, seat = games[lane], int64(games[lane].seat)
+        plan = SET_UP
+        if game.phase >= Phase.TRADE and game.turn == seat:
+            own, found = memory[lane, seat], worths[lane % len(worths)]
+            if not is_chosen(game, own):
+                word = draw_word(randoms, lane, seat)
+                remember(game, own, best_plan(game, boards, rules, word, found, trial))
+            elif game.phase == Phase.ATTACK and is_due(own, trial.effort):
+                word = draw_word(randoms, lane, seat)
+                change_plan(game, boards, rules, word, own, trial)
+            plan = int64(own[NUMBER])
+        actions[lane] = ask(plan, games, boards, rules, lane, randoms, memory, trial.space)
+
+
+@inlined
+def new_trial(games, networks, effort):
+    """Space to try plans for games of this dtype."""
+    policy, value = networks
+    randoms, memory = np.zeros((2, MAX_SEATS), np.uint64), np.zeros((2, MAX_SEATS, MEMORY), np.int32)
+    works = workspace(policy), workspace(value)
+    lanes = np.empty(2, games.dtype), randoms, memory
+    return Trial(policy, value, effort, *lanes, new_space(games), *works, np.zeros(MAX_SEATS))
+
+
+@kernel
+def best_plan(game, boards, rules, word, worths, trial):
+    """The plan whose ends of the turn are worth most; `word` are 64 random bits."""
+    effort, seat = trial.effort, int64(game.turn)
+    write_outputs(game, boards[0], rules[0], trial.policy, trial.policy_work)
+    liked = trial.policy_work[2]
+    worths[:] = UNTRIED
+    tried = 0
+    for _ in range(len(worths)):
+        plan = highest(liked)
+        liked[plan] = -np.inf
+        if tried < effort.plans and is_possible(plan, game, boards[0], seat):
+            begin_plan(trial.memory[DRAFTED, seat], plan)
+            draft(plan, game, boards, rules, word, trial)
+            worths[plan] = worth(plan, seat, boards, rules, word, effort.samples, trial)
+            tried += 1
+    return highest(worths)
+
+
+@kernel
+def is_due(memory, effort):
+    """Whether the plan is compared with others before this attack: the second, fourth, eighth, ... of the turn."""
+    memory[ATTACKS] += 1
+    attacks = int64(memory[ATTACKS])
+    return effort.rest > 0 and attacks > 1 and attacks & (attacks - 1) == 0
+
+
+@kernel
+def change_plan(game, boards, rules, word, memory, trial):
+    """Follow another plan for the rest of the turn if that is worth more than to go on."""
+    present, seat = int64(memory[NUMBER]), int64(game.turn)
+    trial.memory[DRAFTED, seat] = memory
+    draft(present, game, boards, rules, word, trial)
+    best, most = present, worth(present, seat, boards, rules, word, trial.effort.rest, trial)
+    for plan in range(FOR_THE_REST):
+        begin_plan(trial.memory[DRAFTED, seat], plan)
+        draft(plan, game, boards, rules, word, trial)
+        found = worth(plan, seat, boards, rules, word, trial.effort.rest, trial)
+        if found > most:
+            best, most = plan, found
+    if best != present:
+        remember(game, memory, best)
+
+
+@kernel
+def draft(plan, game, boards, rules, word, trial):
+    """Trade and draft by a plan, in a game that could be the one played, once for all samples.
+
+    Before the first dice a bot sees the same in every sample.
+    """
+    trial.games[DRAFTED] = game
+    determinize(trial.games[DRAFTED], boards[0], rules[0], int64(game.turn), word)
+    trial.randoms[DRAFTED] = word
+    play_turn(plan, trial.games, boards, rules, DRAFTED, trial.randoms, trial.memory, LAST_OF_DRAFT, trial.space)
+
+
+@kernel
+def worth(plan, seat, boards, rules, word, samples, trial):
+    """The mean chance of the seat in turn to win after the rest of its turn by a plan that has drafted."""
+    total = 0.0
+    for _ in range(samples):
+        word = scramble(word)
+        trial.games[PLAYED], trial.memory[PLAYED] = trial.games[DRAFTED], trial.memory[DRAFTED]
+        trial.randoms[PLAYED] = word
+        if trial.games[PLAYED].phase < Phase.OVER:
+            determinize(trial.games[PLAYED], boards[0], rules[0], seat, word)
+        play_turn(plan, trial.games, boards, rules, PLAYED, trial.randoms, trial.memory, LAST_OF_TURN, trial.space)
+        evaluate_table(trial.games[PLAYED], boards[0], rules[0], trial.value, trial.value_work, trial.chances)
+        total += trial.chances[seat]
+    return np.float32(total / samples)
+
+
+@kernel
+def highest(numbers):
+    """The place of the highest number."""
+    best = 0
+    for place in range(1, len(numbers)):
+        if numbers[place] > numbers[best]:
+            best = place
+    return best
