@@ -170,10 +170,11 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     """Join a cluster, or begin one on this machine; workers find the packages where this process does."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    local = None if "RAY_ADDRESS" in os.environ else "local"  # not another one that runs on this machine
     if address is None:
         options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}}, "num_cpus": processors}
     try:
-        ray.init(address, **options)
+        ray.init(address or local, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
 
