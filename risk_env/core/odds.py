@@ -119,7 +119,7 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
     values[DEFENDER_LEFT, :2] = np.arange(max_defenders + 1)
     for worth in values:
         write_battle_values(roll_odds(), worth)
-    return np.stack(values, axis=-1)
+    return np.moveaxis(values, 0, -1).copy()
 
 
 # The table, and what kernels ask of it
