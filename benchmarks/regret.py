@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.arguments import at_least_one
+from benchmarks.kept_out import other_beams
 from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
 from risk_agents import registry
@@ -115,24 +116,8 @@ class Data(NamedTuple):
 
 def table_for(players: int) -> Table:
     """The table of a number of players: `classic`, territories dealt, blitzes."""
-    bold = beam_with("beam, bold", players, {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4})
-    careful = beam_with("beam, careful", players, {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4})
-    richer = beam_with("beam, for income", players, {evaluation.INCOME: 4.0, evaluation.PROGRESS: 0.7})
-    deniers = beam_with("beam, against income", players, {evaluation.THEIR_INCOME: 4.0, evaluation.SHARPNESS: 1.4})
-    plans = (*FIELD, bold, careful, richer, deniers, random_bot.BOT)
+    plans = (*FIELD, *other_beams(players), random_bot.BOT)
     return Table(players, dealt(training_rules("classic", players)), plans)
-
-
-def beam_with(name: str, players: int, changed: dict[int, float]) -> CompiledBot:
-    """The beam with other weights of its evaluation: others of its best turns."""
-    weights = beam.weights_for(players).copy()
-    for place, weight in changed.items():
-        weights[0, place] = weight
-
-    def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
-        beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)
-
-    return CompiledBot(name, beam.BOT.version, choose, beam.MEMORY)
 
 
 # ------------------------------------------------------------------------------------------------ the data

@@ -3,7 +3,9 @@
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower --games 240
 
 The agent plays every deal from every seat. The others are drawn from the field for each game, without repetition where
-it has enough bots. With three and more players territories are dealt where the preset claims them; `--setup` chooses.
+it has enough bots. `kept_out` in a field stands for opponents that no rollout and no training used, and the file of a
+table value for the `tactician` that judges by it. With three and more players territories are dealt where the preset
+claims them; `--setup` chooses.
 """
 
 from __future__ import annotations
@@ -15,9 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.kept_out import kept_out
 from risk_agents.agent_player import AgentPlayer
 from risk_agents.base import Agent, View
+from risk_agents.learned.table_value import TableValueFile
+from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
+from risk_agents.search.tactician import tactician
 from risk_env.arena import MAX_LANES, Player, play
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, read_option
@@ -26,6 +32,7 @@ from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import WinRate
 
 LANES = 48
+KEPT_OUT = "kept_out"  # in a field
 
 
 class Clock:
@@ -60,7 +67,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Play, and print the win rate with its 95 % interval (Wilson) and the time of a turn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("agent")
-    parser.add_argument("--field", required=True, metavar="A,B,...", help="compiled bots in the other seats")
+    parser.add_argument(
+        "--field", required=True, metavar="A,B,...", help="compiled bots in the other seats, kept_out, files of values"
+    )
     parser.add_argument("--preset", default="classic")
     parser.add_argument("--players", type=int, default=6)
     parser.add_argument("--setup", help="in place of the preset's, or of dealt territories")
@@ -102,8 +111,9 @@ def win_rate_in_field(
     seats, chance = rules.num_players, np.random.default_rng(seed)
     games = -(-games // seats) * seats
     deals, places = np.divmod(np.arange(games), seats)
-    line_ups = np.array([np.insert(drawn(len(field), seats - 1, chance), place, 0) for place in places])
-    players = [player, *map(_compiled, field)]
+    bots = [bot for name in field for bot in _compiled(name, rules.num_players)]
+    line_ups = np.array([np.insert(drawn(len(bots), seats - 1, chance), place, 0) for place in places])
+    players = [player, *bots]
     results = play(rules, load_map("classic"), players, games, seed, lanes, line_ups=line_ups, deals=deals)
     won = int((results["winner"] == places).sum())
     return WinRate(won, games, float(results["truncated"].mean()), float(results["rounds"].mean()))
@@ -115,11 +125,16 @@ def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
     return 1 + numbers
 
 
-def _compiled(name: str) -> CompiledBot:
+def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
+    """The bots that a name of a field stands for."""
+    if name == KEPT_OUT:
+        return kept_out(players)
+    if name.endswith(".npz") and kind_in(facts_of(name)) == TABLE_VALUE:
+        return (tactician(TableValueFile.load(name), name, name),)
     found = load(name)
     if not isinstance(found, CompiledBot):
         raise ValueError(f"--field {name}: only compiled bots can sit there")
-    return found
+    return (found,)
 
 
 if __name__ == "__main__":

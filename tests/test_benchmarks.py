@@ -13,6 +13,7 @@ import pytest
 from benchmarks import (
     bots,
     first_use,
+    kept_out,
     learning_curve,
     measures,
     models,
@@ -26,6 +27,7 @@ from benchmarks import (
     strength,
 )
 from benchmarks.random_play import Event
+from risk_agents.search import judges, strategist
 from risk_env import cli
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
@@ -378,6 +380,15 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
         strength.main(["grower", "--players", "3", "--field", "random", "--option", "max-rounds=0"])
     with pytest.raises(ValueError, match="only compiled bots"):
         strength.main(["grower", "--players", "3", "--field", "search"])
+
+
+def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:
+    value = str(judges.FILE)
+    strength.main(["random", "--players", "3", "--field", f"kept_out,{value}", "--games", "3"])
+    assert "0.0 % (" in capsys.readouterr().out
+    names = [bot.name for bot in kept_out.kept_out(3)]
+    assert len(set(names)) == 5
+    assert not set(names) & {bot.name for bot in (*strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.PLAYERS)}
 
 
 # Learning curves

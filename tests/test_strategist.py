@@ -15,6 +15,7 @@ from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TableValueFile, input_columns, table_value_shapes
 from risk_agents.registry import make, play_game
 from risk_agents.scripted import breaker, grower, hunter
+from risk_agents.scripted.board_sense import NONE
 from risk_agents.search import beam, judges
 from risk_agents.search.judges import judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
@@ -29,7 +30,7 @@ from risk_env.lanes import Lanes
 from risk_training.table_values import Config, Network, Positions, living, play_chunk, table_targets
 
 BOARD = load_map("classic")
-SMALL = Budget(games=20, again=10, turns=0)
+SMALL = Budget(games=20, again=10, turns=0, places=44)
 SECOND_BEAM = beam.other_turn(beam.BOT, "beam 2", rank=1)
 PLANS, PLAYERS = (beam.BOT, breaker.BOT, SECOND_BEAM), (breaker.BOT, hunter.BOT)
 
@@ -221,6 +222,42 @@ def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Config.from_dict(settings)
+
+
+def troops_on(territory: int) -> Judge:
+    """A judge by whom the seat that holds most there wins."""
+
+    def judge(batch: Lanes, lanes: Any) -> Any:
+        chances = np.zeros((len(lanes), 6))
+        records = batch.records[lanes]
+        chances[np.arange(len(lanes)), records["owner"][:, territory]] = records["troops"][:, territory] / 1000
+        return chances
+
+    return judge
+
+
+def test_first_troops_are_gathered_in_each_place() -> None:
+    game = Game(table(2), BOARD, seed=3)
+    places = game.legal_actions().tolist()[:3]
+    beams = beam.other_turn(beam.BOT, "narrow", width=2)
+    rollouts = Rollouts(game.rules, BOARD, (), (beams,), troops_on(places[1]), lanes=12)
+    samples = np.concatenate([game.determinize(game.seat, seed).records for seed in range(3)])
+    usual, *gathered = rollouts.place([NONE, *places], samples, game.seat, np.random.default_rng(0), turns=0)
+    assert np.array_equal(1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3])  # 21 territories were dealt
+    assert usual.max() < gathered[1].min()
+
+
+def test_a_duel_begins_with_troops_where_playing_on_is_best() -> None:
+    rules = table(2)
+    game = Game(rules, BOARD, seed=3)
+    wanted = int(game.legal_actions()[4])
+    agent, other = Strategist(SMALL, lambda rules, board: troops_on(wanted)), base.CompiledAgent(grower.BOT)
+    agent.reset(game.seat, rules, BOARD, 5)
+    other.reset(1 - game.seat, rules, BOARD, 0)
+    while game.phase < Phase.TRADE:
+        player = agent if game.seat == agent.seat else other
+        game.step(player.act(base.View(game, chance=5)))
+    assert game.troops[wanted] >= 20
 
 
 @pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("classic", 6), ("command_room", 3), ("capital", 4)])

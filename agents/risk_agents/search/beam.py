@@ -54,7 +54,8 @@ DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
 RANK = DRAFT_WANTED + 1  # of the place that is drafted to: 0 the best, 1 the second best, ...
 WEIGHED = RANK + 1  # row of WEIGHTS_FOR by which it plays; 0: that of the players at the table
 NARROW = WEIGHED + 1  # positions that are kept at each depth, where that is fewer than usual; 0: as usual
-AT = NARROW + 1  # steps of the plan that were made, or HALF_DRAFTED
+GATHER = NARROW + 1  # territory plus 1 that takes all its first troops; 0: they are placed as usual
+AT = GATHER + 1  # steps of the plan that were made, or HALF_DRAFTED
 PLAN = AT + 1  # the plan: its number of steps, then the steps as in a path
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
@@ -89,8 +90,16 @@ def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
     if claimed != NONE:
         return claimed
     own = memory[lane, seat]
+    if games[lane].phase == Phase.DEPLOY and is_gathered(games[lane], boards[0], own):
+        return int64(own[GATHER]) - 1
     evaluator = Evaluator(boards[0], rules[0], seat, weights, work)
     return answer(games[lane], own, narrowed(tree, int64(own[NARROW])), evaluator)
+
+
+@inlined
+def is_gathered(game, board, memory):
+    """Whether the first troops may go to the place that takes all of them."""
+    return 0 < memory[GATHER] <= board.num_territories and has(game.legal, int64(memory[GATHER]) - 1)
 
 
 @inlined

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.search.beam import GATHER
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -121,6 +122,28 @@ class Rollouts:
             chances[part] = self.judge(self._batch, lanes)
         return chances
 
+    def place(
+        self, places: Sequence[int], samples: Array, seat: int, rng: np.random.Generator, turns: int = 1
+    ) -> npt.NDArray[np.float64]:
+        """A seat's chances where it gathers its first troops in each of these places: float64 (places, samples).
+
+        NONE is a place, too: troops are placed as usual. The first of the players, a beam, plays all seats until the
+        seat's first turn and as many more have begun.
+        """
+        seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
+        values = np.zeros((len(places), len(samples)))
+        at_once = max(1, self._batch.num_games // len(places))
+        for first in range(0, len(samples), at_once):
+            part = slice(first, first + at_once)
+            lanes = np.arange(len(places) * len(samples[part]))
+            numbers = np.full((len(lanes), MAX_SEATS), self.num_plans)
+            self._seat(lanes, np.tile(samples[part], len(places)), np.tile(seeds[part], len(places)), numbers)
+            self._arena.memory[lanes, seat, GATHER] = np.repeat(np.array(places) + 1, len(samples[part]))
+            self._finish_set_up(lanes, seat)
+            self._await_turns(lanes, seat, turns)
+            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(len(places), -1)
+        return values
+
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]
     ) -> Array:
@@ -174,6 +197,12 @@ class Rollouts:
         self._arena.play_on(still)
         self._arena.numbers[lanes, seat] = players
         self._arena.memory[lanes, seat] = 0
+
+    def _finish_set_up(self, lanes: Array, seat: int) -> None:
+        """Play on until the seat's first turn has begun, or the game is over."""
+        self._arena.stop_at_turn[lanes], self._arena.stop_at_death[lanes] = seat, seat
+        while len(placing := lanes[self._batch.records["phase"][lanes] < Phase.TRADE]):
+            self._arena.play_on(placing)
 
     def _await_turns(self, lanes: Array, seat: int, turns: int | None) -> None:
         """Play on until as many of the seat's turns have begun, or to the end of the game."""

@@ -5,7 +5,8 @@ be the one played: others' turns as `breaker` or `hunter`, until a learned value
 that it does not know, judges the position. Most plans are beams: the best turns that draft to different places, by
 different weights. Plans that do badly are dropped while samples come in (sequential halving, Karnin 2013). It chooses
 again before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with common
-chance are a policy improvement step (Tesauro and Galperin 1996). Budgets count games, not time.
+chance are a policy improvement step (Tesauro and Galperin 1996). In duels the place of the first troops is chosen
+likewise (`search.first_troops`). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.scripted import breaker, hunter
 from risk_agents.search import beam, marshal, planner, raider
+from risk_agents.search.first_troops import FirstTroops
 from risk_agents.search.judges import JudgeFinder, judge_for, judges_by
-from risk_agents.search.rollouts import Draft, Rollouts
+from risk_agents.search.rollouts import Draft, Judge, Rollouts
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -65,16 +67,17 @@ class Budget:
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
     turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
+    places: int = 700  # when the first troops of a duel are placed; 0: they are placed as usual
 
 
-BUDGET, LONG = Budget(), Budget(games=1600, again=400)
+BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=7000)
 
 
 class Strategist(Agent):
     """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
 
     name = "strategist"
-    version = "2"
+    version = "3"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -89,6 +92,7 @@ class Strategist(Agent):
             judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
             lanes = min(self.budget.games, MOST_LANES)
             self._rollouts = Rollouts(rules, board, self._plans, PLAYERS, judge, lanes)
+            self._first_troops = self._chooser_of_places(judge, rules, board)
             self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
             self._price = 2 if self._plans is DUEL_PLANS else 1
             self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
@@ -96,12 +100,18 @@ class Strategist(Agent):
             self._table = rules, board
         self._reset_advisers()
         self._plan, self._turn = self._set_up, (0, -1)
+        if self._first_troops:
+            self._first_troops.reset()
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
     def act(self, view: View) -> int:
         """What the chosen plan does."""
         game = view.game
         turn = game.round, game.turn
+        if view.phase == Phase.DEPLOY and self._first_troops:
+            place = self._first_troops.act(view)
+            if place is not None:
+                return place
         if game.turn == self.seat and view.phase >= Phase.TRADE:
             if turn != self._turn:
                 self._turn = turn
@@ -125,6 +135,13 @@ class Strategist(Agent):
         chances = self._rollouts.continue_games(samples, self.seat, rng, self._turns).mean(axis=0)
         seats = tuple(map(float, chances[: view.rules.num_players]))
         return Explanation(self.seat, game.round, first.plan, (first, *estimates), seats)
+
+    def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops | None:
+        """What chooses the place for the first troops; None where a plan places them."""
+        if self._plans is not DUEL_PLANS or not self.budget.places:
+            return None
+        lanes = min(self.budget.places, MOST_LANES)
+        return FirstTroops(rules, board, judge, self.budget.places, self.budget.turns, lanes)
 
     def _reset_advisers(self) -> None:
         """The advisers forget: in rollouts they begin without memory, too."""
