@@ -23,7 +23,8 @@ from risk_agents.base import Agent, View
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
-from risk_agents.search.tactician import tactician
+from risk_agents.search.plan_policy import PlanPolicyFile
+from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_env.arena import MAX_LANES, Player, play
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, read_option
@@ -130,7 +131,7 @@ def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
     if name == KEPT_OUT:
         return kept_out(players)
     if name.endswith(".npz") and kind_in(facts_of(name)) == TABLE_VALUE:
-        return (tactician(TableValueFile.load(name), name, name),)
+        return (PlanPolicyFile.load(TACTICIAN).bot(name, name, TableValueFile.load(name)),)
     found = load(name)
     if not isinstance(found, CompiledBot):
         raise ValueError(f"--field {name}: only compiled bots can sit there")
