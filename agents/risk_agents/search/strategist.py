@@ -67,10 +67,10 @@ class Budget:
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
     turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
-    places: int = 700  # when the first troops of a duel are placed; 0: they are placed as usual
+    places: int = 100  # when the first troops of a duel are placed; 0: they are placed as usual
 
 
-BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=7000)
+BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=1000)
 
 
 class Strategist(Agent):
