@@ -45,7 +45,7 @@ from tests.test_run import VALUES as SMALL
 GAMES = 80
 VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
-PLANS = dataclasses.replace(PLAN_POLICIES, n_games=4)
+PLANS = dataclasses.replace(PLAN_POLICIES, n_games=4, chunk_games=1)
 TIMES = ("seconds",)  # columns that no two runs share
 
 

@@ -7,6 +7,7 @@ learns how much better each plan was than the mean of all: expert iteration (Ant
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -75,6 +76,12 @@ class Trials:
     worths: Array  # float32 (k, plans): its mean chance to win by each plan, UNTRIED for plans that there are not
     players: int
 
+    @classmethod
+    def joined(cls, chunks: Sequence[Trials]) -> Trials:
+        """The trials of a table in a round, of its chunks."""
+        codes, worths = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths"))
+        return cls(codes, worths, chunks[0].players)
+
     @property
     def gains(self) -> Array:
         """What each plan is worth over the mean of all, float32 (k, plans): NaN for plans that there are not."""
@@ -142,10 +149,10 @@ class Trainer(TorchRun):
 
     def _play_round(self) -> list[Trials]:
         """The next round, the trials of each table."""
-        config, policy = self.config, self.policy().value
-        count = config.round_games // len(config.tables)
-        pieces = [(config, players, self.steps, count, policy) for players in config.tables]
-        return list(in_order(self.executor, play_chunk, pieces))
+        config, policy = self.config, self.executor.share(self.policy().value)
+        pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
+        found = list(in_order(self.executor, play_chunk, pieces))
+        return [Trials.joined([part for part in found if part.players == players]) for players in config.tables]
 
     def gain_metrics(self, part: Trials) -> Metrics:
         """What the policy's best plans gain at a table, and what the best plan gains if it is always followed."""
