@@ -32,10 +32,9 @@ VALUES = values.Config(
     evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 TABLE_VALUES = table_values.Config(
-    map="tiny", players=2, options={"max_rounds": 5}, n_games=24, tables=(2, 3), round_games=6,
+    map="tiny", players=2, options={"max_rounds": 3}, n_games=18, tables=(2, 3), round_games=6,
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
-    batch_size=64, search_games=14,
-    evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
+    batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2), checkpoint_interval=12,
 )  # fmt: skip
 PLAN_POLICIES = plan_policies.Config(
     players=2, options={"max_rounds": 3}, n_games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,

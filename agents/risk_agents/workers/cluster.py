@@ -162,7 +162,10 @@ class _Starts:
 
 def _run_piece(starts: Any, number: int, wanted: str, work: bytes, *shared: Any) -> Any:
     """Tell that a piece of work has begun, and do it."""
-    starts.tell.remote(number)
+    import ray
+
+    with suppress(ray.exceptions.RayError):  # the actor's machine is lost: the piece has no limit
+        ray.get(starts.tell.remote(number), timeout=WATCHED)
     return run_same_version(wanted, work, *shared)
 
 
