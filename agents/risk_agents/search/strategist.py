@@ -140,7 +140,7 @@ class Strategist(Agent):
         """What chooses the place for the first troops; None where a plan places them."""
         if self._plans is not DUEL_PLANS or not self.budget.places:
             return None
-        lanes = min(self.budget.places, MOST_LANES)
+        lanes = min(max(self.budget.places, board.num_territories + 1), MOST_LANES)  # one for each place at least
         return FirstTroops(rules, board, judge, self.budget.places, self.budget.turns, lanes)
 
     def _reset_advisers(self) -> None:
