@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,20 @@ def test_a_killed_run_with_actors_resumes_to_the_bit(staleness: int, tmp_path: P
     ppo.Trainer.resume(tmp_path / "killed", executor=Threads()).train()
     whole, resumed = (untimed(load_checkpoint(tmp_path / name)) for name in ("whole", "killed"))
     assert whole == resumed
+
+
+def test_positions_of_a_checkpoint_are_checked_before_an_actor_plays_them(tmp_path: Path) -> None:
+    trainer = ppo.Trainer(TWO, tmp_path)
+    trainer.begin()
+    trainer.games.collect(trainer.network, trainer.rollout)
+    state = deepcopy(trainer.games.state_dict())
+    actors = Actors(TWO, Threads())
+    actors.load_state_dict(state)
+    actors.collect(trainer.network, trainer.rollout)
+    state["states"][1]["arrays"]["batch._games"]["troops"][3] = -5
+    actors.load_state_dict(state)
+    with pytest.raises(ValueError, match="lane 3: an impossible position"):
+        actors.collect(trainer.network, trainer.rollout)
 
 
 def test_workers_without_actors_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

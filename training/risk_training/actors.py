@@ -36,6 +36,7 @@ def play_rollout(
     config: SelfPlaySettings,
     actor: int,
     state: State,
+    is_from_file: bool,
     joining: list[int],
     weights: Weights,
     names: list[str],
@@ -48,11 +49,11 @@ def play_rollout(
     """
     games = SelfPlay(config, load_map(config.map), actor)
     playing = {name: _network(games, found) for name, found in zip(names, snapshots, strict=True)}
-    games.restore(state, playing)
+    games.restore(state, playing, is_from_file)
     for decisions in joining:
         games.league.add_snapshot(decisions)
     network = _network(games, weights)
-    rollout = Rollout.empty(config.n_steps, config.n_envs, network.layout)
+    rollout = Rollout.empty(config.n_steps, config.n_envs, network.layout, keeps_features=False)
     games.collect(network, rollout)
     return rollout.packed(), games.game_state()
 
@@ -69,6 +70,7 @@ class Actors:
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         self.config, self.executor = config, executor
         self.states: list[State] = []  # of each actor's games, before the rollouts that are being played
+        self.are_from_file = False  # these states, so that they are checked
         self.snapshots: dict[str, Weights] = {}  # by name
         self.joining: list[int] = []  # decisions of the snapshots that join with the next rollouts
         self.sent: State | None = None  # the weights that are playing, and who joined before
@@ -96,7 +98,7 @@ class Actors:
             self.won += state.pop("won")
             self.rounds += state.pop("rounds")
             self.states[actor] = state | {"won": [], "rounds": []}
-        self.sent = None
+        self.sent, self.are_from_file = None, False
         self._forget_snapshots()
         if self.config.staleness:
             self._send(network)
@@ -114,7 +116,9 @@ class Actors:
             self.shared[name] = self.executor.share(self.snapshots[name])
         snapshots = [self.shared[name] for name in names]
         self.running = [
-            self.executor.submit(play_rollout, self.config, actor, state, sent["joining"], weights, names, *snapshots)
+            self.executor.submit(
+                play_rollout, self.config, actor, state, self.are_from_file, sent["joining"], weights, names, *snapshots
+            )
             for actor, state in enumerate(self.states)
         ]
 
@@ -147,6 +151,7 @@ class Actors:
         """Restore what `state_dict` returned, and begin the rollouts that were being played."""
         for name in self._STATE:
             setattr(self, name, state[name])
+        self.are_from_file = True
         if len(self.states) != self.config.actors:
             raise ValueError(f"games of {len(self.states)} actors, not {self.config.actors}")
         if self.sent is not None:

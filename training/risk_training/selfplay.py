@@ -67,8 +67,8 @@ class Rollout:
     """Observations, actions and rewards of the learner: T steps of N lanes, filled by `SelfPlay.collect`."""
 
     observations: Array  # int8 (T, N, D)
-    territory_features: Array  # float32 (T, N, territories, 2 F): `risk_agents.learned.features`
-    board_features: Array  # float32 (T, N, I)
+    territory_features: Array  # float32 (T, N, territories, 2 F), or (1, ...): `risk_agents.learned.features`
+    board_features: Array  # float32 (T, N, I), or (1, ...)
     masks: Array  # bool (T, N, n)
     seats: Array  # int64 (T, N)
     actions: Array  # int64 (T, N)
@@ -84,17 +84,24 @@ class Rollout:
     next_potentials: Array  # float32 (N,)
 
     @classmethod
-    def empty(cls, steps: int, lanes: int, layout: Layout) -> Rollout:
-        """A rollout to be filled."""
+    def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
+        """A rollout to be filled; features, most of its memory, are of the last step only if they are not kept."""
         inner = {"territory_features": (layout.territories, 2 * layout.own_features)}
         inner |= {"board_features": (layout.board_features,), "masks": (layout.num_actions,)}
         inner |= {"observations": (layout.observation_columns,)}
         shapes = {name: (steps, lanes, *shape) for name, shape in inner.items()}
+        if not keeps_features:
+            shapes |= {name: (1, lanes, *inner[name]) for name in FEATURES}
         kinds = {"observations": np.int8, "masks": np.bool_, "ends": np.int8}
         kinds |= dict.fromkeys(("seats", "actions", "next_seats"), np.int64)
         names = [entry.name for entry in dataclasses.fields(cls)]
         usual = {name: (lanes,) if name.startswith("next_") else (steps, lanes) for name in names}
         return cls(**{name: np.zeros((usual | shapes)[name], kinds.get(name, np.float32)) for name in names})
+
+    def features_at(self, step: int) -> tuple[Array, Array]:
+        """Where the features of a step go."""
+        kept = step % len(self.board_features)
+        return self.territory_features[kept], self.board_features[kept]
 
     def packed(self) -> dict[str, Array]:
         """All but the features, which `unpack` computes, with masks as bits."""
@@ -160,7 +167,7 @@ class SelfPlay:
         rollout.ends[:] = CONTINUES
         rollout.rewards[:] = 0
         for step in range(len(rollout.actions)):
-            inputs = rollout.territory_features[step], rollout.board_features[step], rollout.masks[step]
+            inputs = (*rollout.features_at(step), rollout.masks[step])
             encode(network.spec, self.batch.observation, *inputs[:2])
             inputs[2][:] = self.batch.action_mask
             rollout.observations[step] = self.batch.observation
@@ -281,11 +288,12 @@ class SelfPlay:
         """An untrained network for these games."""
         return new_network(self.config, Layout(self.rules, self.board, self.batch.num_actions))
 
-    def restore(self, state: Mapping[str, Any], playing: dict[str, Network]) -> None:
-        """Restore what `game_state` returned, with these snapshots."""
+    def restore(self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True) -> None:
+        """Restore what `game_state` returned, with these snapshots; positions of a file are checked (1 ms each)."""
         for name in self._ARRAYS:
             restore(name, _read(self, name), state["arrays"][name])
-        self.batch.check_records()
+        if is_from_file:
+            self.batch.check_records()
         self.arena.check_numbers()
         if strange := set(state["opponent"]) - {"", *self.bots, *playing}:
             raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
