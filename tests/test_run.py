@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,27 +55,30 @@ class Killed(BaseException):
     """Raised where a run would be killed."""
 
 
-class Disk:
-    """Counts what changes names of files (moves and removals), and kills the run before or after one of them."""
+class Moments:
+    """Copies of a run's folder before and after all that changes names of files (moves and removals).
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self.moments, self.kill_at = folder, 0, -1
+    They are what a kill there leaves behind.
+    """
+
+    def __init__(self, folder: Path, copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.copies, self.count = folder, copies, 0
         monkeypatch.setattr(os, "replace", self.watched(os.replace))
         monkeypatch.setattr(Path, "unlink", self.watched(Path.unlink))
 
     def watched(self, change: Callable[..., Any]) -> Callable[..., Any]:
         def watched(path: Any, *arguments: Any, **others: Any) -> None:
             is_ours = self.folder in Path(path).parents  # Numba moves files too
-            self.moment(is_ours)
+            self.copy(is_ours)
             change(path, *arguments, **others)
-            self.moment(is_ours)
+            self.copy(is_ours)
 
         return watched
 
-    def moment(self, is_ours: bool) -> None:
-        self.moments += is_ours
-        if is_ours and self.moments - 1 == self.kill_at:
-            raise Killed
+    def copy(self, is_ours: bool) -> None:
+        if is_ours:
+            shutil.copytree(self.folder, self.copies / str(self.count))
+            self.count += 1
 
 
 @pytest.fixture(autouse=True)
@@ -112,17 +116,13 @@ def test_a_run_killed_at_any_write_resumes_to_the_bit(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, config, policy = TRAINERS[name]
-    disk = Disk(tmp_path, monkeypatch)
-    module.Trainer(config, tmp_path / "whole").train()
-    moments, whole = disk.moments, untimed(load_checkpoint(tmp_path / "whole"))
-    files = {path.name for path in (tmp_path / "whole").iterdir()}
-    assert moments > 15 and len(whole["rows"]) >= 3
-    for moment in range(moments):
+    with monkeypatch.context() as patches:
+        moments = Moments(tmp_path / "whole", tmp_path, patches)
+        module.Trainer(config, moments.folder).train()
+    whole, files = untimed(load_checkpoint(moments.folder)), {path.name for path in moments.folder.iterdir()}
+    assert moments.count > 15 and len(whole["rows"]) >= 3
+    for moment in range(moments.count):
         folder = tmp_path / str(moment)
-        disk.moments, disk.kill_at = 0, moment
-        with pytest.raises(Killed):
-            module.Trainer(config, folder).train()
-        disk.kill_at = -1
         if (folder / CHECKPOINT).is_file():
             run = module.Trainer.resume(folder)
             assert_agreement(folder, policy)
@@ -132,7 +132,7 @@ def test_a_run_killed_at_any_write_resumes_to_the_bit(
         assert_agreement(folder, policy)
         assert untimed(load_checkpoint(folder)) == whole, f"killed at moment {moment}"
         assert {path.name for path in folder.iterdir() if not path.name.startswith("new-")} == files
-    board = EventAccumulator(str(tmp_path / str(moments // 2) / TENSORBOARD)).Reload()
+    board = EventAccumulator(str(tmp_path / str(moments.count // 2) / TENSORBOARD)).Reload()
     assert [event.step for event in board.Scalars("time/steps")] == [row["time/steps"] for row in whole["rows"]]
 
 
