@@ -77,6 +77,7 @@ def test_stale_rollouts_were_played_by_the_weights_before(tmp_path: Path) -> Non
     trainer.learn()
     assert not np.array_equal(trainer.network.arrays()["value"], before["value"])
     trainer.games.collect(trainer.network, trainer.rollout)
+    trainer.rollout.write_features(trainer.network.spec)
     legal, played = torch.as_tensor(trainer.rollout.masks[0]), trainer.rollout.values[0]
     assert np.allclose(values_of(trainer, before, legal), played, atol=1e-6)
     assert not np.allclose(values_of(trainer, trainer.network.arrays(), legal), played, atol=1e-6)

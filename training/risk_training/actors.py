@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from risk_agents.learned.features import feature_spec
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -87,14 +86,13 @@ class Actors:
         self.states = list(in_order(self.executor, begin_games, pieces))
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Fill the rollout with those of all actors; with staleness the next ones begin."""
+        """Fill the rollout with those of all actors, without features; with staleness the next ones begin."""
         self.staleness = int(self.sent is not None)
         if self.sent is None:
             self._send(network)
-        spec = feature_spec(network.layout)
         for actor, future in enumerate(self.running):
             packed, state = future.result()
-            rollout.unpack(packed, spec, actor * self.config.n_envs)
+            rollout.unpack(packed, actor * self.config.n_envs)
             self.won += state.pop("won")
             self.rounds += state.pop("rounds")
             self.states[actor] = state | {"won": [], "rounds": []}

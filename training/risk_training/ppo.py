@@ -144,6 +144,8 @@ class Trainer(TorchRun):
     def learn(self) -> Metrics:
         """Some epochs of PPO on the rollout."""
         config, rollout = self.config, self.rollout
+        if isinstance(self.games, Actors):  # which send none
+            rollout.write_features(self.network.spec)
         found, known = advantages(rollout, config.gamma, config.gae_lambda)
         returns = found + rollout.values
         normalized = (found - found[known].mean()) / (found[known].std() + 1e-8)

@@ -104,18 +104,21 @@ class Rollout:
         return self.territory_features[kept], self.board_features[kept]
 
     def packed(self) -> dict[str, Array]:
-        """All but the features, which `unpack` computes, with masks as bits."""
+        """All but the features, which `write_features` computes, with masks as bits."""
         found = {name: values for name, values in vars(self).items() if name not in FEATURES}
         return found | {"masks": np.packbits(self.masks, axis=2)}
 
-    def unpack(self, packed: Mapping[str, Array], spec: FeatureSpec, first: int) -> None:
+    def unpack(self, packed: Mapping[str, Array], first: int) -> None:
         """Write what `packed` returned into the lanes from `first` on."""
         lanes = slice(first, first + len(packed["next_seats"]))
         masks = np.unpackbits(packed["masks"], axis=2, count=self.masks.shape[2])
         for name, values in (dict(packed) | {"masks": masks}).items():
             getattr(self, name)[lanes if name.startswith("next_") else (slice(None), lanes)] = values
-        for step, observations in enumerate(packed["observations"]):
-            encode(spec, observations, self.territory_features[step, lanes], self.board_features[step, lanes])
+
+    def write_features(self, spec: FeatureSpec) -> None:
+        """Write the features of all observations."""
+        for step, observations in enumerate(self.observations):
+            encode(spec, observations, *self.features_at(step))
 
 
 class SelfPlay:

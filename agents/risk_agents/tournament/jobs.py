@@ -18,7 +18,8 @@ from risk_env.bots import CompiledBot
 
 MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
 FIRST_GAMES = 32  # at most, in chunks that are cut before it is known how long a game takes
-SHORTEST, LONGEST = 0.25, 20.0  # seconds of a chunk: it costs about a millisecond, and may be lost
+SHORTEST, LONGEST = 0.25, 20.0  # seconds of a chunk: it costs the driver about a millisecond, and may be lost
+FOR_EACH = 0.002  # seconds of a chunk for each worker, so that one driver hands out those of all
 SHARES = 2  # of the games that are left, for each worker
 
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
@@ -46,11 +47,13 @@ class Cutter:
         return tuple(self._compiled.popleft() for _ in range(min(count, len(self._compiled))))
 
     def _share(self, workers: int) -> int:
-        share = -(-len(self._compiled) // (SHARES * workers))
+        left = len(self._compiled)
+        share, even_share = -(-left // (SHARES * workers)), -(-left // workers)
         if not self._seconds:
             return min(share, FIRST_GAMES)
         games_a_second = self._games / self._seconds
-        return max(1, min(max(share, int(SHORTEST * games_a_second)), int(LONGEST * games_a_second), MOST_GAMES))
+        shortest = int(max(SHORTEST, FOR_EACH * workers) * games_a_second)
+        return max(1, min(max(share, shortest), even_share, int(LONGEST * games_a_second), MOST_GAMES))
 
     def ended(self, chunk: Chunk, seconds: float) -> None:
         """A chunk has taken a worker that long."""

@@ -23,6 +23,7 @@ from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLost
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
 WATCHED = 5.0  # seconds between two looks for work that takes too long
+IDLE = 600.0  # seconds until a Ray of one's own ends a process without work; usually 1, and the next takes 3 to begin
 
 
 @dataclass(eq=False)
@@ -176,6 +177,8 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     local = None if "RAY_ADDRESS" in os.environ else "local"  # not another one that runs on this machine
     if address is None:
         options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}}, "num_cpus": processors}
+    if address is None and local:
+        options["_system_config"] = {"idle_worker_killing_time_threshold_ms": int(1e3 * IDLE)}
     try:
         ray.init(address or local, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
