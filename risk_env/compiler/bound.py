@@ -1,10 +1,11 @@
 """Entry points that are called many times with arguments of the same types."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Literal
 
 import numba
+import numpy as np
 from numba.extending import is_jitted
 
 from risk_env.compiler.mode import PLAIN
@@ -16,7 +17,23 @@ def compiled_for(entry: Any, *arguments: Any) -> Callable[..., Any]:
     That look-up takes longer than a step of a game. Call the result with the same types only. A plain function (with
     the JIT disabled) is returned unchanged; in plain mode (`mode.PLAIN`) so is the entry point.
     """
-    return entry.compile(tuple(map(numba.typeof, arguments))) if is_jitted(entry) and not PLAIN else entry
+    return entry.compile(tuple(map(type_of, arguments))) if is_jitted(entry) and not PLAIN else entry
+
+
+def type_of(argument: Any) -> Any:
+    """Numba's type of an argument; that of records, which takes it a millisecond to find, is found once."""
+    if isinstance(argument, tuple):
+        return numba.types.BaseTuple.from_types([type_of(part) for part in argument], type(argument))
+    if type(argument) is not np.ndarray or argument.dtype.names is None:
+        return numba.typeof(argument)
+    flags = argument.flags
+    layout: Literal["C", "F", "A"] = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+    return numba.types.Array(_record_type(argument.dtype), argument.ndim, layout, readonly=not flags.writeable)
+
+
+@lru_cache(maxsize=128)
+def _record_type(dtype: np.dtype[Any]) -> Any:
+    return numba.typeof(np.zeros(0, dtype)).dtype
 
 
 class BoundKernel:

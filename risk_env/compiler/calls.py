@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numba.extending import is_jitted
 
+from risk_env.compiler.bound import type_of
 from risk_env.compiler.decorators import inlined
 from risk_env.compiler.mode import JIT_DISABLED, PLAIN
 
@@ -39,7 +40,7 @@ def address_of(entry: Any, *arguments: Any) -> int:
     """
     if not HAS_ADDRESSES or not is_jitted(entry):
         return NO_ADDRESS
-    kinds = tuple(map(numba.typeof, arguments))
+    kinds = tuple(map(type_of, arguments))
     entry.compile(kinds)
     compiled: Any = entry.overloads[kinds]
     if compiled.signature.return_type != numba.types.none:
