@@ -127,15 +127,18 @@ def test_a_block_of_the_sequential_test_holds_the_lone_agent_in_every_seat() -> 
     assert [pairing.seats for pairing in duel_pairings(2, 1, seed=0)] == [(0, 1), (1, 0)]
 
 
-@pytest.mark.parametrize(("workers", "sizes"), [(2, [512, 512, 507, 381, 285]), (1000, [6, 6, 6, 6, 6])])
-def test_chunks_fit_the_workers_and_get_smaller(workers: int, sizes: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("workers", "games", "first", "sizes"),
+    [(2, 3084, 32, [512, 512, 507, 381, 285]), (2, 64, 16, [25, 23]), (1000, 6000, 3, [6, 6, 6])],
+)
+def test_chunks_fit_the_workers_and_get_smaller(workers: int, games: int, first: int, sizes: list[int]) -> None:
     config = config_of("random", "grower", players=2)
-    left = Cutter(config, config.schedule(6000 if workers > 2 else 3084))
-    first = left.cut(workers)
-    assert len(first) == (3 if workers > 2 else 32)
-    left.ended(first, len(first) / 100)  # 100 games a second
+    left = Cutter(config, config.schedule(games))
+    chunk = left.cut(workers)
+    assert len(chunk) == first
+    left.ended(chunk, first / 100)  # 100 games a second
     found = [len(chunk) for chunk in iter(lambda: left.cut(workers), ())]
-    assert found[:5] == sizes and found == sorted(found, reverse=True)
+    assert found[: len(sizes)] == sizes and found == sorted(found, reverse=True) and sum(found) == games - first
 
 
 # ------------------------------------------------------------------------------------------------ results

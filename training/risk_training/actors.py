@@ -90,9 +90,8 @@ class Actors:
         self.staleness = int(self.sent is not None)
         if self.sent is None:
             self._send(network)
-        for actor, future in enumerate(self.running):
-            packed, state = future.result()
-            rollout.unpack(packed, actor * self.config.n_envs)
+        found = [future.result() for future in self.running]
+        for actor, (_, state) in enumerate(found):
             self.won += state.pop("won")
             self.rounds += state.pop("rounds")
             self.states[actor] = state | {"won": [], "rounds": []}
@@ -100,6 +99,8 @@ class Actors:
         self._forget_snapshots()
         if self.config.staleness:
             self._send(network)
+        for actor, (packed, _) in enumerate(found):  # while the next ones are played
+            rollout.unpack(packed, actor * self.config.n_envs)
 
     def _send(self, network: Network) -> None:
         """Let the network play the next rollouts."""

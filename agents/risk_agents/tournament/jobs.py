@@ -33,6 +33,7 @@ class Cutter:
     def __init__(self, config: TournamentConfig, pairings: Sequence[Pairing]) -> None:
         self._compiled = deque(pairing for pairing in pairings if config.is_compiled(pairing))
         self._singles = deque(pairing for pairing in pairings if not config.is_compiled(pairing))
+        self._total = len(self._compiled)
         self._games, self._seconds = 0, 0.0  # of compiled bots, in chunks that have ended
 
     def __bool__(self) -> bool:
@@ -47,13 +48,12 @@ class Cutter:
         return tuple(self._compiled.popleft() for _ in range(min(count, len(self._compiled))))
 
     def _share(self, workers: int) -> int:
-        left = len(self._compiled)
-        share, even_share = -(-left // (SHARES * workers)), -(-left // workers)
+        share = -(-len(self._compiled) // (SHARES * workers))
         if not self._seconds:
             return min(share, FIRST_GAMES)
         games_a_second = self._games / self._seconds
-        shortest = int(max(SHORTEST, FOR_EACH * workers) * games_a_second)
-        return max(1, min(max(share, shortest), even_share, int(LONGEST * games_a_second), MOST_GAMES))
+        shortest = min(int(max(SHORTEST, FOR_EACH * workers) * games_a_second), -(-self._total // workers))
+        return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
 
     def ended(self, chunk: Chunk, seconds: float) -> None:
         """A chunk has taken a worker that long."""
