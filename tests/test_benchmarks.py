@@ -388,7 +388,8 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert "0.0 % (" in capsys.readouterr().out
     names = [bot.name for bot in kept_out.kept_out(3)]
     assert len(set(names)) == 5
-    assert not set(names) & {bot.name for bot in (*strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.PLAYERS)}
+    used = *strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.DUEL_PLANS, *strategist.PLAYERS
+    assert not set(names) & {bot.name for bot in used}
 
 
 # Learning curves

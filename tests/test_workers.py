@@ -242,7 +242,7 @@ def lose(ray, cluster, node) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, cluster):
+def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch):
     import ray
 
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
@@ -253,6 +253,7 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, clu
     with closing(Store.create(tmp_path / "ray.sqlite", config)) as store, losing_a_machine(cluster) as executor:
         conduct(store, GAMES, executor=executor)
         assert rows(store) == expected
+    monkeypatch.setattr("risk_agents.workers.cluster.RETRIES", 0)  # each would start a process
     with RayExecutor() as executor, pytest.raises(ray.exceptions.WorkerCrashedError):
         executor.submit(os._exit, 1).result(timeout=120)
 
