@@ -1,12 +1,12 @@
 """`strategist`: chooses among whole turns of other bots by playing on, for two to six players and every preset.
 
 When its turn begins, each of the plans (a bot that would play the turn) is played on in samples of the game that could
-be the one played: others' turns as `breaker` or `hunter`, until a learned value, or the heuristic evaluation for tables
-that it does not know, judges the position. Most plans are beams: the best turns that draft to different places, by
-different weights. Plans that do badly are dropped while samples come in (sequential halving, Karnin 2013). It chooses
-again before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with common
-chance are a policy improvement step (Tesauro and Galperin 1996). In duels the place of the first troops is chosen
-likewise (`search.first_troops`). Budgets count games, not time.
+be the one played: others' turns as `breaker` or `hunter`, or as a beam where headquarters or objectives win, until a
+learned value, or the heuristic evaluation for tables that it does not know, judges the position. Most plans are beams:
+the best turns that draft to different places, by different weights. Plans that do badly are dropped while samples come
+in (sequential halving, Karnin 2013). It chooses again before some of its attacks, where the dice may have fallen
+otherwise. Rollouts of fixed policies with common chance are a policy improvement step (Tesauro and Galperin 1996). In
+duels the place of the first troops is chosen likewise (`search.first_troops`). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # weights that are not 
 DUEL_PLANS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on at such tables
 PLAYERS = (breaker.BOT, hunter.BOT)
+GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
+GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYERS know and the scripts do not
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
 MOST_LANES = 480  # games that are played on at once
@@ -77,7 +79,7 @@ class Strategist(Agent):
     """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
 
     name = "strategist"
-    version = "3"
+    version = "4"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -91,7 +93,8 @@ class Strategist(Agent):
         if self._table != (rules, board):
             judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
             lanes = min(self.budget.games, MOST_LANES)
-            self._rollouts = Rollouts(rules, board, self._plans, PLAYERS, judge, lanes)
+            players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
+            self._rollouts = Rollouts(rules, board, self._plans, players, judge, lanes)
             self._first_troops = self._chooser_of_places(judge, rules, board)
             self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
             self._price = 2 if self._plans is DUEL_PLANS else 1
