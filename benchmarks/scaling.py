@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add(
         "--pairs", type=at_least_one, default=5, help="of windows, in which the kinds take turns (default: %(default)s)"
     )
-    add("--simulated", type=at_least_one, default=60_000, help="games of the driver (default: %(default)s)")
+    add("--simulated", type=at_least_one, default=240_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
     add("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
