@@ -10,7 +10,7 @@ worker that is lost loses nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, as_completed
 from typing import Any
 
 from risk_agents.workers import WorkExecutor, in_order
@@ -74,7 +74,8 @@ class Actors:
         self.joining: list[int] = []  # decisions of the snapshots that join with the next rollouts
         self.sent: State | None = None  # the weights that are playing, and who joined before
         self.running: list[Future[Any]] = []  # a rollout of each actor
-        self.shared: dict[str, Any] = {}  # the snapshots as the executor takes them
+        self.weights: Any = None  # that are playing, as the executor takes them
+        self.shared: dict[str, Any] = {}  # the snapshots, likewise
         self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
         self.rounds: list[int] = []
         self.staleness = 0  # of the latest rollouts
@@ -86,40 +87,47 @@ class Actors:
         self.states = list(in_order(self.executor, begin_games, pieces))
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Fill the rollout with those of all actors, without features; with staleness the next ones begin."""
+        """Fill the rollout with those of all actors, without features; with staleness each begins its next one."""
         self.staleness = int(self.sent is not None)
         if self.sent is None:
-            self._send(network)
-        found = [future.result() for future in self.running]
-        for actor, (_, state) in enumerate(found):
-            self.won += state.pop("won")
-            self.rounds += state.pop("rounds")
-            self.states[actor] = state | {"won": [], "rounds": []}
+            self._prepare(network)
+            self._begin_rollouts()
+        actors = {future: actor for actor, future in enumerate(self.running)}
         self.sent, self.are_from_file = None, False
-        self._forget_snapshots()
         if self.config.staleness:
-            self._send(network)
-        for actor, (packed, _) in enumerate(found):  # while the next ones are played
+            self._prepare(network)
+        results: list[Any] = [None] * len(actors)
+        for future in as_completed(actors):
+            actor, (packed, state) = actors[future], future.result()
+            results[actor] = state.pop("won"), state.pop("rounds")
+            self.states[actor] = state | {"won": [], "rounds": []}
+            if self.config.staleness:
+                self.running[actor] = self._begin_rollout(actor)
             rollout.unpack(packed, actor * self.config.n_envs)
+        for won, rounds in results:
+            self.won += won
+            self.rounds += rounds
+        self._forget_snapshots()
 
-    def _send(self, network: Network) -> None:
+    def _prepare(self, network: Network) -> None:
         """Let the network play the next rollouts."""
         self.sent, self.joining = {"weights": network.arrays(), "joining": self.joining}, []
-        self._begin_rollouts()
+        self._share()
+
+    def _share(self) -> None:
+        """Hand what all actors need to the executor."""
+        self.weights = self.executor.share((self.sent or {})["weights"])
+        for name in set(self.snapshots) - set(self.shared):
+            self.shared[name] = self.executor.share(self.snapshots[name])
 
     def _begin_rollouts(self) -> None:
-        """Hand the rollouts of what was sent to the executor."""
-        sent, names = self.sent or {}, list(self.snapshots)
-        weights = self.executor.share(sent["weights"])
-        for name in set(names) - set(self.shared):
-            self.shared[name] = self.executor.share(self.snapshots[name])
-        snapshots = [self.shared[name] for name in names]
-        self.running = [
-            self.executor.submit(
-                play_rollout, self.config, actor, state, self.are_from_file, sent["joining"], weights, names, *snapshots
-            )
-            for actor, state in enumerate(self.states)
-        ]
+        self.running = [self._begin_rollout(actor) for actor in range(self.config.actors)]
+
+    def _begin_rollout(self, actor: int) -> Future[Any]:
+        """Hand the next rollout of an actor to the executor."""
+        before = actor, self.states[actor], self.are_from_file, (self.sent or {})["joining"]
+        snapshots = [self.shared[name] for name in self.snapshots]
+        return self.executor.submit(play_rollout, self.config, *before, self.weights, list(self.snapshots), *snapshots)
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
         """Add a copy of the learner to the leagues of all actors."""
@@ -128,7 +136,8 @@ class Actors:
 
     def _forget_snapshots(self) -> None:
         """Drop snapshots that have left the leagues and play in no game any more."""
-        needed = {snapshot_name(decisions) for decisions in self.joining}
+        joined = (self.sent or {}).get("joining", [])
+        needed = {snapshot_name(decisions) for decisions in [*joined, *self.joining]}
         for state in self.states:
             needed |= {*state["opponent"], *map(snapshot_name, state["league"]["steps"])}
         self.snapshots = {name: found for name, found in self.snapshots.items() if name in needed}
@@ -154,4 +163,5 @@ class Actors:
         if len(self.states) != self.config.actors:
             raise ValueError(f"games of {len(self.states)} actors, not {self.config.actors}")
         if self.sent is not None:
+            self._share()
             self._begin_rollouts()
