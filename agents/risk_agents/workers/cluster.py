@@ -6,10 +6,10 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
@@ -162,27 +162,48 @@ class _Starts:
 
 
 def _run_piece(starts: Any, number: int, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Tell that a piece of work has begun, and do it."""
+    """Tell that a piece of work has begun, and do it.
+
+    With `ray.get` Ray would give the processor of this task to another one meanwhile, and then both would compute.
+    """
     import ray
 
-    with suppress(ray.exceptions.RayError):  # the actor's machine is lost: the piece has no limit
-        ray.get(starts.tell.remote(number), timeout=WATCHED)
+    with suppress(ray.exceptions.RayError, TimeoutError):  # the actor's machine is lost: the piece has no limit
+        starts.tell.remote(number).future().result(WATCHED)
     return run_same_version(wanted, work, *shared)
 
 
 def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     """Join a cluster, or begin one on this machine; workers find the packages where this process does."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
-    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
-    local = None if "RAY_ADDRESS" in os.environ else "local"  # not another one that runs on this machine
+    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    is_own = address is None and "RAY_ADDRESS" not in os.environ  # not another one that runs on this machine
     if address is None:
-        options |= {"runtime_env": {"env_vars": {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}}, "num_cpus": processors}
-    if address is None and local:
-        options["_system_config"] = {"idle_worker_killing_time_threshold_ms": int(1e3 * IDLE)}
+        options["num_cpus"] = processors
+    if is_own:
+        address, options["_system_config"] = "local", {"idle_worker_killing_time_threshold_ms": int(1e3 * IDLE)}
+    elif address is None:
+        options["runtime_env"] = {"env_vars": variables}
     try:
-        ray.init(address or local, **options)
+        with patched_environment(variables if is_own else {}):  # which its first processes, begun at once, have too
+            ray.init(address, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
+
+
+@contextmanager
+def patched_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """A `with` block in which this process has these environment variables, which those that it begins inherit."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 @dataclass(frozen=True)
