@@ -39,6 +39,7 @@ from risk_training import ppo
 from risk_training.actors import Actors
 from risk_training.cli import config_path
 from risk_training.config import read_config
+from risk_training.rollouts import Rollout
 
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "ray")
 AGENT, SEATS = "beam", 6
@@ -253,15 +254,17 @@ def learner(name: str) -> Row:
         trainer = run(name, Path(folder))
         trainer.begin()
         one_update(trainer)
-        size, times = trainer.rollout.actions.size, [time.process_time()]
-        trainer.games.collect(trainer.network, trainer.rollout)
+        config, rollout = trainer.config, trainer.rollout
+        sent = Rollout.empty(config.n_steps, config.n_envs, trainer.layout, keeps_features=False)
+        size, times = rollout.actions.size, [time.process_time()]
+        trainer.games.collect(trainer.network, sent)
         times.append(time.process_time())
-        packed = trainer.rollout.packed()
-        pickled = pickle.dumps(packed)
+        pickled = pickle.dumps(sent.packed())
         times.append(time.process_time())
-        trainer.rollout.unpack(pickle.loads(pickled), 0)
+        rollout.clear()
+        rollout.unpack(pickle.loads(pickled), 0)
         times.append(time.process_time())
-        trainer.rollout.write_features(trainer.network.spec)
+        rollout.write_features(trainer.network.spec)
         trainer.learn()
         times.append(time.process_time())
     play, pack, unpack, learn = (1e6 * (end - begin) / size for begin, end in pairwise(times))

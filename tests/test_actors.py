@@ -18,6 +18,7 @@ from risk_training import ppo, table_values, values
 from risk_training.actors import Actors
 from risk_training.config import AUTO, BFLOAT16, FLOAT32
 from risk_training.devices import find_device, find_precision, mixed
+from risk_training.legal_actions import LegalActions
 from risk_training.run import load_checkpoint
 from risk_training.selfplay import new_network
 from tests.test_run import PPO, TABLE_VALUES, VALUES, Killed, one_thread, untimed
@@ -78,18 +79,18 @@ def test_stale_rollouts_were_played_by_the_weights_before(tmp_path: Path) -> Non
     assert not np.array_equal(trainer.network.arrays()["value"], before["value"])
     trainer.games.collect(trainer.network, trainer.rollout)
     trainer.rollout.write_features(trainer.network.spec)
-    legal, played = torch.as_tensor(trainer.rollout.masks[0]), trainer.rollout.values[0]
+    legal, played = LegalActions(*trainer.rollout.legal[0]), trainer.rollout.values[0]
     assert np.allclose(values_of(trainer, before, legal), played, atol=1e-6)
     assert not np.allclose(values_of(trainer, trainer.network.arrays(), legal), played, atol=1e-6)
 
 
-def values_of(trainer: ppo.Trainer, weights: Any, legal: torch.Tensor) -> Any:
+def values_of(trainer: ppo.Trainer, weights: Any, legal: LegalActions) -> Any:
     """The values of the first decisions in the rollout, by these weights."""
     network = new_network(trainer.config, trainer.layout)
     network.load_arrays(weights)
     features = trainer.rollout.territory_features[0], trainer.rollout.board_features[0]
     with torch.no_grad():
-        return network.answer(*map(torch.as_tensor, features), legal)[1].sigmoid().numpy()
+        return network.legal_logits(*map(torch.as_tensor, features), legal)[1].sigmoid().numpy()
 
 
 def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:

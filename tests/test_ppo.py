@@ -17,7 +17,8 @@ from risk_env.board.tables import tables
 from risk_training.config import EvaluationSettings
 from risk_training.league import LeagueSettings
 from risk_training.ppo import Config, Trainer, advantages
-from risk_training.selfplay import CONTINUES, TERMINATED, TRUNCATED, Rollout, potential
+from risk_training.rollouts import CONTINUES, TERMINATED, TRUNCATED, Rollout
+from risk_training.selfplay import potential
 from risk_training.win_rate import WinRate, win_rate
 
 TINY = Config(
@@ -118,8 +119,9 @@ def test_a_rollout_holds_the_learners_decisions_and_every_end_is_paid() -> None:
     rewards: list[float] = []
     for _ in range(40):
         games.collect(trainer.network, rollout)
-        chosen = np.take_along_axis(rollout.masks, rollout.actions[:, :, None], 2)
-        assert (chosen == 1).all()
+        legal, actions = rollout.legal_actions(), torch.as_tensor(rollout.actions).flatten()
+        chosen = legal.find(actions, trainer.layout.num_actions)
+        assert (chosen < legal.counts).all() and (legal.actions[legal.starts + chosen] == actions).all()
         assert (rollout.ends[rollout.rewards != 0] == TERMINATED).all()
         rewards += rollout.rewards[rollout.ends == TERMINATED].tolist()
     assert set(rewards) == {0.0, 1.0}
@@ -127,6 +129,26 @@ def test_a_rollout_holds_the_learners_decisions_and_every_end_is_paid() -> None:
     learners = (numbers == CALLER).sum(1)
     assert set(learners) == {1, 3}
     assert (learners == np.where(games.opponent == "", 3, 1)).all()
+
+
+@pytest.mark.parametrize("steps", [1, 7])
+def test_what_an_actor_sends_is_what_the_learner_would_have_written(steps: int) -> None:
+    config = dataclasses.replace(TINY, n_steps=steps)
+    here, there = Trainer(config, "unused"), Trainer(config, "unused")
+    there.network.load_arrays(here.network.arrays())
+    sent = Rollout.empty(steps, config.n_envs, there.layout, keeps_features=False)
+    found = Rollout.empty(steps, 3 * config.n_envs, there.layout)
+    for trainer, rollout in ((here, here.rollout), (there, sent)):
+        trainer.begin()
+        for _ in range(3):
+            trainer.games.collect(trainer.network, rollout)
+    for actor in (2, 0, 1):
+        found.unpack(sent.packed(), actor * config.n_envs)
+    found.write_features(there.network.spec)
+    for name in ("territory_features", "board_features", "seats", "actions", "logprobs", "values", "rewards", "ends"):
+        assert np.array_equal(getattr(found, name), np.concatenate([getattr(here.rollout, name)] * 3, 1)), name
+    for mine, theirs in zip(here.rollout.legal, found.legal, strict=True):
+        assert all(torch.equal(theirs[part], mine[part].repeat(3)) for part in (0, 1))
 
 
 def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_training.league import snapshot_name
 from risk_training.network import Network
-from risk_training.selfplay import Rollout, SelfPlay, SelfPlaySettings, game_metrics
+from risk_training.rollouts import Rollout
+from risk_training.selfplay import SelfPlay, SelfPlaySettings, game_metrics
 
 State = dict[str, Any]
 Weights = Mapping[str, Array]
@@ -97,6 +98,7 @@ class Actors:
         if self.config.staleness:
             self._prepare(network)
         results: list[Any] = [None] * len(actors)
+        rollout.clear()
         for future in as_completed(actors):
             actor, (packed, state) = actors[future], future.result()
             results[actor] = state.pop("won"), state.pop("rounds")

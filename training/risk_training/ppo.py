@@ -27,9 +27,9 @@ from risk_env.board.tables import tables
 from risk_env.core.types import MAX_SEATS
 from risk_training.actors import Actors
 from risk_training.config import EvaluationSettings, check_range
-from risk_training.legal_actions import LegalActions
+from risk_training.rollouts import CONTINUES, TRUNCATED, Rollout
 from risk_training.run import Metrics, TorchRun, made_by, timed
-from risk_training.selfplay import CONTINUES, TRUNCATED, Rollout, SelfPlay, SelfPlaySettings, new_network
+from risk_training.selfplay import SelfPlay, SelfPlaySettings, new_network
 
 Tensor = torch.Tensor
 
@@ -151,7 +151,7 @@ class Trainer(TorchRun):
         normalized = (found - found[known].mean()) / (found[known].std() + 1e-8)
         parts = rollout.territory_features, rollout.board_features, rollout.logprobs, normalized, returns
         territories, boards, *flat = (self.moved(_flat(part)) for part in parts)
-        legal = LegalActions.of(torch.as_tensor(_flat(rollout.masks))).to(self.device)
+        legal = rollout.legal_actions().to(self.device)
         chosen = legal.find(self.moved(_flat(rollout.actions)), self.layout.num_actions)
         decisions = self.moved(np.flatnonzero(known))
         learning_rate = self.set_learning_rate()

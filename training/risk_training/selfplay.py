@@ -6,7 +6,6 @@ snapshots; in the rest the learner plays every seat. Only the learner's decision
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from risk_agents.learned.features import FeatureSpec, encode
 from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
 from risk_env.arrays import Array
@@ -29,10 +27,9 @@ from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.legal_actions import LegalActions
 from risk_training.network import Network
+from risk_training.rollouts import TERMINATED, TRUNCATED, Rollout
 
-CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
 NO_STEP = -1
-FEATURES = ("territory_features", "board_features")  # of a rollout
 
 
 @dataclass(frozen=True)
@@ -60,65 +57,6 @@ class SelfPlaySettings(RunSettings):
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
     """Values (k,) of the network's outputs: between 0 and 1, or with shaped rewards between -`shaping` and 1."""
     return values.sigmoid() * (1 + shaping) - shaping
-
-
-@dataclass
-class Rollout:
-    """Observations, actions and rewards of the learner: T steps of N lanes, filled by `SelfPlay.collect`."""
-
-    observations: Array  # int8 (T, N, D)
-    territory_features: Array  # float32 (T, N, territories, 2 F), or (1, ...): `risk_agents.learned.features`
-    board_features: Array  # float32 (T, N, I), or (1, ...)
-    masks: Array  # bool (T, N, n)
-    seats: Array  # int64 (T, N)
-    actions: Array  # int64 (T, N)
-    logprobs: Array  # float32 (T, N)
-    values: Array  # float32 (T, N)
-    potentials: Array  # float32 (T, N)
-    rewards: Array  # float32 (T, N)
-    ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
-    last_values: Array  # float32 (T, N): value of the seat's final observation, where TRUNCATED
-    last_potentials: Array  # float32 (T, N): potential of the same
-    next_seats: Array  # int64 (N,): who decides next
-    next_values: Array  # float32 (N,)
-    next_potentials: Array  # float32 (N,)
-
-    @classmethod
-    def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
-        """A rollout to be filled; features, most of its memory, are of the last step only if they are not kept."""
-        inner = {"territory_features": (layout.territories, 2 * layout.own_features)}
-        inner |= {"board_features": (layout.board_features,), "masks": (layout.num_actions,)}
-        inner |= {"observations": (layout.observation_columns,)}
-        shapes = {name: (steps, lanes, *shape) for name, shape in inner.items()}
-        if not keeps_features:
-            shapes |= {name: (1, lanes, *inner[name]) for name in FEATURES}
-        kinds = {"observations": np.int8, "masks": np.bool_, "ends": np.int8}
-        kinds |= dict.fromkeys(("seats", "actions", "next_seats"), np.int64)
-        names = [entry.name for entry in dataclasses.fields(cls)]
-        usual = {name: (lanes,) if name.startswith("next_") else (steps, lanes) for name in names}
-        return cls(**{name: np.zeros((usual | shapes)[name], kinds.get(name, np.float32)) for name in names})
-
-    def features_at(self, step: int) -> tuple[Array, Array]:
-        """Where the features of a step go."""
-        kept = step % len(self.board_features)
-        return self.territory_features[kept], self.board_features[kept]
-
-    def packed(self) -> dict[str, Array]:
-        """All but the features, which `write_features` computes, with masks as bits."""
-        found = {name: values for name, values in vars(self).items() if name not in FEATURES}
-        return found | {"masks": np.packbits(self.masks, axis=2)}
-
-    def unpack(self, packed: Mapping[str, Array], first: int) -> None:
-        """Write what `packed` returned into the lanes from `first` on."""
-        lanes = slice(first, first + len(packed["next_seats"]))
-        masks = np.unpackbits(packed["masks"], axis=2, count=self.masks.shape[2])
-        for name, values in (dict(packed) | {"masks": masks}).items():
-            getattr(self, name)[lanes if name.startswith("next_") else (slice(None), lanes)] = values
-
-    def write_features(self, spec: FeatureSpec) -> None:
-        """Write the features of all observations."""
-        for step, observations in enumerate(self.observations):
-            encode(spec, observations, *self.features_at(step))
 
 
 class SelfPlay:
@@ -167,14 +105,11 @@ class SelfPlay:
     def collect(self, network: Network, rollout: Rollout) -> None:
         """Play until the learner has made `n_steps` decisions in every lane, and write them into the rollout."""
         self.last_step[:] = NO_STEP
-        rollout.ends[:] = CONTINUES
-        rollout.rewards[:] = 0
+        rollout.clear()
         for step in range(len(rollout.actions)):
-            inputs = (*rollout.features_at(step), rollout.masks[step])
-            encode(network.spec, self.batch.observation, *inputs[:2])
-            inputs[2][:] = self.batch.action_mask
-            rollout.observations[step] = self.batch.observation
-            actions, logprobs, values = self.decide(network, *map(torch.as_tensor, inputs))
+            legal = self.legal_actions(self.lanes)
+            features = rollout.add(step, network.spec, self.batch.observation, legal)
+            actions, logprobs, values = self.decide(network, *map(torch.as_tensor, features), legal)
             rollout.seats[step], rollout.actions[step] = self.batch.seat, actions
             rollout.logprobs[step], rollout.values[step] = logprobs, values
             rollout.potentials[step] = potential(self.batch.observation, self.board, self.config.shaping)
@@ -185,11 +120,14 @@ class SelfPlay:
         rollout.next_values[:] = self.values(network, self.batch.observation)
         rollout.next_potentials[:] = potential(self.batch.observation, self.board, self.config.shaping)
 
+    def legal_actions(self, lanes: Array) -> LegalActions:
+        """Those of the decisions in these lanes."""
+        return LegalActions.of(torch.as_tensor(np.asarray(self.batch.action_mask)[lanes].view(np.bool_)))
+
     def decide(
-        self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, masks: torch.Tensor
+        self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, legal: LegalActions
     ) -> tuple[Array, Array, Array]:
-        """Sampled actions, their log-probabilities, and values, each (k,), of features and masks bool (k, n)."""
-        legal = LegalActions.of(masks)
+        """Sampled actions, their log-probabilities, and values, each (k,), of features and legal actions."""
         with torch.no_grad():
             inputs = (moved(part, network.device) for part in (territory_features, board_features))
             logits, values = (found.cpu() for found in network.legal_logits(*inputs, legal.to(network.device)))
@@ -324,9 +262,9 @@ class SnapshotPlayer:
         names = self.games.opponent[lanes]
         for name in sorted(set(names)):
             theirs = lanes[names == name]
-            network, masks = self.games.playing[name], torch.as_tensor(np.asarray(batch.action_mask)[theirs] > 0)
+            network, legal = self.games.playing[name], self.games.legal_actions(theirs)
             features = network.encode(np.asarray(batch.observation)[theirs])
-            actions[theirs] = self.games.decide(network, *features, masks)[0]
+            actions[theirs] = self.games.decide(network, *features, legal)[0]
 
 
 def actor_seed(seed: int, actor: int) -> int:

@@ -1,0 +1,177 @@
+"""What self-play writes down for the learner, and the small form in which actors send it.
+
+From a lane's decision to its next one about 20 of 832 bytes of the observation change, and about ten of 300 actions are
+legal: an actor keeps and sends the words that have changed and a list of actions, and the learner makes the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from risk_agents.learned.features import FeatureSpec, encode
+from risk_agents.learned.layout import Layout
+from risk_env.arrays import Array
+from risk_env.core.types import MAX_SEATS
+from risk_training.legal_actions import LegalActions
+
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
+KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others are float32
+OF_DECISIONS = (
+    "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends", "last_values", "last_potentials",
+)  # fmt: skip
+OF_LANES = ("next_seats", "next_values", "next_potentials")
+
+Packed = Mapping[str, Array]
+Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions int64 (m,) of k decisions, and of each how many int64 (k,)
+
+
+class ObservationRecorder:
+    """Observations of N lanes step by step, as the words of eight bytes that differ from those of the step before."""
+
+    def __init__(self) -> None:
+        self._latest: Array | None = None  # uint64 (N D / 8,): the words of the latest step
+        self._places: list[Array] = []  # of each step: which of these have changed
+        self._words: list[Array] = []  # uint64 of each step: what they are now
+
+    def add(self, observations: Array) -> None:
+        """Keep the observations of a step, int8 (N, D)."""
+        words = observations.reshape(-1).view(np.uint64)
+        if self._latest is None:
+            self._latest = np.zeros_like(words)
+        places = np.flatnonzero(words != self._latest)
+        changed = words[places]
+        self._latest[places] = changed
+        self._places.append(_narrow(places, len(words)))
+        self._words.append(changed)
+
+    def packed(self) -> dict[str, Array]:
+        """What `replayed` takes: places and words of all steps, and how many are of each, int64 (T,)."""
+        counts = np.array([len(places) for places in self._places])
+        return {"places": np.concatenate(self._places), "words": np.concatenate(self._words), "word_counts": counts}
+
+
+def replayed(packed: Packed, lanes: int, columns: int) -> Iterator[Array]:
+    """The observations int8 (N, D) of each step, all in the same array."""
+    observations, first = np.zeros((lanes, columns), np.int8), 0
+    words = observations.reshape(-1).view(np.uint64)
+    for last in packed["word_counts"].cumsum().tolist():
+        words[packed["places"][first:last]] = packed["words"][first:last]
+        yield observations
+        first = last
+
+
+def _narrow(values: Array, most: int) -> Array:
+    """Whole numbers from 0 to `most` in as few bytes as hold them."""
+    return values.astype(np.min_scalar_type(most))
+
+
+@dataclass
+class Rollout:
+    """Decisions of the learner: T steps of N lanes, filled by `SelfPlay.collect`.
+
+    Features are of every step, or of the latest only where they are made from the observations later.
+    """
+
+    territory_features: Array  # float32 (T, N, territories, 2 F), or (1, ...): `risk_agents.learned.features`
+    board_features: Array  # float32 (T, N, I), or (1, ...)
+    seats: Array  # int64 (T, N)
+    actions: Array  # int64 (T, N)
+    logprobs: Array  # float32 (T, N)
+    values: Array  # float32 (T, N)
+    potentials: Array  # float32 (T, N)
+    rewards: Array  # float32 (T, N)
+    ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
+    last_values: Array  # float32 (T, N): value of the seat's final observation, where TRUNCATED
+    last_potentials: Array  # float32 (T, N): potential of the same
+    next_seats: Array  # int64 (N,): who decides next
+    next_values: Array  # float32 (N,)
+    next_potentials: Array  # float32 (N,)
+    layout: Layout
+    keeps_features: bool = True
+    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # of the observations otherwise
+    legal: list[Listed] = field(default_factory=list)  # of each step; from actors only after `write_features`
+    received: dict[int, Packed] = field(default_factory=dict)  # by first lane: what actors sent
+
+    @classmethod
+    def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
+        """A rollout to be filled; features, most of its memory, are of the last step only if they are not kept."""
+        kept = steps if keeps_features else 1
+        shapes = dict.fromkeys(OF_DECISIONS, (steps, lanes)) | dict.fromkeys(OF_LANES, (lanes,))
+        return cls(
+            np.zeros((kept, lanes, layout.territories, 2 * layout.own_features), np.float32),
+            np.zeros((kept, lanes, layout.board_features), np.float32),
+            **{name: np.zeros(shape, KINDS.get(name, np.float32)) for name, shape in shapes.items()},
+            layout=layout,
+            keeps_features=keeps_features,
+        )
+
+    def clear(self) -> None:
+        """Forget the decisions, for the next ones."""
+        self.recorder, self.legal, self.received = ObservationRecorder(), [], {}
+        self.rewards[:] = 0
+        self.ends[:] = CONTINUES
+
+    def add(self, step: int, spec: FeatureSpec, observations: Array, legal: LegalActions) -> tuple[Array, Array]:
+        """Keep what the learner sees, int8 (N, D), and can do in a step; returns its features."""
+        features = self.features_at(step)
+        encode(spec, observations, *features)
+        self.legal.append((legal.actions, legal.counts))
+        if not self.keeps_features:
+            self.recorder.add(observations)
+        return features
+
+    def features_at(self, step: int) -> tuple[Array, Array]:
+        """Where the features of a step go."""
+        kept = step % len(self.board_features)
+        return self.territory_features[kept], self.board_features[kept]
+
+    def legal_actions(self) -> LegalActions:
+        """Those of all decisions (T N), step by step."""
+        return LegalActions(*_joined(self.legal))
+
+    def packed(self) -> dict[str, Array]:
+        """All but the features, which `write_features` makes of the observations."""
+        found = {name: getattr(self, name) for name in (*OF_DECISIONS, *OF_LANES)} | self.recorder.packed()
+        found |= {"seats": _narrow(self.seats, MAX_SEATS), "actions": _narrow(self.actions, self.layout.num_actions)}
+        listed = zip(("legal_actions", "legal_counts"), _joined(self.legal), strict=True)
+        return found | {name: _narrow(values.numpy(), self.layout.num_actions) for name, values in listed}
+
+    def unpack(self, packed: Packed, first: int) -> None:
+        """Write what `packed` returned into the lanes from `first` on; `write_features` reads the rest of it."""
+        lanes = slice(first, first + len(packed["next_seats"]))
+        for name in OF_DECISIONS:
+            getattr(self, name)[:, lanes] = packed[name]
+        for name in OF_LANES:
+            getattr(self, name)[lanes] = packed[name]
+        self.received[first] = packed
+
+    def write_features(self, spec: FeatureSpec) -> None:
+        """Write the features of all that was received, and list its legal actions."""
+        actors = [_steps(self.received[first], self.layout) for first in sorted(self.received)]
+        self.received = {}
+        for step, found in enumerate(zip(*actors, strict=True)):
+            first, listed = 0, []
+            for observations, legal in found:
+                lanes = slice(first, first + len(observations))
+                encode(spec, observations, *(features[lanes] for features in self.features_at(step)))
+                listed.append(legal)
+                first = lanes.stop
+            self.legal.append(_joined(listed))
+
+
+def _joined(listed: Sequence[Listed]) -> Listed:
+    """The legal actions of one list of decisions after the other."""
+    actions, counts = zip(*listed, strict=True)
+    return torch.cat(actions), torch.cat(counts)
+
+
+def _steps(packed: Packed, layout: Layout) -> Iterator[tuple[Array, Listed]]:
+    """Observations and legal actions of each step that an actor sent."""
+    observations = replayed(packed, len(packed["next_seats"]), layout.observation_columns)
+    actions, counts = (torch.as_tensor(packed[name].astype(np.int64)) for name in ("legal_actions", "legal_counts"))
+    counts = counts.view(packed["actions"].shape)
+    return zip(observations, zip(actions.split(counts.sum(1).tolist()), counts, strict=True), strict=True)
