@@ -247,17 +247,19 @@ def test_first_troops_are_gathered_in_each_place() -> None:
     assert usual.max() < gathered[1].min()
 
 
-def test_a_duel_begins_with_troops_where_playing_on_is_best() -> None:
-    rules = table(2)
+@pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("capital", 3), ("secret_mission", 4), ("classic", 6)])
+def test_a_game_begins_with_troops_where_playing_on_is_best(preset: str, players: int) -> None:
+    rules = table(players, preset)
     game = Game(rules, BOARD, seed=3)
-    wanted = int(game.legal_actions()[4])
-    agent, other = Strategist(SMALL, lambda rules, board: troops_on(wanted)), base.CompiledAgent(grower.BOT)
-    agent.reset(game.seat, rules, BOARD, 5)
-    other.reset(1 - game.seat, rules, BOARD, 0)
-    while game.phase < Phase.TRADE:
-        player = agent if game.seat == agent.seat else other
-        game.step(player.act(base.View(game, chance=5)))
-    assert game.troops[wanted] >= 20
+    wanted, placed = int(game.legal_actions()[4]), int(game.records[0]["to_place"][game.seat])
+    seats: list[base.Agent] = [base.CompiledAgent(grower.BOT) for _ in range(players)]
+    seats[game.seat] = agent = Strategist(SMALL, lambda rules, board: troops_on(wanted))
+    for seat in range(players):
+        seats[seat].reset(seat, rules, BOARD, 5)
+    while game.phase == Phase.DEPLOY:
+        game.step(seats[game.seat].act(base.View(game, chance=5)))
+    assert game.troops[wanted] == 1 + placed
+    assert game.owner[wanted] == agent.seat
 
 
 @pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("classic", 6), ("command_room", 3), ("capital", 4)])

@@ -1,7 +1,7 @@
-"""Where a seat gathers its first troops, chosen by playing on from each place (for `strategist`, in duels).
+"""Where a seat gathers its first troops, chosen by playing on from each place (for `strategist`).
 
-Other bots place them where borders are pressed most. All of them in one place are often worth more in duels, but not in
-any place. Places are tried by sequential halving (Karnin 2013).
+Other bots place them where borders are pressed most. All of them in one place are often worth much more, but not in any
+place. Places are tried by sequential halving (Karnin 2013).
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from risk_env.board.rules import Rules
 
 AS_USUAL = NONE  # no place: the troops are placed as other bots do
 PLAYER = beam.other_turn(beam.BOT, "placing beam", width=4)
+QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
+MANY = 5  # players, with whom the quick one plays on, and for one own turn
 
 
 class FirstTroops:
-    """Chooses a place once a game; `games` are played on for that, over `turns` own turns, in so many `lanes`."""
+    """Chooses a place once a game; `games` are played on for that, over at most `turns` own turns, in `lanes`."""
 
     def __init__(self, rules: Rules, board: Board, judge: Judge, games: int, turns: int, lanes: int) -> None:
-        self._rollouts = Rollouts(rules, board, (), (PLAYER,), judge, lanes)
-        self._games, self._turns = games, turns
+        are_many = rules.num_players >= MANY
+        self._rollouts = Rollouts(rules, board, (), (QUICK_PLAYER if are_many else PLAYER,), judge, lanes)
+        self._games, self._turns = games, min(turns, 1) if are_many else turns
         self._place: int | None = None
 
     def reset(self) -> None:

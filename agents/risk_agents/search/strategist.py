@@ -5,8 +5,8 @@ be the one played: others' turns as `breaker` or `hunter`, or as a beam where he
 learned value, or the heuristic evaluation for tables that it does not know, judges the position. Most plans are beams:
 the best turns that draft to different places, by different weights. Plans that do badly are dropped while samples come
 in (sequential halving, Karnin 2013). It chooses again before some of its attacks, where the dice may have fallen
-otherwise. Rollouts of fixed policies with common chance are a policy improvement step (Tesauro and Galperin 1996). In
-duels the place of the first troops is chosen likewise (`search.first_troops`). Budgets count games, not time.
+otherwise. Rollouts of fixed policies with common chance are a policy improvement step (Tesauro and Galperin 1996). The
+place of the first troops is chosen likewise (`search.first_troops`). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Budget:
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
     turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
-    places: int = 100  # when the first troops of a duel are placed; 0: they are placed as usual
+    places: int = 100  # when the first troops are placed; 0: they are placed as usual
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=1000)
@@ -79,7 +79,7 @@ class Strategist(Agent):
     """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
 
     name = "strategist"
-    version = "4"
+    version = "5"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -95,7 +95,7 @@ class Strategist(Agent):
             lanes = min(self.budget.games, MOST_LANES)
             players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
             self._rollouts = Rollouts(rules, board, self._plans, players, judge, lanes)
-            self._first_troops = self._chooser_of_places(judge, rules, board)
+            self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
             self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
             self._price = 2 if self._plans is DUEL_PLANS else 1
             self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
@@ -139,10 +139,8 @@ class Strategist(Agent):
         seats = tuple(map(float, chances[: view.rules.num_players]))
         return Explanation(self.seat, game.round, first.plan, (first, *estimates), seats)
 
-    def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops | None:
-        """What chooses the place for the first troops; None where a plan places them."""
-        if self._plans is not DUEL_PLANS or not self.budget.places:
-            return None
+    def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
+        """What chooses the place for the first troops."""
         lanes = min(max(self.budget.places, board.num_territories + 1), MOST_LANES)  # one for each place at least
         return FirstTroops(rules, board, judge, self.budget.places, self.budget.turns, lanes)
 
