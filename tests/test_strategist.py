@@ -12,7 +12,7 @@ import torch
 
 from risk_agents import base
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import TableValueFile, input_columns, table_value_shapes
+from risk_agents.learned.table_value import TERRITORY_INPUTS, TableValueFile, input_columns, table_value_shapes
 from risk_agents.registry import make, play_game
 from risk_agents.scripted import breaker, grower, hunter
 from risk_agents.scripted.board_sense import NONE
@@ -207,6 +207,16 @@ def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
     assert (played[0].codes[:, living(input_columns(BOARD), BOARD)[0]] == 1).all()  # who looks lives
 
 
+@pytest.mark.parametrize("gather", [0.0, 1.0])
+def test_seats_of_training_games_gather_their_first_troops(gather: float) -> None:
+    config = Config(players=3, tables=(3,), round_games=4, bots=("grower",), weights=(1.0,), share=1.0, gather=gather)
+    played = play_chunk(config, 3, 0, 4)
+    first = [int(np.flatnonzero(played.games == game)[0]) for game in range(4)]
+    of_territories = len(TERRITORY_INPUTS) * BOARD.num_territories
+    troops = played.codes[first, :of_territories].reshape(4, -1, len(TERRITORY_INPUTS))[:, :, :3]
+    assert (troops.max(axis=1) == 22).all() == bool(gather)  # 35 troops on 14 territories
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -217,6 +227,7 @@ def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
         ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0 must be 1"),
         ({"search_games": 3}, "search_games=3 must be at least 13"),
         ({"share": 1.5}, "share=1.5 must be 0"),
+        ({"gather": -0.5}, "gather=-0.5 must be 0"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:

@@ -1,7 +1,8 @@
 """The trainer of the value for every table: each seat's chance to win, where turns begin, with two to six players.
 
 A round plays whole games at every table by scripted bots; a seat's player changes now and then when its turn begins, so
-that positions differ more than those of one bot. What is learnt is who won, and by TD(λ) partly what the network says
+that positions differ more than those of one bot, and some seats gather their first troops in a place drawn by chance,
+as the strategist does in a chosen one. What is learnt is who won, and by TD(λ) partly what the network says
 of the turns to come (Tesauro 1995). The network learns from a round, then the next one is played.
 """
 
@@ -28,6 +29,8 @@ from risk_agents.learned.table_value import (
     input_scales,
     table_value_shapes,
 )
+from risk_agents.search import beam
+from risk_agents.search.beam import GATHER
 from risk_agents.search.judges import judges_by
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
 from risk_agents.workers import InProcess, WorkExecutor
@@ -49,6 +52,7 @@ Tensor = torch.Tensor
 
 VALUE = "value.npz"
 LANES = 512
+GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places the first troops only
 DEAD = -1e9  # logit of a seat that cannot win
 
 
@@ -111,13 +115,14 @@ class Config(TableSettings):
     )
     weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
     change: float = 0.1  # probability that another bot goes on when a seat's turn begins
+    gather: float = 0.5  # probability that a seat gathers its first troops in one place
     share: float = 0.8  # of the positions that are kept
     td_lambda: float = 0.9
     search_games: int = 60  # a turn, of the strategist in evaluations
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("change", "share", "td_lambda"):
+        for name in ("change", "gather", "share", "td_lambda"):
             check_range(name, getattr(self, name), 0, 1)
         check_range("search_games", self.search_games, LEAST_GAMES)
         if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
@@ -205,7 +210,8 @@ class Games:
     def play(self, count: int) -> Positions:
         """Play that many games."""
         lanes = np.arange(min(LANES, count))
-        arena = Arena(Lanes(self.rules, self.board, len(lanes), mask=None, autoreset=False), self.config.bots)
+        batch = Lanes(self.rules, self.board, len(lanes), mask=None, autoreset=False)
+        arena = Arena(batch, [*self.config.bots, GATHERER])
         arena.stop_at_turn[:] = ANY_SEAT
         records, winners, found = arena.batch.records, np.full(count, -1), []
         game_of, following = lanes.copy(), len(lanes)
@@ -231,7 +237,12 @@ class Games:
         arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
         seeds = [game_seed(self.config.seed, self.first + game) for game in numbers.tolist()]
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
+        is_gathering = self.chance.random((len(lanes), MAX_SEATS)) < self.config.gather
+        arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
         arena.seat_players(lanes)
+        for k, seat in np.argwhere(is_gathering[:, : self.players]).tolist():
+            own = np.flatnonzero(arena.batch.records["owner"][lanes[k]] == seat)
+            arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
         """Numbers of bots, drawn by their weights."""
@@ -245,9 +256,11 @@ class Games:
         return arena.batch.observation[kept[:, None], self.columns], game_of[kept], arena.batch.seat[kept]
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
-        """Some seats get another player for the turn that begins, and from there on."""
-        changed = lanes[self.chance.random(len(lanes)) < self.config.change]
-        seats = arena.batch.records["turn"][changed]
+        """Some seats, and all that gathered troops, get another player for the turn that begins, and from there on."""
+        seats = arena.batch.records["turn"][lanes]
+        is_changed = self.chance.random(len(lanes)) < self.config.change
+        is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)
+        changed, seats = lanes[is_changed], seats[is_changed]
         arena.numbers[changed, seats] = self._draw((len(changed),))
         arena.memory[changed, seats] = 0
 

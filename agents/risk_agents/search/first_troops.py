@@ -14,20 +14,21 @@ from risk_agents.search import beam
 from risk_agents.search.rollouts import Judge, Rollouts
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 
 AS_USUAL = NONE  # no place: the troops are placed as other bots do
 PLAYER = beam.other_turn(beam.BOT, "placing beam", width=4)
 QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
-MANY = 5  # players, with whom the quick one plays on, and for one own turn
 
 
 class FirstTroops:
-    """Chooses a place once a game; `games` are played on for that, over at most `turns` own turns, in `lanes`."""
+    """Chooses a place once a game: `player` plays `games` on for that, over so many own `turns`, in so many `lanes`."""
 
-    def __init__(self, rules: Rules, board: Board, judge: Judge, games: int, turns: int, lanes: int) -> None:
-        are_many = rules.num_players >= MANY
-        self._rollouts = Rollouts(rules, board, (), (QUICK_PLAYER if are_many else PLAYER,), judge, lanes)
-        self._games, self._turns = games, min(turns, 1) if are_many else turns
+    def __init__(
+        self, rules: Rules, board: Board, judge: Judge, player: CompiledBot, games: int, turns: int, lanes: int
+    ) -> None:
+        self._rollouts = Rollouts(rules, board, (), (player,), judge, lanes)
+        self._games, self._turns = games, turns
         self._place: int | None = None
 
     def reset(self) -> None:

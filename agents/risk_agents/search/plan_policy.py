@@ -55,7 +55,7 @@ class PlanPolicyFile(TableFile):
             self.check(rules, board, source)
             value.check(rules, board, f"judge of {source}")
 
-        version = str(self.made.get("version", "1"))
+        version = f"{self.made.get('version', '1')}.{value.made.get('version', '1')}"  # of the policy and of its judge
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, MEMORY, check)
 
 

@@ -24,7 +24,7 @@ from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.scripted import breaker, hunter
 from risk_agents.search import beam, marshal, planner, raider
-from risk_agents.search.first_troops import FirstTroops
+from risk_agents.search.first_troops import PLAYER, QUICK_PLAYER, FirstTroops
 from risk_agents.search.judges import JudgeFinder, judge_for, judges_by
 from risk_agents.search.rollouts import Draft, Judge, Rollouts
 from risk_env.board.maps import Board
@@ -54,6 +54,7 @@ MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYERS know and the scripts do not
+MANY = 5  # players, with whom first troops are chosen by the quick beam and one own turn
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
 MOST_LANES = 480  # games that are played on at once
@@ -65,7 +66,7 @@ Array = npt.NDArray[Any]
 class Budget:
     """How much is tried."""
 
-    games: int = 160  # when a turn begins; half as many in duels, where a turn of `marshal` takes longer
+    games: int = 160  # when a turn begins; half as many where turns take longer: of `marshal` and of GOAL_PLAYERS
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
     turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
@@ -97,7 +98,7 @@ class Strategist(Agent):
             self._rollouts = Rollouts(rules, board, self._plans, players, judge, lanes)
             self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
             self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
-            self._price = 2 if self._plans is DUEL_PLANS else 1
+            self._price = 2 if self._plans is DUEL_PLANS or players is GOAL_PLAYERS else 1
             self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
             self._advisers = [CompiledAgent(plan) for plan in self._plans]
             self._table = rules, board
@@ -141,8 +142,10 @@ class Strategist(Agent):
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
         """What chooses the place for the first troops."""
-        lanes = min(max(self.budget.places, board.num_territories + 1), MOST_LANES)  # one for each place at least
-        return FirstTroops(rules, board, judge, self.budget.places, self.budget.turns, lanes)
+        games, turns, are_many = self.budget.places, self.budget.turns, rules.num_players >= MANY
+        player = QUICK_PLAYER if are_many or rules.victory in GOALS else PLAYER
+        lanes = min(max(games, board.num_territories + 1), MOST_LANES)  # one for each place at least
+        return FirstTroops(rules, board, judge, player, games, min(turns, 1) if are_many else turns, lanes)
 
     def _reset_advisers(self) -> None:
         """The advisers forget: in rollouts they begin without memory, too."""
