@@ -114,7 +114,7 @@ def test_trials_say_what_all_plans_are_worth() -> None:
 
 def test_it_learns_what_the_trials_say(tmp_path: Path) -> None:
     """The plan that is best on the mean gets the highest output when the same trials are learned from often."""
-    config = Config(tables=(2, 3), round_games=8, n_games=8, n_epochs=30, hidden_sizes=(8, 4), batch_size=64)
+    config = Config(tables=(3, 4), round_games=8, n_games=8, n_epochs=60, hidden_sizes=(32, 16), bot_share=1.0)
     run = Trainer(config, tmp_path)
     metrics = run.update()
     played = [play_chunk(config, players, 0, 4, run.policy().value) for players in config.tables]
