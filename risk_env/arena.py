@@ -47,7 +47,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game import split_view
-from risk_env.lanes import Lanes, check_count, check_memory, contiguous
+from risk_env.lanes import Lanes, check_count, check_memory, contiguous, whole_numbers
 from risk_env.text import notation
 
 __all__ = [
@@ -185,7 +185,11 @@ class Arena:
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)  # (N, 6) number of the player at each seat, or CALLER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
-        self._first_memory = self._memory_of_players()  # (K + 1, M): when a game begins; the last for CALLER
+        words = self.memory.shape[-1]
+        self._first_memory = np.zeros((len(self.players) + 1, words), np.int32)  # of a new game; the last for CALLER
+        for number, player in enumerate(self.players):
+            if isinstance(player, CompiledBot):
+                self._first_memory[number, : len(player.begins)] = player.begins
         self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, NOBODY for none
         self.stop_at_turn = np.full(N, NOBODY, np.int64)  # (N,) seat whose next turn's beginning does, or ANY_SEAT
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
@@ -209,13 +213,6 @@ class Arena:
             if not isinstance(player, CompiledBot):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self.batch, lanes[rows], seats)
-
-    def _memory_of_players(self) -> Array:
-        memory = np.zeros((len(self.players) + 1, self.memory.shape[-1]), np.int32)
-        for number, player in enumerate(self.players):
-            if isinstance(player, CompiledBot):
-                memory[number, : len(player.begins)] = player.begins
-        return memory
 
     def check_numbers(self) -> None:
         """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""
@@ -420,7 +417,15 @@ class PolicyPlayer:
         batch.ask(lanes)
         masks = np.asarray(batch.action_mask)[lanes]
         seen = as_floats(np.asarray(batch.observation)[lanes], batch.board, self.observation)
-        actions[lanes] = _checked_answers(self.policy.act_batch(seen, masks, batch.seat[lanes]), masks, self.policy)
+        found = self.policy.act_batch(seen, masks, batch.seat[lanes])
+        answers = whole_numbers(found, (len(masks),), f"{self.policy!r} must answer with")
+        inside = (answers >= 0) & (answers < masks.shape[1])
+        legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] > 0)
+        if not legal.all():
+            k = int(legal.argmin())
+            problem = f"{answers[k]}, which is not legal: legal are {np.flatnonzero(masks[k])}"
+            raise ValueError(f"{self.policy!r} answered {problem}")
+        actions[lanes] = answers
 
 
 def as_floats(codes: Array, board: Board, observation: str = "flat") -> Any:
@@ -442,21 +447,6 @@ def _player(player: str | CompiledBot | Policy | Player, observation: str) -> Co
     if hasattr(player, "choose"):
         return player
     raise ValueError(f"player={player!r} must be a bot's name, a CompiledBot, a Policy or a Player (risk_env.arena)")
-
-
-def _checked_answers(answers: Any, masks: Array, policy: Any) -> Array:
-    """The answers of a policy, int (k,), if all of them are legal by its masks."""
-    answers = np.asarray(answers)
-    if answers.shape != (len(masks),) or answers.dtype.kind not in "iu":
-        raise ValueError(
-            f"{policy!r} must answer with whole numbers of shape ({len(masks)},), not {answers.dtype} {answers.shape}"
-        )
-    inside = (answers >= 0) & (answers < masks.shape[1])
-    legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] > 0)
-    if not legal.all():
-        k = int(legal.argmin())
-        raise ValueError(f"{policy!r} answered {answers[k]}, which is not legal: legal are {np.flatnonzero(masks[k])}")
-    return answers
 
 
 # ------------------------------------------------------------------------------------------------ whole games
@@ -503,14 +493,19 @@ def play(
         arena.seat_players(free)
 
     for ended, numbers in arena.run_games(games, begin):
-        batch.finish(ended)
-        results["placement"][numbers] = batch.final_placement[ended]
-        results["rounds"][numbers] = batch.final_rounds[ended]
-        for field in ("winner", "decisions", "truncated"):
-            results[field][numbers] = batch.records[field][ended]
+        _write_results(results, numbers, batch, ended)
         if progress is not None:
             progress(len(ended))
     return results
+
+
+def _write_results(results: Array, numbers: Numbers, batch: Lanes, ended: Numbers) -> None:
+    """Write the results of games with these numbers, which have ended in these lanes."""
+    batch.finish(ended)
+    results["placement"][numbers] = batch.final_placement[ended]
+    results["rounds"][numbers] = batch.final_rounds[ended]
+    for field in ("winner", "decisions", "truncated"):
+        results[field][numbers] = batch.records[field][ended]
 
 
 def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seats: int) -> Array:
@@ -519,11 +514,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
         if num_players != seats:
             raise ValueError(f"players: {num_players} of them for num_players={seats}, without line_ups")
         return np.broadcast_to(np.arange(seats), (games, seats))
-    line_ups = np.asarray(line_ups)
-    if line_ups.shape != (games, seats) or line_ups.dtype.kind not in "iu":
-        raise ValueError(
-            f"line_ups must be whole numbers of shape ({games}, {seats}), not {line_ups.dtype} {line_ups.shape}"
-        )
+    line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
         raise ValueError(f"line_ups holds {line_ups.min()} ... {line_ups.max()}: players are 0 ... {num_players - 1}")
     return line_ups

@@ -1,7 +1,6 @@
-"""Players by name.
+"""Players by name: all, this project's own included, register in the entry-point group `risk_env.agents`.
 
-All players, this project's own included, register in the entry-point group `risk_env.agents`: each is a `CompiledBot`
-or a class of agents (`risk_agents.base.Agent`).
+Each is a `CompiledBot` or a class of agents (`risk_agents.base.Agent`).
 """
 
 import sys

@@ -1,8 +1,7 @@
 """The command line: `risk-env`, or `python -m risk_env`.
 
-COMMANDS lists all commands. A command is a function `main(argv) -> int | None` that parses its own arguments, usually
-with `command_parser(name)`, and returns an exit status (None: success) or raises. Its module is imported only when the
-command is called, so that `--help` is quick.
+A command of COMMANDS is a function `main(argv) -> int | None`: it parses its arguments (`command_parser(name)`), and
+returns an exit status (None: success) or raises. Its module is imported when it is called, so that `--help` is quick.
 """
 
 import argparse
@@ -11,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -103,7 +103,7 @@ def require(module: str) -> None:
 
 def show_presets(argv: Sequence[str]) -> None:
     """The command `presets`: a table of all presets, or every option of one (RULES 12, 13)."""
-    from risk_env.board.rules import presets
+    from risk_env.board.rules import Rules, preset_players, presets
 
     parser = command_parser("presets")
     parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
@@ -112,10 +112,25 @@ def show_presets(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if arguments.preset is None and (arguments.players is not None or arguments.expert):
         parser.error("--players and --expert need the name of a preset")
-    if arguments.preset is None:
-        _print_all_presets()
-    else:
-        _print_one_preset(arguments.preset, arguments.players, arguments.expert)
+    from rich.console import Console
+    from rich.table import Table
+
+    console, plain_table = Console(), partial(Table, box=None, pad_edge=False)
+    if arguments.preset is not None:
+        rules = Rules.preset(arguments.preset, num_players=arguments.players, expert=arguments.expert)
+        table = plain_table("option", "value")
+        for option, value in rules.to_dict().items():
+            table.add_row(option, repr(value))
+        return console.print(table)
+    shown = ("deck", "setup", "fortify", "victory")
+    table = plain_table("preset", "players", *shown)
+    for name in presets():
+        least, most = min(preset_players(name)), max(preset_players(name))
+        rules, players = Rules.preset(name, num_players=most), f"{least}-{most}" if least < most else str(most)
+        table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
+    console.print(table)
+    console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
+    return None
 
 
 def warm_up(argv: Sequence[str]) -> None:
@@ -184,33 +199,3 @@ def _report(error: BaseException) -> int:
 def _say(problem: str, status: int) -> int:
     print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
     return status
-
-
-def _print_all_presets() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from risk_env.board.rules import Rules, preset_players, presets
-
-    shown = ("deck", "setup", "fortify", "victory")
-    table = Table("preset", "players", *shown, box=None, pad_edge=False)
-    for name in presets():
-        least, most = min(preset_players(name)), max(preset_players(name))
-        rules, players = Rules.preset(name, num_players=most), f"{least}-{most}" if least < most else str(most)
-        table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
-    console = Console()
-    console.print(table)
-    console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
-
-
-def _print_one_preset(name: str, num_players: int | None, expert: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from risk_env.board.rules import Rules
-
-    rules = Rules.preset(name, num_players=num_players, expert=expert)
-    table = Table("option", "value", box=None, pad_edge=False)
-    for option, value in rules.to_dict().items():
-        table.add_row(option, repr(value))
-    Console().print(table)

@@ -1,7 +1,6 @@
 """Compile ahead of time what the first use would compile: the rules and the registered bots.
 
-The work is divided into independent parts, so that several processes can share it. Compiled code is cached on disk
-(`compiler.cache`), where every later process finds it.
+Several processes can share the work, part by part; later processes find the code on disk (`compiler.cache`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -47,11 +46,6 @@ def compile_doors() -> None:
     env.last()
 
 
-def compile_bot(bot: bots.CompiledBot) -> None:
-    """Compile a bot."""
-    bots.SeatedBot(bot, seed=0).load(Game(seed=0).tables)
-
-
 RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "doors": compile_doors}
 
 
@@ -66,7 +60,7 @@ def compile_part(part: str) -> float:
     if part in RULES:
         RULES[part]()
     else:
-        compile_bot(bots.compiled(part))
+        bots.SeatedBot(bots.compiled(part), seed=0).load(Game(seed=0).tables)
     return perf_counter() - start
 
 

@@ -372,8 +372,7 @@ class Game:
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
 
-        `observation="structured"` gives {"territories": (T, F), "globals": (G,)} instead
-        (columns: docs/observation.md).
+        `observation="structured"` gives {"territories": (T, F), "globals": (G,)} (columns: docs/observation.md).
         """
         self._check_seat(seat)
         values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
@@ -408,8 +407,8 @@ class Game:
 
     def beginning(self) -> Game:
         """The game as it was when its history began: before the first of `actions`."""
-        other = self._fork()
-        other._start, other._chance, other._actions = self._start, self._chance, []
+        other = self.copy()
+        other._actions = []
         if self._start is None:
             other._set_up()
             return other
@@ -488,13 +487,10 @@ class Game:
         try:
             rules = Rules.from_dict(facts["rules"])
             board = found_map(facts["map"], facts["digest"], board)
-            games = tables(rules, board).new_games(1)
-            if len(state) != games.nbytes:
-                raise SaveError(f"the state has {len(state)} bytes, a game of this map {games.nbytes}")
-            games.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
-            if problems := check(games[0], tables(rules, board), rules, board):
+            game = cls.from_record(rules, board, state, int(facts["seed"]), bool(facts["ask_forced"]))
+            if problems := check(game.record, game.tables, rules, board):
                 raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
-            return cls.from_record(rules, board, games, int(facts["seed"]), bool(facts["ask_forced"]))._play_on()
+            return game._play_on()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
 

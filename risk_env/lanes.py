@@ -44,6 +44,14 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
     return np.ascontiguousarray(numbers, np.int64)
 
 
+def whole_numbers(values: Any, shape: tuple[int, ...], demand: str) -> Array:
+    """Values as an array; ValueError, which begins with `demand`, unless they are whole numbers of this shape."""
+    numbers = np.asarray(values)
+    if numbers.shape != shape or numbers.dtype.kind not in "iu":
+        raise ValueError(f"{demand} whole numbers of shape {shape}, not {numbers.dtype} {numbers.shape}")
+    return numbers
+
+
 class Lanes:
     """`num_games` games (lanes), each begun, stepped, asked and finished when the caller says so.
 
@@ -115,17 +123,14 @@ class Lanes:
         self.final_observation = self._shaped(self._final_codes)  # (N, P, ...) each seat's last, if game_over
         self.action_mask = self._lent_mask()
         self._view_caches = new_view_caches(N, self.tables.sizes)
-        self._group_buffers()
 
-    def _group_buffers(self) -> None:
+    def _bind_kernels(self) -> None:
+        """The buffers in groups, and the kernels of the parts of a step with them."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
         self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
         self._ends = Ends(self.final_placement, self.final_rounds, final_words)
         self._questions = Questions(self._mask_kind, self._mask, self._view_caches, words, self.seat)
-
-    def _bind_kernels(self) -> None:
-        """The kernels of the parts of a step, with their buffers."""
         self._first_illegal = BoundKernel(batch_loop.first_illegal, self._games, self.tables.rules)
         self._step_some = BoundKernel(batch_loop.step_lanes, *self._step_arguments(is_full_step=False))
         self._write_final = BoundKernel(batch_loop.write_final, self._records, self._ends)
@@ -169,22 +174,16 @@ class Lanes:
         """Whole numbers of shape (N,) as int64; ValueError for anything else."""
         if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == self._all.shape:
             return actions
-        actions = np.asarray(actions)
-        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
-            found = f"{actions.dtype} {actions.shape}"
-            raise ValueError(f"actions must be whole numbers of shape ({self.num_games},), not {found}")
-        return actions.astype(np.int64, copy=False)
+        return whole_numbers(actions, self._all.shape, "actions must be").astype(np.int64, copy=False)
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
         """IllegalAction if the action (int, N) of one of these lanes (int, k) is not legal."""
         lane = self._first_illegal(contiguous(lanes), contiguous(actions))
-        if lane != batch_loop.NO_LANE:
-            self._refuse(lane, int(actions[lane]))
-
-    def _refuse(self, lane: int, action: int) -> None:
+        if lane == batch_loop.NO_LANE:
+            return
         if self.episodes[lane] < 0:
             raise ValueError("step before reset: call reset() first")
-        error = notation.illegal_action(self._games[lane], self.tables, self.board, action)
+        error = notation.illegal_action(self._games[lane], self.tables, self.board, int(actions[lane]))
         error.args = (f"lane {lane}: {error}",)
         raise error
 
@@ -201,7 +200,7 @@ class Lanes:
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
         """Play a legal action (int, N) in each of these lanes; write reward, terminated, truncated, game_over."""
-        self._share(contiguous(lanes), self._step_part, contiguous(actions))
+        self._share(contiguous(lanes), self._step_some, contiguous(actions), NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
         """Write how these lanes' games ended and, with `autoreset`, begin their next."""
@@ -212,9 +211,6 @@ class Lanes:
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
         self._share(contiguous(lanes), self._ask)
-
-    def _step_part(self, lanes: Array, actions: Array) -> None:
-        self._step_some(lanes, actions, NOT_SHARED)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
         """What `batch_loop.step_lanes` takes before lanes."""

@@ -132,17 +132,15 @@ class ActionSpace:
             return self.board.num_territories
         if BLOCK_OF[kind] in ("territory", "card"):
             return self._territory(argument)
+        if kind == "objective" and not isinstance(argument, str):
+            return _number(argument, types.NUM_OBJECTIVES)
         if kind == "objective":
-            return self._objective(argument)
+            return _index_of(argument, tuple(goal.name for goal in self.board.objectives))
         return _index_of(argument, _CHOICES[kind])
 
     def _territory(self, place: Any) -> int:
         """The number of a territory that is given by name or number."""
         return self.board.territory(place) if isinstance(place, str) else _number(place, self.board.num_territories)
-
-    def _objective(self, objective: Any) -> int:
-        names = tuple(goal.name for goal in self.board.objectives)
-        return _index_of(objective, names) if isinstance(objective, str) else _number(objective, types.NUM_OBJECTIVES)
 
     def _border(self, source: Any, target: Any) -> int:
         border = (self._territory(source), self._territory(target))

@@ -19,7 +19,7 @@ from typing import Any
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.toml_table import MapError, Table, key_of, listed, near
+from risk_env.board.toml_table import MapError, Table, key_of, near
 from risk_env.core import types
 from risk_env.untrusted import read_file, shortened
 
@@ -169,7 +169,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
     """The shipped map of that name, or the map in the .toml file at that path; MapError if there is none."""
     if isinstance(name_or_path, str) and name_or_path in map_names():
         return _read_shipped(name_or_path)
-    names = listed(map_names())
+    names = ", ".join(map_names())
     if not isinstance(name_or_path, str | PathLike):
         raise MapError(f"name_or_path: {shortened(name_or_path)} is neither a name nor a path; shipped maps: {names}")
     path = Path(name_or_path)
@@ -185,7 +185,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     MapError if there is none, or if neither its digest nor the first 16 digits of that are `digest`.
     """
     if board is None and name not in map_names():
-        names = listed(map_names())
+        names = ", ".join(map_names())
         raise MapError(f"{shortened(name)} is not a shipped map: {names}; pass the board of any other")
     board = _read_shipped(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
@@ -209,27 +209,22 @@ def _file_text(path: Path) -> str:
     try:
         return read_file(path, MOST_BYTES).decode()
     except (OSError, ValueError) as error:
-        raise MapError(f"{path}: cannot be read: {error}; shipped maps: {listed(map_names())}") from error
+        raise MapError(f"{path}: cannot be read: {error}; shipped maps: {', '.join(map_names())}") from error
 
 
 def read_map(text: str, source: str = "<text>") -> Board:
-    """The map in a TOML text; MapErrors call it `source`."""
-    _check_size(text, source)
-    try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MapError(f"{source}: not TOML: {error}") from error
-    return _board(Table(source, "", values))
-
-
-def _check_size(text: str, source: str) -> None:
-    """MapError for what a reader of TOML would need seconds for."""
+    """The map in a TOML text; MapErrors call it `source`. What a reader of TOML would need seconds for is refused."""
     sizes = {"characters": (len(text), MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
     for what, (size, most) in sizes.items():
         if size > most:
             raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
     if _LONG_KEY.search(text):
         raise MapError(f"{source}: a key with more than eight dots")
+    try:
+        values = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MapError(f"{source}: not TOML: {error}") from error
+    return _board(Table(source, "", values))
 
 
 # ------------------------------------------------------------------------------------------------ board
@@ -325,10 +320,14 @@ def _colour(table: Table) -> str | None:
 
 
 def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ...]:
+    """Both sides must list a border, and all territories must be connected."""
     names = [t.values["name"] for t in territories]
     targets_of = [_listed_borders(t, names) for t in territories]
-    for source in range(len(territories)):
-        _check_returned(territories, targets_of, source)
+    for source, table in enumerate(territories):
+        for i, target in enumerate(targets_of[source], 1):
+            if source not in targets_of[target]:
+                problem = f"{territories[target].place} does not list {names[source]!r} in return"
+                raise table.error(problem, f"border {i}")
     borders = tuple(sorted((s, t) for s, targets in enumerate(targets_of) for t in targets))
     if len(borders) > MAX_BORDERS:
         raise file.error(f"{len(borders)} borders, each way counted; at most {MAX_BORDERS} are allowed")
@@ -347,14 +346,6 @@ def _listed_borders(table: Table, names: list[str]) -> list[int]:
             raise table.error(f"{name!r} is listed twice", at)
         targets.append(target)
     return targets
-
-
-def _check_returned(territories: list[Table], targets_of: list[list[int]], source: int) -> None:
-    """Both sides must list a border."""
-    for i, target in enumerate(targets_of[source], 1):
-        if source not in targets_of[target]:
-            problem = f"{territories[target].place} does not list {territories[source].values['name']!r} in return"
-            raise territories[source].error(problem, f"border {i}")
 
 
 def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> None:
@@ -382,27 +373,18 @@ def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tup
 
 
 def _mission(table: Table, continents: tuple[str, ...], territories: int) -> list[Mission]:
-    kind = table.text("kind", MISSION_KINDS)
-    if kind == "destroy":
-        return _destroy_missions(table, territories)
-    extended = table.flag("extended")
+    kind, extended = table.text("kind", MISSION_KINDS), table.flag("extended")
+    if kind == "destroy":  # a mission for each colour; colour i is seat i (RULES 8.1)
+        table.only("kind", "extended", "colours", "fallback_territories")
+        fallback = table.whole("fallback_territories", 1, territories)
+        seats = range(table.whole("colours", 1, MAX_COLOURS))
+        return [Mission(kind, target=seat, fallback_territories=fallback, extended=extended) for seat in seats]
     if kind == "continents":
         table.only("kind", "extended", "continents", "any_third")
         return [Mission(kind, _mission_continents(table, continents), table.flag("any_third"), extended=extended)]
     table.only("kind", "extended", "territories", "min_troops")
     count, troops = table.whole("territories", 1, territories), table.whole("min_troops", 1, 1000, 1)
     return [Mission(kind, territories=count, min_troops=troops, extended=extended)]
-
-
-def _destroy_missions(table: Table, territories: int) -> list[Mission]:
-    """A mission for each colour; colour i is seat i (RULES 8.1)."""
-    table.only("kind", "extended", "colours", "fallback_territories")
-    fallback = table.whole("fallback_territories", 1, territories)
-    extended = table.flag("extended")
-    return [
-        Mission("destroy", target=seat, fallback_territories=fallback, extended=extended)
-        for seat in range(table.whole("colours", 1, MAX_COLOURS))
-    ]
 
 
 def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int, ...]:

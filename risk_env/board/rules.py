@@ -191,11 +191,14 @@ class Rules:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Refuse wrong values first, then wrong combinations."""
+        """Refuse wrong values first, then options that cannot be combined (RULES 13)."""
         for option in OPTIONS:
             _check_value(option, getattr(self, option))
         for need in NEEDS:
-            _check_need(self, need)
+            value, other = getattr(self, need.option), getattr(self, need.other)
+            if value in need.values and other not in need.allowed:
+                problem = f"needs {need.other}={_listed(need.allowed, ' or ')}, not {need.other}={other!r}"
+                raise ValueError(f"{need.option}={value!r} {problem} (RULES {need.section})")
 
     @classmethod
     def preset(cls, name: str, /, num_players: int | None = None, expert: bool = False, **options: Any) -> "Rules":
@@ -292,14 +295,6 @@ def _check_value(option: str, value: Any) -> None:
         raise ValueError(f"{option}={value!r} must be {allowed}")
 
 
-def _check_need(rules: Rules, need: Need) -> None:
-    """Refuse two options that cannot be combined (RULES 13)."""
-    value, other = getattr(rules, need.option), getattr(rules, need.other)
-    if value in need.values and other not in need.allowed:
-        wanted = f"{need.other}={_listed(need.allowed, ' or ')}"
-        raise ValueError(f"{need.option}={value!r} needs {wanted}, not {need.other}={other!r} (RULES {need.section})")
-
-
 def _listed(values: Iterable[Any], between: str) -> str:
     return between.join(repr(value) for value in values)
 
@@ -314,12 +309,7 @@ def near(name: Any, names: Iterable[str]) -> str:
 
 
 def check_rules(rules: Rules, board: Any) -> None:
-    """ValueError unless the rules can be played on this map; it names the option, its value and what the map has.
-
-    `board` is a map as `load_map` returns it. The map must have the deck, missions, Objectives, cities and start
-    chart that the game needs, and room for all starting troops: at least one on every territory (RULES 4.3, 13) and at
-    most `max_troops` (RULES 10.3).
-    """
+    """ValueError unless the rules can be played on this map (of `load_map`): option, value and what the map has."""
     _check_deck(rules, board)
     _check_missions(rules, board)
     _check_objectives(rules, board)

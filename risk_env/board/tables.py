@@ -41,12 +41,8 @@ def tables(rules: Rules, board: Board) -> Tables:
     space = ActionSpace(rules, board)
     board_table, rules_table = _board_table(board, sizes), _rules_table(rules, board, sizes, space)
     _write_empty(rules_table[0].empty, rules, board_table[0])
-    return Tables(_read_only(board_table), _read_only(rules_table), sizes, space)
-
-
-def _read_only(table: Records) -> Records:
-    table.flags.writeable = False
-    return table
+    board_table.flags.writeable = rules_table.flags.writeable = False
+    return Tables(board_table, rules_table, sizes, space)
 
 
 def _put(words: np.ndarray[Any, Any], element: int) -> None:
@@ -110,9 +106,8 @@ def _write_objectives(record: Any, board: Board) -> None:
     record.num_objectives = len(board.objectives)
     for number, objective in enumerate(board.objectives):
         record.goal_kind[number] = OBJECTIVE_KINDS.index(objective.kind)
-        record.goal_count[number] = objective.count
-        record.goal_continent[number] = objective.continent
-        record.goal_major[number] = objective.major
+        for fact in ("count", "continent", "major"):
+            record[f"goal_{fact}"][number] = getattr(objective, fact)
         record.goal_fixed[number] = objective.basic_training
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from risk_env.untrusted import shortened
@@ -21,8 +21,7 @@ class MapError(ValueError):
 class Table:
     """A table of a file, with its place in that file.
 
-    Every method that reads a key raises MapError if the value is not allowed, or if the key is missing and no
-    default is given.
+    Methods that read a key raise MapError for a value that is not allowed, and for a missing key without a default.
     """
 
     def __init__(self, file: str, place: str, values: dict[str, Any]):
@@ -52,7 +51,7 @@ class Table:
         """A text, one of `allowed` if there are any."""
         value = self.get(key, str, "a text", default)
         if allowed and value is not default and value not in allowed:
-            raise self.error(f"{shortened(value)} is not one of {listed(allowed)}", key)
+            raise self.error(f"{shortened(value)} is not one of {', '.join(allowed)}", key)
         return value
 
     def whole(self, key: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
@@ -130,11 +129,6 @@ def key_of(name: str) -> str:
     return name.strip().casefold()
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names separated by commas."""
-    return ", ".join(names)
-
-
 def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
     """A hint for an unknown name: similar names, or `otherwise`, or the names allowed (up to eight)."""
     keys = {key_of(n): n for n in names}
@@ -143,4 +137,4 @@ def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
         return f"; did you mean {' or '.join(map(repr, similar))}?"
     if otherwise is not None:
         return otherwise
-    return f"; there are {listed(names[:8])}{', ...' if len(names) > 8 else ''}"
+    return f"; there are {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"

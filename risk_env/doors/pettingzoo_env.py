@@ -171,21 +171,17 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
         An illegal action raises IllegalAction and changes nothing.
         """
-        if self._ending:
-            self._dead_step(action)
+        if self._ending:  # remove an agent that has ended; after the last of them a game that is not over continues
+            if not self.agents:
+                raise RuntimeError("no agent is left to step: call reset() first")
+            self._was_dead_step(action)
+            self._ending = not self.agents or any(self.terminations.values()) or any(self.truncations.values())
         else:
             view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
             seat = self._game.step_in(self._buffer, self._kernel, action, view, mask)  # type: ignore[union-attr]
             self._put(seat, view, mask)
         if self._is_shown:
             self.render()
-
-    def _dead_step(self, action: int | None) -> None:
-        """Remove an agent that has ended; after the last of them the game continues, unless it is over."""
-        if not self.agents:
-            raise RuntimeError("no agent is left to step: call reset() first")
-        self._was_dead_step(action)
-        self._ending = not self.agents or any(self.terminations.values()) or any(self.truncations.values())
 
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """Give the decision to a seat; NOBODY means that agents have ended and must leave first."""

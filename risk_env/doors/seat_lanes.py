@@ -1,8 +1,7 @@
 """Lanes of one learner each: all other seats are played inside (the Gymnasium and SB3 doors).
 
-A lane is one learner's seat in one game after another. Opponents move until the learner must decide, has died or the
-game is over; in the last two cases the lane ends and its next game begins at once. The rest of a game whose learner has
-died is not played.
+Opponents move until the learner must decide. When it has died, or the game is over, the lane ends and its next game
+begins at once: the rest of a game whose learner has died is not played.
 """
 
 from collections.abc import Mapping, Sequence
@@ -247,22 +246,16 @@ class SeatLanes:
         """Begin the next game of these lanes, everybody seated."""
         self.batch.begin(lanes)
         self._has_decided[lanes] = False
-        self.seat[lanes] = self._learners(lanes)
-        self._seat_opponents(lanes)
-        self.arena.seat_players(lanes)
-
-    def _learners(self, lanes: Array) -> Array:
-        if self._fixed_seat is not None:
-            return np.full(len(lanes), self._fixed_seat)
-        first = int(game_seed(int(self.batch.seed_word), -1, -1) % np.uint64(self.rules.num_players))
-        return (first + lanes + self.batch.episodes[lanes]) % self.rules.num_players
-
-    def _seat_opponents(self, lanes: Array) -> None:
-        chosen = self._chosen(lanes)
-        for step in range(chosen.shape[1]):
-            seats = (self.seat[lanes] + 1 + step) % self.rules.num_players
-            self.arena.numbers[lanes, seats] = chosen[:, step]
+        P = self.rules.num_players
+        learner: Any = self._fixed_seat
+        if learner is None:
+            first = int(game_seed(int(self.batch.seed_word), -1, -1) % np.uint64(P))
+            learner = (first + lanes + self.batch.episodes[lanes]) % P
+        self.seat[lanes] = learner
         self.arena.numbers[lanes, self.seat[lanes]] = CALLER
+        for step, numbers in enumerate(self._chosen(lanes).T, 1):
+            self.arena.numbers[lanes, (self.seat[lanes] + step) % P] = numbers
+        self.arena.seat_players(lanes)
 
     def _chosen(self, lanes: Array) -> Array:
         """int (k, P - 1): number of the player of each seat clockwise from the learner."""

@@ -13,11 +13,7 @@ from risk_env.game import observation_size
 def observation_space(board: Board, observation: str = "flat") -> spaces.Space[Any]:
     """The space of observations on a map: Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,)."""
     D, T = observation_size(board), board.num_territories
+    shapes = {"territories": (T, TERRITORY_WIDTH), "globals": (D - T * TERRITORY_WIDTH,)}
     if observation == "flat":
-        return _unit_box(D)
-    split = T * TERRITORY_WIDTH
-    return spaces.Dict({"territories": _unit_box(T, TERRITORY_WIDTH), "globals": _unit_box(D - split)})
-
-
-def _unit_box(*shape: int) -> spaces.Box:
-    return spaces.Box(0.0, 1.0, shape, np.float32)
+        return spaces.Box(0.0, 1.0, (D,), np.float32)
+    return spaces.Dict({name: spaces.Box(0.0, 1.0, shape, np.float32) for name, shape in shapes.items()})

@@ -17,20 +17,14 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
     check_scene(board, scene)
     blocks = [_block(board, scene, c, colour) for c in range(len(board.continents))]
     columns = max(1, (width + GAP) // (_block_width(board) + GAP))
-    lines = [_status(board, scene), "", *_in_columns(blocks, columns, _block_width(board))]
+    dice = ", dice " + " | ".join(" ".join(map(str, side)) for side in scene.dice) if any(scene.dice) else ""
+    lines = [scene.status(board) + dice, "", *_in_columns(blocks, columns, _block_width(board))]
     if any(place >= 0 for _, places in _marked(scene) for place in places):
         lines += [MARKS, ""]
     lines += [_player(scene, seat, colour) for seat in scene.armies()]
     for whose, names in scene.goals(board):
         lines.append(fill(names, width, initial_indent=f"{whose}: ", subsequent_indent="  "))
     return "\n".join(lines) + "\n"
-
-
-def _status(board: Board, scene: Scene) -> str:
-    line = scene.status(board)
-    if any(scene.dice):
-        line += ", dice " + " | ".join(" ".join(map(str, dice)) for dice in scene.dice)
-    return line
 
 
 def _name_width(board: Board) -> int:

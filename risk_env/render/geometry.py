@@ -125,15 +125,13 @@ def way(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 def dashes(path: Path) -> list[Path]:
     """A path as dashes; every straight part begins and ends with a whole dash."""
-    return [dash for a, b in pairwise(path) for dash in _dashes(a, b)]
-
-
-def _dashes(a: Point, b: Point) -> list[Path]:
-    length = hypot(b[0] - a[0], b[1] - a[1])
-    count = max(1, round((length + GAP) / (DASH + GAP)))
-    dash = DASH / (count * DASH + (count - 1) * GAP)
-    step = dash * (DASH + GAP) / DASH
-    return [(between(a, b, i * step), between(a, b, i * step + dash)) for i in range(count)]
+    found: list[Path] = []
+    for a, b in pairwise(path):
+        count = max(1, round((hypot(b[0] - a[0], b[1] - a[1]) + GAP) / (DASH + GAP)))
+        dash = DASH / (count * DASH + (count - 1) * GAP)
+        step = dash * (DASH + GAP) / DASH
+        found += [(between(a, b, i * step), between(a, b, i * step + dash)) for i in range(count)]
+    return found
 
 
 def between(a: Point, b: Point, part: float) -> Point:

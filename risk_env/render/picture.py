@@ -12,7 +12,7 @@ import numpy as np
 
 from risk_env.board.drawings import Drawing, Point, Ring
 from risk_env.board.maps import Board
-from risk_env.core.types import NOBODY
+from risk_env.core.types import NOBODY, Held
 from risk_env.render.geometry import Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
@@ -324,12 +324,11 @@ def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
     """The last roll, on the right: the attacker's dice red, the defender's white."""
     attacker, defender = scene.dice
-    x = width - (22 + 34 * (len(defender) - 1)) * unit
-    for i, face in enumerate(defender):
-        yield from _die(x + 34 * i * unit, HEADER / 2 * unit, face, unit, PAPER, INK)
-    x -= (46 + 34 * (len(attacker) - 1)) * unit
-    for i, face in enumerate(attacker):
-        yield from _die(x + 34 * i * unit, HEADER / 2 * unit, face, unit, "#c3202f", PAPER)
+    x = width
+    for dice, gap, fill, ink in ((defender, 22, PAPER, INK), (attacker, 46, "#c3202f", PAPER)):
+        x -= (gap + 34 * (len(dice) - 1)) * unit
+        for i, face in enumerate(dice):
+            yield from _die(x + 34 * i * unit, HEADER / 2 * unit, face, unit, fill, ink)
 
 
 def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Iterator[Shape]:
@@ -421,7 +420,8 @@ def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
 
 def goal_rows(scene: Scene) -> int:
     """Lines for Objectives and Rewards: constant during a game, so that all its pictures have one size."""
-    return FACE_UP_ROWS + scene.num_players if scene.has_objectives else 0
+    are_in_play = (scene.objectives != Held.NOT_IN_PLAY).any()  # RULES 9.3
+    return FACE_UP_ROWS + scene.num_players if are_in_play else 0
 
 
 def _goals(board: Board, scene: Scene, unit: float) -> Iterator[Shape]:

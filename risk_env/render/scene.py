@@ -27,11 +27,6 @@ class Scene(PublicState):
         """Source and target of the battle under way."""
         return (self.source, self.target) if self.phase in BATTLE_PHASES else None
 
-    @property
-    def has_objectives(self) -> bool:
-        """Whether Objectives are in play (RULES 9.3)."""
-        return bool((self.objectives != Held.NOT_IN_PLAY).any())
-
     def name(self, seat: int) -> str:
         """What a seat is called; the neutral army's seat is `num_players`."""
         if seat == self.num_players:

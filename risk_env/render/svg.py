@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from risk_env.board.drawings import Point
 from risk_env.board.maps import Board
-from risk_env.render.picture import Area, Box, Lines, Picture, Shape, Text, compose, compose_map, in_order
+from risk_env.render.picture import Area, Box, Lines, Picture, Shape, compose, compose_map, in_order
 from risk_env.render.scene import Scene
 
 FONT = "Helvetica, Arial, DejaVu Sans, sans-serif"
@@ -30,39 +30,22 @@ def _document(picture: Picture) -> str:
 def draw_shape(shape: Shape) -> str:
     """A shape as an SVG element."""
     match shape:
-        case Area():
-            return _area(shape)
-        case Lines():
-            return _lines(shape)
-        case Box():
-            return _box(shape)
-    return _text(shape)
-
-
-def _area(area: Area) -> str:
-    path = "".join(path_data(ring) + "Z" for ring in area.rings)
-    start = f"<path d='{path}' fill='{area.fill}'"
-    return f"{start}><title>{escape(area.title)}</title></path>" if area.title else f"{start}/>"
-
-
-def _lines(lines: Lines) -> str:
-    path = "".join(map(path_data, lines.paths))
-    pen = f"stroke='{lines.colour}' stroke-width='{_n(lines.width)}' stroke-linecap='round' stroke-linejoin='round'"
-    return f"<path d='{path}' fill='none' {pen}/>"
-
-
-def _box(box: Box) -> str:
-    corner = f"x='{_n(box.x - box.width / 2)}' y='{_n(box.y - box.height / 2)}'"
-    size = f"width='{_n(box.width)}' height='{_n(box.height)}' rx='{_n(box.radius)}'"
-    pen = f" stroke='{box.stroke}' stroke-width='{_n(box.pen)}'" if box.stroke else ""
-    return f"<rect {corner} {size} fill='{box.fill}'{pen}/>"
-
-
-def _text(text: Text) -> str:
-    place = f"x='{_n(text.x)}' y='{_n(text.y + 0.36 * text.size)}' font-size='{_n(text.size)}'"
-    halo = f" stroke='{text.halo}' stroke-width='2.4' paint-order='stroke' stroke-linejoin='round'" if text.halo else ""
-    look = f"text-anchor='{text.anchor}' fill='{text.colour}'{halo} pointer-events='none'"
-    return f"<text {place} {look}>{escape(text.text)}</text>"
+        case Area(rings, fill, title):
+            path = "".join(path_data(ring) + "Z" for ring in rings)
+            start = f"<path d='{path}' fill='{fill}'"
+            return f"{start}><title>{escape(title)}</title></path>" if title else f"{start}/>"
+        case Lines(paths, colour, width):
+            pen = f"stroke='{colour}' stroke-width='{_n(width)}' stroke-linecap='round' stroke-linejoin='round'"
+            return f"<path d='{''.join(map(path_data, paths))}' fill='none' {pen}/>"
+        case Box(x, y, width, height):
+            corner = f"x='{_n(x - width / 2)}' y='{_n(y - height / 2)}'"
+            size = f"width='{_n(width)}' height='{_n(height)}' rx='{_n(shape.radius)}'"
+            pen = f" stroke='{shape.stroke}' stroke-width='{_n(shape.pen)}'" if shape.stroke else ""
+            return f"<rect {corner} {size} fill='{shape.fill}'{pen}/>"
+    place = f"x='{_n(shape.x)}' y='{_n(shape.y + 0.36 * shape.size)}' font-size='{_n(shape.size)}'"
+    halo = f" stroke='{shape.halo}' stroke-width='2.4' paint-order='stroke' stroke-linejoin='round'"
+    look = f"text-anchor='{shape.anchor}' fill='{shape.colour}'{halo if shape.halo else ''} pointer-events='none'"
+    return f"<text {place} {look}>{escape(shape.text)}</text>"
 
 
 def path_data(points: Iterable[Point]) -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, found_map
 from risk_env.board.rules import Rules, read_option
 from risk_env.board.tables import Tables, tables
-from risk_env.board.toml_table import listed, near
+from risk_env.board.toml_table import near
 from risk_env.core import entry, types
 from risk_env.core.types import DICE_PHASES, DRAFT_PHASES, FREE, NO_REWARD, NOBODY, Held, Phase, Reward
 from risk_env.public import words_of
@@ -40,7 +40,9 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
     """
     _refuse(checks.check(record, tables(rules, board), rules, board))
     position = Position(np.array([record], record.dtype), tables(rules, board), rules, board)
-    lines = [HEADER, f"rules: {_rules_text(rules)}", f"map: {board.source} {board.digest[:16]}"]
+    usual = Rules().to_dict()
+    options = ", ".join(f"{name}={value}" for name, value in rules.to_dict().items() if value != usual[name])
+    lines = [HEADER, f"rules: {options or '-'}", f"map: {board.source} {board.digest[:16]}"]
     lines += [*_entry_lines(position), *_territory_lines(position)]
     return "\n".join([*lines, f"checksum: {_checksum(lines)}", ""])
 
@@ -138,12 +140,6 @@ def _checksum(lines: Iterable[str]) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ rules and map
-
-
-def _rules_text(rules: Rules) -> str:
-    """The options that differ from the defaults of `Rules`."""
-    usual = Rules().to_dict()
-    return ", ".join(f"{name}={value}" for name, value in rules.to_dict().items() if value != usual[name]) or "-"
 
 
 def _rules_of(value: str) -> Rules:
@@ -271,7 +267,7 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines:
         if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: in texts before 0.2
-            hint = near(key, known, f"; allowed: {listed(known)}")
+            hint = near(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
     for key, line in entries.items():
         if key in lines:
@@ -367,7 +363,12 @@ def _form_of(field: str, rules: Rules, board: Board) -> Form:
     number = _territory(board) if field in checks.PLACES else _number(0, max(0, high))
     if field in ("chosen_dice", "rerolled", "losses"):
         return _listed(number, count=2, each="two are needed")
-    return _or_dash(number) if low < 0 else number
+    if low >= 0:
+        return number
+    return Form(  # a dash for nobody and nowhere
+        lambda value: "-" if value == NOBODY else number.write(value),
+        lambda text: NOBODY if text == "-" else number.read(text),
+    )
 
 
 def _number(low: int, high: int) -> Form:
@@ -385,7 +386,8 @@ def _word(values: dict[str, Any]) -> Form:
 
     def read(text: str) -> Any:
         if _plain(text) not in known:
-            raise ValueError(f"{shortened(text)} is unknown{near(text, tuple(values), '; allowed: ' + listed(values))}")
+            hint = near(text, tuple(values), f"; allowed: {', '.join(values)}")
+            raise ValueError(f"{shortened(text)} is unknown{hint}")
         return known[_plain(text)]
 
     return Form(lambda value: next(word for word, other in values.items() if other == value), read)
@@ -394,14 +396,6 @@ def _word(values: dict[str, Any]) -> Form:
 def _plain(word: str) -> str:
     """A word without the differences that do not count: capitals, underscores, blanks around commas."""
     return ", ".join(part.strip() for part in word.casefold().replace("_", " ").split(","))
-
-
-def _or_dash(form: Form) -> Form:
-    """The same, or a dash for nobody and nowhere."""
-    return Form(
-        lambda value: "-" if value == NOBODY else form.write(value),
-        lambda text: NOBODY if text == "-" else form.read(text),
-    )
 
 
 def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool = False) -> Form:
