@@ -14,7 +14,7 @@ from risk_env.bots import CompiledBot
 
 def beam_with(name: str, players: int, changed: dict[int, float]) -> CompiledBot:
     """The beam with other weights of its evaluation: others of its best turns."""
-    weights = beam.weights_for(players).copy()
+    weights = beam.WEIGHTS_FOR[[players]]
     for place, weight in changed.items():
         weights[0, place] = weight
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from risk_agents.learned.policy import Layout
+from risk_agents.workers import InProcess
 from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.tables import tables
@@ -19,7 +20,7 @@ from risk_training.league import LeagueSettings
 from risk_training.ppo import Config, Trainer, advantages
 from risk_training.rollouts import CONTINUES, TERMINATED, TRUNCATED, Rollout
 from risk_training.selfplay import potential
-from risk_training.win_rate import WinRate, win_rate
+from risk_training.win_rate import WinRate, win_rate_by
 
 TINY = Config(
     map="tiny",
@@ -179,8 +180,8 @@ def test_it_learns(tmp_path: Path) -> None:
     )  # fmt: skip
     trainer = Trainer(config, tmp_path)
     rules, board = config.rules(), load_map("classic")
-    before = win_rate(trainer.player(), rules, board, "random", 40, seed=5)  # long games
+    before = win_rate_by(InProcess(), trainer.player, rules, board, "random", 40, seed=5)  # long games
     trainer.train()
-    after = win_rate(trainer.player(), rules, board, "random", 400, seed=5)
+    after = win_rate_by(InProcess(), trainer.player, rules, board, "random", 400, seed=5)
     assert before.interval[2] < 0.6
     assert after.interval[1] > 0.9

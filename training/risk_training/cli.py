@@ -25,9 +25,15 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if (arguments.config is None) == (arguments.resume is None):
         parser.error("one of --config and --resume is needed")
-    if arguments.resume is not None:
-        _check_resume(parser, arguments)
-    _set_threads(arguments.threads)
+    fixed = [name for name in (*SETTINGS, "out") if name != "device"]
+    given = [name for name in fixed if getattr(arguments, name) is not None]
+    if arguments.resume is not None and given:
+        parser.error(f"--{given[0]} is part of the settings of the run; start a new run by --config")
+    if arguments.threads < 1:
+        raise ValueError(f"--threads {arguments.threads}: must be at least 1")
+    import torch  # not for --help
+
+    torch.set_num_threads(arguments.threads)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         _train(_resumed(arguments, executor) if arguments.resume else _new(arguments, executor))
 
@@ -62,21 +68,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")
     add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
     return parser
-
-
-def _check_resume(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    fixed = (*(name for name in SETTINGS if name != "device"), "out")
-    given = [name for name in fixed if getattr(arguments, name) is not None]
-    if given:
-        parser.error(f"--{given[0]} is part of the settings of the run; start a new run by --config")
-
-
-def _set_threads(threads: int) -> None:
-    import torch
-
-    if threads < 1:
-        raise ValueError(f"--threads {threads}: must be at least 1")
-    torch.set_num_threads(threads)
 
 
 def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:

@@ -109,9 +109,12 @@ def _typed(name: str, value: Any, kind: str) -> Any:
     if (value is None and "None" in kinds) or (isinstance(value, str) and "str" in kinds):
         return value
     if kind.startswith("tuple"):
-        return _typed_tuple(name, value, kind.removeprefix("tuple[").partition(",")[0])
+        inner = kind.removeprefix("tuple[").partition(",")[0]
+        parts = enumerate(_checked(name, value, isinstance(value, list | tuple), "a list"))
+        return tuple(_typed(f"{name}[{place}]", part, inner) for place, part in parts)
     if kind.startswith("Mapping"):
-        return _checked(name, value, isinstance(value, Mapping) and all(map(_is_text, value)), "names and values")
+        has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+        return _checked(name, value, has_names, "names and values")
     if kinds[0] == "str":
         return _checked(name, value, False, "a text")
     if kinds[0] == "bool":
@@ -119,19 +122,10 @@ def _typed(name: str, value: Any, kind: str) -> Any:
     return _typed_number(name, value, kinds[0])
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
     if not is_right:
         raise ValueError(f"{name}={shortened(value)} must be {allowed}")
     return value
-
-
-def _typed_tuple(name: str, values: Any, kind: str) -> tuple[Any, ...]:
-    _checked(name, values, isinstance(values, list | tuple), "a list")
-    return tuple(_typed(f"{name}[{place}]", value, kind) for place, value in enumerate(values))
 
 
 def _typed_number(name: str, value: Any, kind: str) -> float:

@@ -5,8 +5,8 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.table import Table
 from risk_agents.agent_player import AgentPlayer, player_for
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
-from risk_agents.learned.trained import schema_in
+from risk_agents.learned.trained import facts_of
 from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
@@ -65,8 +65,9 @@ def evaluate(
     (`risk_agents.workers`; None: in this process), with the same score wherever they are.
     """
     seats = rules.num_players
+    is_slow = any(isinstance(player_for(spec, rules, board), AgentPlayer) for spec in (agent, opponent))
+    size = (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // seats  # deals of a piece
     deals, parts = range(-(-games // seats)), []
-    size = _deals_at_once(agent, opponent, rules, board)
     pieces = ((agent, opponent, rules, board, deals[k : k + size], seed) for k in deals[::size])
     for part in in_order(executor or InProcess(), play_piece, pieces):
         parts.append(part)
@@ -74,12 +75,6 @@ def evaluate(
             progress(len(part))
     found = summarise(np.concatenate(parts), seats)
     return Score(opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated)
-
-
-def _deals_at_once(agent: str, opponent: str, rules: Rules, board: Board) -> int:
-    """Deals of a piece."""
-    is_slow = any(isinstance(player_for(spec, rules, board), AgentPlayer) for spec in (agent, opponent))
-    return (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // rules.num_players
 
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
@@ -91,13 +86,6 @@ def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: ran
     finally:
         for player in slow:
             player.close()
-
-
-def _schema(path: str) -> Schema:
-    """What the policy of a file was trained for."""
-    if path.endswith(".npz"):
-        return schema_in(path.removeprefix(SEARCH))
-    return Schema.from_dict(read_facts(Path(path))["schema"])
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -156,7 +144,10 @@ def _best_of(run: Path) -> str:
 def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Rules and map: what the command line says, else what the policy was trained by, else dealt territories."""
     options = dict(map(read_option, arguments.option))
-    schema = _schema(agent) if agent.endswith(POLICY_FILES) else None
+    schema = None
+    if agent.endswith(POLICY_FILES):
+        facts = read_facts(Path(agent)) if agent.endswith(".zip") else facts_of(agent.removeprefix(SEARCH))
+        schema = Schema.from_dict(facts["schema"])
     board = load_map(arguments.map or (schema.map_source if schema else "classic"))
     if schema and not arguments.preset and not arguments.players:
         return schema.rules.replace(**options), board
@@ -179,10 +170,7 @@ def _scores(
     with Progress(console=Console(stderr=True), transient=True) as bar:
         for opponent in against:
             task = bar.add_task(opponent, total=games)
-
-            def show(ended: int, task: Any = task) -> None:
-                bar.advance(task, ended)
-
+            show = partial(bar.advance, task)
             scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show, executor))
             if not bar.console.is_terminal:
                 bar.console.print(f"{games} games against {opponent}: {scores[-1].win_rate:.1%} won")

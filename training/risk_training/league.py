@@ -127,19 +127,16 @@ class League:
         if not bots and not snapshots:
             raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")
         share = self.settings.snapshot_share if bots and snapshots else float(not bots)
-        return np.concatenate([(1 - share) * self._by_priority(bots), share * self._snapshot_weights(snapshots)])
+        of_snapshots = self._by_priority(snapshots)
+        if snapshots:
+            of_snapshots *= 1 - self.settings.latest_share
+            of_snapshots[-1] += self.settings.latest_share
+        return np.concatenate([(1 - share) * self._by_priority(bots), share * of_snapshots])
 
     def draw(self, count: int) -> list[str]:
         """The opponents of `count` seats, drawn independently."""
         names = self.names
         return [names[k] for k in self._rng.choice(len(names), count, p=self.weights())]
-
-    def _snapshot_weights(self, snapshots: Sequence[str]) -> Weights:
-        weights = self._by_priority(snapshots)
-        if len(snapshots):
-            weights *= 1 - self.settings.latest_share
-            weights[-1] += self.settings.latest_share
-        return weights
 
     def _by_priority(self, names: Sequence[str]) -> Weights:
         """Weights that add up to 1, or none for nobody."""

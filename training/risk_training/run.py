@@ -185,21 +185,17 @@ class Run(ABC):
         find_device(str(settings.get("device", CPU)))  # the checkpoint is not to blame
         try:
             run = cls(cls.CONFIG.from_dict(settings), folder, executor)
-            run._restore(state)
+            for name in _COUNTERS:
+                if type(state[name]) is not type(getattr(run, name)):
+                    raise TypeError(f"{name} is a {type(state[name]).__name__}")
+                setattr(run, name, state[name])
+            run._lines()
+            run.load_state_dict(state["trainer"])
         except Exception as error:  # whatever is in the state
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
         run.write_results()
         return run
-
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        """Become the run of a checkpoint; any exception if there is something wrong with it."""
-        for name in _COUNTERS:
-            if type(state[name]) is not type(getattr(self, name)):
-                raise TypeError(f"{name} is a {type(state[name]).__name__}")
-            setattr(self, name, state[name])
-        self._lines()
-        self.load_state_dict(state["trainer"])
 
     def _lines(self) -> str:
         return "".join(json.dumps(row) + "\n" for row in self.rows)
@@ -227,7 +223,7 @@ class TorchRun(Run):
 
     def seating(self) -> Seating:
         """The policy as a compiled bot."""
-        return partial(learner, self.policy())
+        return partial(self.policy().bot, "learner")
 
     def left(self) -> float:
         """Factor of settings that fall linearly over the run: from 1 to a tenth."""
@@ -262,11 +258,6 @@ class TorchRun(Run):
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.shuffle.set_state(state["shuffle"])
-
-
-def learner(policy: TrainedFile) -> CompiledBot:
-    """The bot of a policy that is being learned."""
-    return policy.bot("learner")
 
 
 _COUNTERS = ("steps", "updates", "seconds", "cpu_seconds", "spent", "rows")

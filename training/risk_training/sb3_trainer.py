@@ -171,7 +171,13 @@ class Trainer(Run):
         if self.env.slots and self.passes(self.config.snapshot_interval):
             self.env.add_snapshot(self.steps, self.model.policy)
         self.env.draw_opponents()
-        self._add_times()
+        snapshots = sum(slot.seconds for slot in self.env.slots)
+        self.spent["snapshots"] += snapshots
+        self.spent["games"] += self.env.seconds - snapshots
+        self.spent["update"] += self.model.update_seconds
+        for timed in (self.env, *self.env.slots):
+            timed.seconds = 0.0
+        self.model.update_seconds = 0.0
         return self._losses() | self.env.results() | self.env.league_metrics()
 
     def _losses(self) -> Metrics:
@@ -182,15 +188,6 @@ class Trainer(Run):
         if "train/entropy_loss" in found:
             found["train/entropy"] = -found.pop("train/entropy_loss")
         return {name: value for name, value in found.items() if name.startswith("train/")}
-
-    def _add_times(self) -> None:
-        snapshots = sum(slot.seconds for slot in self.env.slots)
-        self.spent["snapshots"] += snapshots
-        self.spent["games"] += self.env.seconds - snapshots
-        self.spent["update"] += self.model.update_seconds
-        self.env.seconds = self.model.update_seconds = 0.0
-        for slot in self.env.slots:
-            slot.seconds = 0.0
 
     def seating(self) -> Seating:
         """The policy, asked for all lanes at once."""

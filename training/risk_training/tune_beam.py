@@ -4,8 +4,7 @@ In every game one seat is a beam with weights of its own, drawn around the prese
 ladder. After each round the present weights move along the slope of winning by weight, the more certain the further (an
 evolution strategy with mirrored draws; Salimans et al. 2017).
 
-    python -m risk_training.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1]
-        [--workers 2]
+    python -m risk_training.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
 prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
 """
@@ -42,22 +41,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     add_options(parser)
     arguments = parser.parse_args(argv)
-    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
-        tune(arguments, executor)
-
-
-def tune(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Play the rounds."""
     rules = Rules.preset(arguments.preset, arguments.players, max_rounds=100)
     chance = np.random.default_rng(arguments.seed)
-    present = bent(beam.weights_for(arguments.players)[0])
-    for number in range(arguments.rounds):
-        draws = chance.normal(size=(arguments.games // 2, len(present)))
-        draws = np.concatenate([draws, -draws])
-        won = play(executor, rules, straight(present + draws * SPREAD), chance)
-        present = present + STEP * SPREAD * sureness(draws, won)
-        weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
-        print(f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True)
+    present = bent(beam.WEIGHTS_FOR[arguments.players])
+    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
+        for number in range(arguments.rounds):
+            draws = chance.normal(size=(arguments.games // 2, len(present)))
+            draws = np.concatenate([draws, -draws])
+            won = play(executor, rules, straight(present + draws * SPREAD), chance)
+            present = present + STEP * SPREAD * sureness(draws, won)
+            weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
+            print(f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True)
 
 
 def bent(weights: Array) -> Array:

@@ -5,17 +5,16 @@ seat's chance to win, learned from how the game went on for that seat (Tesauro 1
 ended, or where the rounds ran out from the value of the last position, and with `td_lambda` below 1 partly from the
 values on the way. A round of whole games is played, then the network learns from the latest rounds.
 
-The first round is played by scripted bots alone: nothing is known yet. From then on every seat is a bot's with
-probability `bot_share`, and otherwise the beam's by the learned value. Sometimes attacks are called off and troops
-drafted to a random place, for exploration.
+Scripted bots play the first round. From then on every seat is a bot's with probability `bot_share`, else the beam's by
+the learned value. For exploration attacks are sometimes called off, and troops drafted to a random place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -186,7 +185,9 @@ class Games:
             arena.step(running)
             found.append(self._left_behind(running, turn, phase))
             running = running[records["seat"][running] >= 0]
-        return self._positions(found)
+        games, seats, features = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        won, truncated = records["winner"][games] == seats, records["truncated"][games] > 0
+        return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
         """The players, drawn for each seat separately."""
@@ -222,13 +223,6 @@ class Games:
         T = self.batch.tables
         encode_positions(records, T.board, T.rules, games, seats, moved, WEIGHTS.astype(np.float32), features)
         return games, seats, features.astype(np.float16)
-
-    def _positions(self, found: list[tuple[Array, Array, Array]]) -> Positions:
-        games, seats, features = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        records = self.batch.records
-        won = records["winner"][games] == seats
-        truncated = records["truncated"][games] > 0
-        return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 
 
 def lambda_returns(positions: Positions, chances: Array, td_lambda: float) -> Array:
@@ -323,15 +317,10 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = self._all_minibatches(len(wanted))
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # all once before any again
         losses = [self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)]
         value_loss = np.mean([loss.item() for loss in losses])
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
-
-    def _all_minibatches(self, count: int) -> Iterator[Tensor]:
-        """Minibatches of `count` positions without end, all of them once before any again."""
-        while True:
-            yield from self.minibatches(count)
 
     def _update_on(self, features: Tensor, targets: Tensor) -> Tensor:
         """One step of the optimizer on a minibatch; the cross-entropy before it."""

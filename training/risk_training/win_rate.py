@@ -43,23 +43,10 @@ def check_rivals(names: Iterable[str], rules: Rules, board: Board) -> None:
         compiled(name).check(rules, board)
 
 
-def win_rate(
-    player: Player | CompiledBot,
-    rules: Rules,
-    board: Board,
-    opponent: str | CompiledBot | Player,
-    games: int,
-    seed: int = 0,
-) -> WinRate:
-    """Play at least `games`, whole deals, all of them at a time."""
-    deals = range(-(-games // rules.num_players))
-    return summarise(play_deals(player, rules, board, opponent, deals, seed), rules.num_players)
-
-
 def win_rate_by(
     executor: WorkExecutor, seating: Seating, rules: Rules, board: Board, opponent: str, games: int, seed: int = 0
 ) -> WinRate:
-    """The same by an executor, to which goes what makes the player (as `WorkExecutor.share` returned it)."""
+    """Play at least `games`, whole deals, by an executor, which gets what makes the player (`WorkExecutor.share`)."""
     deals = -(-games // rules.num_players)
     size = deals if isinstance(executor, InProcess) else -(-GAMES_AT_ONCE // rules.num_players)
     firsts = range(0, deals, size)

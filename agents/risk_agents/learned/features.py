@@ -11,7 +11,7 @@ import numpy as np
 from risk_agents.learned.layout import NEIGHBOUR_SCALE, Layout, scaled_counts
 from risk_env.arrays import Array
 from risk_env.compiler import kernel, vectorized_entry_point
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH
 
 NOTHING = np.float32(0)
 _SCALE = np.float32(NEIGHBOUR_SCALE)
@@ -32,13 +32,14 @@ class FeatureSpec(NamedTuple):
 def feature_spec(layout: Layout) -> FeatureSpec:
     """The specification for the games of a layout."""
     codes = np.arange(MOST_CODE + 1, dtype=np.float32)
+    marks = [TERRITORY_COLUMNS[column][0] for column in layout.mark_columns]
     return FeatureSpec(
         num_territories=layout.territories,
         count_columns=np.array(layout.count_columns),
         mark_columns=np.array(layout.mark_columns),
         count_values=np.stack(scaled_counts(codes), 1),
         global_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(np.float32),
-        ends=np.array(layout.end_features),
+        ends=3 * len(layout.count_columns) + np.array([marks.index("source"), marks.index("target")]),
         borders=np.stack([layout.sources, layout.targets], 1),
     )
 

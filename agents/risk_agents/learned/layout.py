@@ -2,8 +2,6 @@
 actions its outputs stand for.
 """
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 
@@ -45,13 +43,6 @@ class Layout:
         """Arrays for the features of `count` observations: float32 (k, T, 2 F) and (k, I)."""
         territory_features = np.zeros((count, self.territories, 2 * self.own_features), np.float32)
         return territory_features, np.zeros((count, self.board_features), np.float32)
-
-    @cached_property
-    def end_features(self) -> tuple[int, int]:
-        """Where `source` and `target` are among the features of a territory."""
-        names = [TERRITORY_COLUMNS[column][0] for column in self.mark_columns]
-        first = 3 * len(self.count_columns)
-        return first + names.index("source"), first + names.index("target")
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the weights, for the sizes of the trunk's layers and of the local heads."""

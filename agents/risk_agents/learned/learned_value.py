@@ -8,16 +8,15 @@ learned once than 42 times. Features are sparse, pairs of a column and a number;
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy import int64
 
 from risk_agents.scripted.board_sense import LAST_TO_FALL, NONE
 from risk_agents.scripted.continents import own_stack_near
 from risk_agents.scripted.goal_progress import goal_progress
 from risk_agents.scripted.threats import DUE, ODDS, largest_threat
+from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.compiler import inlined, kernel
@@ -27,8 +26,6 @@ from risk_env.core.draft import troops_due
 from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import Phase
-
-Array = npt.NDArray[Any]
 
 # Columns of the front: own borders, own troops there and behind, the largest own stack and rival beside it, how many
 # own territories would fall as it stands and with half of the troops that the rivals get, how many of theirs would

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.learned.schema import Schema, schema_of
+from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
 
-Array = npt.NDArray[Any]
 Weights = Mapping[str, Any]
 
 FORMAT = 1
@@ -90,11 +89,6 @@ def kind_in(facts: Mapping[str, Any]) -> str:
 def facts_of(path: str | Path) -> dict[str, Any]:
     """The facts in a file; ValueError if it cannot be read."""
     return _read(path)[1]
-
-
-def schema_in(path: str | Path) -> Schema:
-    """The schema in a file; ValueError if it cannot be read."""
-    return Schema.from_dict(facts_of(path)["schema"])
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:

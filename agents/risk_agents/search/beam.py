@@ -7,7 +7,6 @@ plan is kept while the battles go as expected; otherwise a new one is made.
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from numpy import int64
 
 from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
@@ -119,11 +118,6 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
         if not 0 < row < len(WEIGHTS_FOR):
             row = int64(rules[0].num_players)
         actions[lane] = choose_in(lane, games, boards, rules, randoms, memory, WEIGHTS_FOR[row], work, tree)
-
-
-def weights_for(players: int) -> npt.NDArray[np.float64]:
-    """The weights for a number of players, float64 (1, NUM_WEIGHTS)."""
-    return WEIGHTS_FOR[players : players + 1]
 
 
 @kernel

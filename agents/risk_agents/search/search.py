@@ -5,8 +5,6 @@ At each draft and attack the answers of `beam`, `planner`, `breaker` and `grower
 next turn begins. The position there is evaluated by `search.evaluation`. The budget is a number of games, not a time.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -122,14 +120,9 @@ class SearchAgent(Agent):
         self._arena.memory[lanes, self.seat] = memory
         self._arena.actions[lanes] = np.repeat(answers, self.samples)
         self._arena.play_on(lanes)  # until its next turn begins
-        return self._evaluated()[: len(lanes)].reshape(len(answers), self.samples)
-
-    def _evaluated(self) -> npt.NDArray[Any]:
-        """The values of all games as they stand."""
-        values = np.zeros(self._batch.num_games)
-        T = self._batch.tables
-        evaluate_games(self._batch.games, T.board, T.rules, self.seat, values)
-        return values
+        values, T = np.zeros(self._batch.num_games), self._batch.tables
+        evaluate_games(games, T.board, T.rules, self.seat, values)
+        return values[: len(lanes)].reshape(len(answers), self.samples)
 
 
 def _captures(view: View, action: int) -> tuple[tuple[str, str], ...]:
