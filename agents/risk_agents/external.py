@@ -175,18 +175,12 @@ def _public_facts(view: View) -> dict[str, Any]:
     attacker, defender = facts["dice"] if view.phase in (Phase.REROLL, Phase.COMMANDER) else ([], [])
     facts["dice"] = {"attacker": attacker, "defender": defender, "chosen": facts["chosen_dice"]}
     facts["capitals"] = facts["capitals"] if rules.capitals else []
-    facts["headquarters"] = _headquarters(view) if rules.victory == "headquarters" else []
+    if view.headquarters is not None:  # -1 where others' are not public or not picked (RULES 7.1)
+        facts["headquarters"][view.seat] = view.board.territory(view.headquarters)
+    facts["headquarters"] = facts["headquarters"] if rules.victory == "headquarters" else []
     facts["objectives"] = _objectives(view)
     facts["rewards"] = facts["rewards"] if rules.rewards else []
     return {name: facts[name] for name in _PUBLIC_FIELDS}
-
-
-def _headquarters(view: View) -> list[int]:
-    """Territory of each seat's headquarters, -1 where it is not public or not picked (RULES 7.1)."""
-    places = view.position.headquarters.tolist()
-    if view.headquarters is not None:
-        places[view.seat] = view.board.territory(view.headquarters)
-    return places
 
 
 def _objectives(view: View) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -105,9 +105,6 @@ class Program:
         while (end := self._unread.find(b"\n") + 1) == 0:
             self._wait(until, limit)
         line, self._unread = self._unread[:end], self._unread[end:]
-        return self._read(line)
-
-    def _read(self, line: bytes) -> dict[str, Any]:
         try:
             answer = _decode(line.decode())
         except (ValueError, RecursionError):
@@ -208,6 +205,27 @@ class Program:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(FAREWELL)
         self.kill()
+
+
+def python_command(module: str) -> tuple[str, ...]:
+    """The command that runs the function `serve` of a module in a process of its own."""
+    return sys.executable, "-c", f"from {module} import serve; serve()"
+
+
+def python_path() -> dict[str, str]:
+    """The environment variable by which such a process finds the modules that this one finds."""
+    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+
+
+def serve_lines(answer_to: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """The far end of a `Program` that is written in Python: answer each message until the pipe is closed."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what agents print, and what they start, must not get into the answers
+    with suppress(BrokenPipeError):
+        for line in questions:
+            answers.write(json.dumps(answer_to(json.loads(line))).encode() + b"\n")
+            answers.flush()
 
 
 _SUPERVISOR = (sys.executable, "-I", "-S", str(Path(supervisor.__file__).resolve()))

@@ -54,8 +54,13 @@ def load(spec: str) -> Any:
         raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
     if spec.endswith(POLICY_FILES):
         return _load_trained(spec)
+    if not is_in_file(spec):
+        return bots.find(spec)
     path, _, name = spec.rpartition(":")
-    return _load_class(spec, path, name) if is_in_file(spec) else bots.find(spec)
+    found = getattr(_module_of(Path(path)), name, None)
+    if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
+        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
+    return found
 
 
 def is_in_file(spec: str) -> bool:
@@ -63,15 +68,10 @@ def is_in_file(spec: str) -> bool:
     return spec.rpartition(":")[0].endswith(".py")
 
 
-def needs_leave(spec: str) -> bool:
-    """Whether `make` runs code that the spec names (a program, a file of Python) or spends money (a model)."""
-    return spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)
-
-
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
     """ValueError if a file asks for code or models that the caller has not `named`: it may come from a stranger."""
-    found = list(dict.fromkeys(spec for spec in specs if needs_leave(spec) and spec not in named))
-    if found:
+    asked = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
+    if found := [spec for spec in dict.fromkeys(asked) if spec not in named]:
         programs = ", ".join(map(ascii, found))
         raise ValueError(f"{path} starts programs: {programs}. If you know them, add --allow-programs")
 
@@ -97,14 +97,6 @@ def trained_class(path: str | Path) -> Any:
     kinds = {trained.VALUE: value_beam.ValueFile, trained.TABLE_VALUE: table_value.TableValueFile}
     kinds[trained.PLAN_POLICY] = plan_policy.PlanPolicyFile
     return kinds.get(trained.kind_in(trained.facts_of(path)), policy.PolicyFile)
-
-
-def _load_class(spec: str, path: str, name: str) -> Any:
-    """A class with a method `act`, or a compiled bot, of a Python file."""
-    found = getattr(_module_of(Path(path)), name, None)
-    if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
-        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
-    return found
 
 
 def _module_of(path: Path) -> ModuleType:

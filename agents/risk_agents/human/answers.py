@@ -21,11 +21,6 @@ class Understood(NamedTuple):
     then: tuple[str, ...] = ()
 
 
-def question_of(view: View) -> Question:
-    """What the phase asks."""
-    return QUESTIONS[view.phase]
-
-
 def argument_of(text: str, question: Question) -> str:
     """A legal action without the question's word."""
     return text.removeprefix(f"{question.word} ")
@@ -33,13 +28,14 @@ def argument_of(text: str, question: Question) -> str:
 
 def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     """The legal action that is meant; ValueError says why there is none. `listed` was shown with numbers from 1."""
-    question = question_of(view)
+    question = QUESTIONS[view.phase]
     words = " ".join(answer.replace("->", ">").split())
     if question.block in NUMBERED and words.isdecimal():
         return Understood(_from_list(int(words), view, listed))
     if words.casefold() == DONE and DONE in view.texts:
         return Understood(_number(DONE, view))
-    said = _argument(words, question)
+    word, _, rest = words.partition(" ")
+    said = rest if word.casefold() == question.word else words  # the question's word may be left out
     if question.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
     found = _fitting(said, question, view)
@@ -85,12 +81,6 @@ def _from_list(number: int, view: View, listed: Sequence[str]) -> int:
     return _number(text, view)
 
 
-def _argument(words: str, question: Question) -> str:
-    """What is said behind the question's word, which may be left out."""
-    word, _, rest = words.partition(" ")
-    return rest if word.casefold() == question.word else words
-
-
 def _fitting(said: str, question: Question, view: View) -> list[str]:
     grades = {text: _grade(said, argument_of(text, question), view) for text in view.texts if text != DONE}
     best = max(grades.values(), default=_NOT)
@@ -128,7 +118,8 @@ def movable(view: View) -> int:
 def _amount(wanted: int, view: View) -> Understood:
     """Any number of troops, by several answers where no single one means it."""
     total = movable(view)
-    word = question_of(view).word
+    question = QUESTIONS[view.phase]
+    word = question.word
     if not 1 <= wanted <= total:
         raise ValueError(f"{wanted} troops: {total} is the most here, 1 the least")
     if wanted == total:
@@ -137,7 +128,7 @@ def _amount(wanted: int, view: View) -> Understood:
         return Understood(_number(f"{word} {wanted}", view))
     if f"{word} {HALF}" in view.texts and wanted == total // 2:
         return Understood(_number(f"{word} {HALF}", view))
-    legal = [int(said) for text in view.texts if (said := argument_of(text, question_of(view))).isdecimal()]
+    legal = [int(said) for text in view.texts if (said := argument_of(text, question)).isdecimal()]
     first = max(number for number in legal if number < wanted)
     again: tuple[str, ...] = (str(wanted - first),)
     if view.phase == Phase.DRAFT_AMOUNT:

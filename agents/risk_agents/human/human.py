@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from risk_agents.base import Agent, View
-from risk_agents.human.answers import question_of, understand
+from risk_agents.human.answers import understand
 from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, legal_lines, own_lines, question
 from risk_agents.human.terminal import Terminal
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY, Phase
+from risk_env.text.notation import QUESTIONS
 
 HELP = """\
 An answer is an action in words, `attack Alaska > Kamchatka`, where the first word may be left out and names may be cut
@@ -117,7 +118,7 @@ class Human(Agent):
         self.desk.terminal.say_wrapped(question(view, self._words))
         if view.phase in SECRET:
             self.desk.secrets_of = self.seat
-        shown = self._lists.setdefault(view.phase, []) if question_of(view).block in LONG else []
+        shown = self._lists.setdefault(view.phase, []) if QUESTIONS[view.phase].block in LONG else []
         new = [text for text in view.texts if text not in shown]
         if new:
             self._lists[view.phase] = shown + new
@@ -141,7 +142,7 @@ class Human(Agent):
         """The next answer that is not a command; more on the same line wait."""
         while True:
             who = "" if self.desk.people == 1 else f"{self._words.names[self.seat]}, "
-            line = self.desk.terminal.ask(f"{who}{question_of(view).word}> ").strip()
+            line = self.desk.terminal.ask(f"{who}{QUESTIONS[view.phase].word}> ").strip()
             word, _, rest = line.partition(" ")
             if not line:
                 self.desk.terminal.say("An answer, or ? for help.")

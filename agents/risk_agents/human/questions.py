@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from risk_agents.base import View
-from risk_agents.human.answers import argument_of, movable, question_of
+from risk_agents.human.answers import argument_of, movable
 from risk_agents.human.narration import Words
 from risk_agents.human.terminal import wrapped
 from risk_env.board.action_space import DONE, WILD
@@ -19,7 +19,7 @@ from risk_env.core.cards import (
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
 from risk_env.render.scene import scene_of
-from risk_env.text.notation import reward_name
+from risk_env.text.notation import QUESTIONS, reward_name
 from risk_env.words.report import mission_in_words
 
 _star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own function, called from Python
@@ -80,8 +80,10 @@ def _trade(view: View, words: Words) -> str:
     if picked:
         return f"Which card goes with {', '.join(picked)}?" + " `done` trades them." * (DONE in view.texts)
     must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
-    if view.rules.deck == "star":
-        return f"Which cards do you turn in? Name one at a time. {_stars_worth()} {must}"
+    if view.rules.deck == "star":  # RULES 9.4
+        troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
+        worth = f"{MIN_STARS} to {MAX_STARS} stars give {troops} troops."
+        return f"Which cards do you turn in? Name one at a time. {worth} {must}"
     return f"Which cards do you trade? {_set_worth(view, 'The set')} Name one at a time. {must}"
 
 
@@ -95,18 +97,12 @@ def _set_worth(view: View, subject: str) -> str:
     return f"{subject} is worth {view.position.next_set} troops."
 
 
-def _stars_worth() -> str:
-    """Troops for each number of stars (RULES 9.4)."""
-    troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
-    return f"{MIN_STARS} to {MAX_STARS} stars give {troops} troops."
-
-
 # ------------------------------------------------------------------------------------------------ what is legal
 
 
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
     """Legal actions with the numbers by which they can be called, in few lines."""
-    asked = question_of(view)
+    asked = QUESTIONS[view.phase]
     if asked.block == "border":
         return _attacks(view, words, numbers, width)
     if asked.block == "territory":
@@ -124,7 +120,7 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
 
 def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
     """Names and numbers of all but DONE, which the question mentions."""
-    return [(argument_of(text, question_of(view)), number) for text, number in numbers.items() if text != DONE]
+    return [(argument_of(text, QUESTIONS[view.phase]), number) for text, number in numbers.items() if text != DONE]
 
 
 def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:

@@ -39,10 +39,7 @@ class Terminal:
     @property
     def has_colour(self) -> bool:
         """Whether colours may be written: on a screen, unless NO_COLOR says no."""
-        return self._is_screen() and not os.environ.get("NO_COLOR")
-
-    def _is_screen(self) -> bool:
-        return self.target.isatty()
+        return self.target.isatty() and not os.environ.get("NO_COLOR")
 
     def _is_typed(self) -> bool:
         """Whether somebody types at the program's own input."""
@@ -59,7 +56,11 @@ class Terminal:
     def ask(self, prompt: str) -> str:
         """The next line; EOFError if there is none. A line that nobody typed here is written behind the prompt."""
         if self._is_typed():
-            return self._typed(prompt)
+            try:
+                return input(prompt)
+            except EOFError:
+                self.say()  # Ctrl-D leaves the cursor behind the prompt
+                raise
         print(prompt, end="", file=self.target, flush=True)
         line = self.source.readline()
         if not line:
@@ -69,16 +70,9 @@ class Terminal:
             self.say(line.rstrip("\n"))
         return line.rstrip("\n")
 
-    def _typed(self, prompt: str) -> str:
-        try:
-            return input(prompt)
-        except EOFError:
-            self.say()  # Ctrl-D leaves the cursor behind the prompt
-            raise
-
     def clear(self) -> None:
         """Take what was written out of sight."""
-        self.say(_CLEAR if self._is_screen() else "\n" * _PAGE)
+        self.say(_CLEAR if self.target.isatty() else "\n" * _PAGE)
 
 
 def wrapped(text: str, width: int, indent: str = "", later: str = "") -> str:

@@ -97,9 +97,10 @@ class ModelAgent(Agent):
         """What was counted in this game, and the file of its transcript, for the tournament."""
         return {**asdict(self.counts), "failures": dict(self.counts.failures), "transcript": self.transcript.name}
 
-    def over(self, outcome: dict[str, Any]) -> None:
-        """The game is over."""
+    def over(self, outcome: dict[str, Any]) -> bool:
+        """Note the end of the game in the transcript; True, as a program that still listens."""
         self.transcript.write("over", **outcome, **self.notes())
+        return True
 
     # ------------------------------------------------------------------------------------------ asking
 

@@ -26,21 +26,7 @@ _HOMES = {
     "write_records": "records",
     "write_report": "report",
 }
-__all__ = [
-    "Entrant",
-    "GameResult",
-    "Store",
-    "Summary",
-    "TournamentConfig",
-    "conduct",
-    "make_config",
-    "read_records",
-    "summarise",
-    "write_csv",
-    "write_json",
-    "write_records",
-    "write_report",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,18 +1,15 @@
 """From the games of a tournament to what is told about it: placements, rates, ratings, seats, lengths, times."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.ratings import MEAN, Rankings, rates, ratings, share_openings, widening
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, GameResult
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from risk_env.arrays import Array, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -87,17 +84,17 @@ class Games:
         self.turns: Ints = np.array([result.turns for result in results])
         self.seconds: Floats = np.array([result.seconds for result in results])
 
-    def by_deal(self, values: npt.NDArray[Any], groups: Ints, num_groups: int) -> Floats:
+    def by_deal(self, values: Array, groups: Ints, num_groups: int) -> Floats:
         """Sums of `values` (G, P) by deal and group; `groups` is int (G, P). Float (D, num_groups)."""
         cells = (self.deal[:, None] * num_groups + groups).reshape(-1)
         sums = np.bincount(cells, np.broadcast_to(values, groups.shape).reshape(-1), self.num_deals * num_groups)
         return sums.astype(float).reshape(self.num_deals, num_groups)
 
-    def by_agent(self, values: npt.NDArray[Any]) -> Floats:
+    def by_agent(self, values: Array) -> Floats:
         """Sums of `values` (G, P) by agent, float (K,)."""
         return np.bincount(self.seats.reshape(-1), values.reshape(-1), self.num_agents).astype(float)
 
-    def rate(self, values: npt.NDArray[Any], groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
+    def rate(self, values: Array, groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
         """Mean of `values` (G, P) in each group, with intervals."""
         ones = np.ones(values.shape)
         parts, wholes = (self.by_deal(counted, groups, num_groups) for counted in (values, ones))
@@ -149,10 +146,14 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
     win_rate = games.rate(games.won, games.seats, K, seed)
     behind = games.rate((games.places - 1) / (P - 1), games.seats, K, seed)
     shares = np.array([games.by_agent(games.places == place) / played for place in range(1, P + 1)])
-    by_order = np.array([_rate(games, games.order == order) for order in range(P)])
+    seated = [games.order == order for order in range(P)]
+    by_order = np.array([games.by_agent(games.won & sat) / np.maximum(games.by_agent(sat), 1) for sat in seated])
     decisions = games.by_agent(games.decisions) / played
     pace = 1000.0 * games.by_agent(games.seconds) / np.maximum(games.by_agent(games.turns), 1)
-    rated = _rated(games, seed)
+    rated = [Estimate(MEAN, MEAN, MEAN)]
+    if K > 1:
+        order = np.take_along_axis(games.seats, np.argsort(games.places, axis=1), axis=1)
+        rated = _estimates(*ratings(Rankings(order, K), games.deal, seed, openings=games.opening))
     lost = [result.seats[result.forfeit_seat] for result in results if result.forfeit_seat != NOBODY]
     return [
         AgentSummary(
@@ -162,7 +163,7 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
             wins=int(wins[k]),
             win_rate=win_rate[k],
             places=tuple(shares[:, k].tolist()),
-            mean_place=_scaled(behind[k], P - 1, 1),
+            mean_place=Estimate(*(1 + (P - 1) * value for value in astuple(behind[k]))),
             rating=rated[k],
             win_rate_by_order=tuple(by_order[:, k].tolist()),
             decisions=float(decisions[k]),
@@ -171,22 +172,6 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
         )
         for k, entrant in enumerate(config.entrants)
     ]
-
-
-def _rate(games: Games, where: npt.NDArray[np.bool_]) -> Floats:
-    """Win rate of each agent in the seats `where` bool (G, P); 0 where it never sat."""
-    return games.by_agent(games.won & where) / np.maximum(games.by_agent(where), 1)
-
-
-def _scaled(estimate: Estimate, factor: float, offset: float) -> Estimate:
-    return Estimate(*(offset + factor * value for value in (estimate.value, estimate.low, estimate.high)))
-
-
-def _rated(games: Games, seed: int) -> list[Estimate]:
-    if games.num_agents == 1:
-        return [Estimate(MEAN, MEAN, MEAN)]
-    order = np.take_along_axis(games.seats, np.argsort(games.places, axis=1), axis=1)
-    return _estimates(*ratings(Rankings(order, games.num_agents), games.deal, seed, openings=games.opening))
 
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:

@@ -21,7 +21,7 @@ from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS, check_programs
 from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
-from risk_agents.tournament.analysis import Summary, summarise
+from risk_agents.tournament.analysis import summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
 from risk_agents.tournament.jobs import close_pools
@@ -29,7 +29,6 @@ from risk_agents.tournament.loading import Trial, compiled_bot, entrants, labell
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
-from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
@@ -286,7 +285,10 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
     summary = summarise(config, results)
-    _print(config, summary, results)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    for table in rich_tables(summary, model_grids(config, results)):
+        console.print(table, "")
+    _say(console, *remarks(config, summary))
     if arguments.csv:
         write_csv(store, arguments.csv)
     if arguments.json:
@@ -298,13 +300,6 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         print(f"{count} {'replay' if count == 1 else 'replays'} in {arguments.replays}")
     if arguments.report:
         write_report(config, summary, arguments.report, model_grids(config, results))
-
-
-def _print(config: TournamentConfig, summary: Summary, results: Sequence[GameResult]) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in rich_tables(summary, model_grids(config, results)):
-        console.print(table, "")
-    _say(console, *remarks(config, summary))
 
 
 def _say(console: Console, *lines: str) -> None:
@@ -322,21 +317,15 @@ def show_agents(argv: Sequence[str]) -> None:
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)
     table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
-    tried = (_tried(spec, arguments.sandbox) for spec in arguments.agents)
-    for row in tried if arguments.agents else map(_described, bots.names()):
+    for name in arguments.agents or bots.names():
+        if arguments.agents:
+            entrant = _entrant_of_any(name, arguments.sandbox)
+            row = entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
+        else:
+            kind = "Python" if compiled_bot(name) is None else "compiled"
+            row = name, str(bots.find(name).version), kind, bots.about(name)
         table.add_row(*(Text(for_terminal(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
-
-
-def _described(name: str) -> tuple[str, str, str, str]:
-    found = bots.find(name)
-    kind = "Python" if compiled_bot(name) is None else "compiled"
-    return name, str(found.version), kind, bots.about(name)
-
-
-def _tried(spec: str, level: str | None) -> tuple[str, str, str, str]:
-    entrant = _entrant_of_any(spec, level)
-    return entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
 
 
 def _entrant_of_any(spec: str, level: str | None) -> Entrant:

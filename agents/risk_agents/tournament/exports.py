@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,13 @@ def write_csv(store: Store, path: str | Path) -> None:
     """Every game in a row; values of a seat in columns of their own, `agents_0`, `agents_1`, ..."""
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)
-    heading = [column for name in names for column in (_columns(name, seats))]
+    columns = ([f"{name}_{seat}" for seat in seats] if name in LISTS else [name] for name in names)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(heading)
+        writer.writerow(chain.from_iterable(columns))
         for row in store.rows(names):
             values = (value for name in names for value in (row[name] if name in LISTS else [row[name]]))
             writer.writerow(map(for_csv, values))
-
-
-def _columns(name: str, seats: range) -> list[str]:
-    return [f"{name}_{seat}" for seat in seats] if name in LISTS else [name]
 
 
 def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
@@ -65,14 +62,22 @@ Grid = tuple[str, list[str], list[list[str]]]  # title, heading, rows: what both
 
 def grids(summary: Summary) -> list[Grid]:
     """The tables of a summary."""
-    return [_agent_grid(summary), _ahead_grid(summary), _seat_grid(summary)]
-
-
-def _agent_grid(summary: Summary) -> Grid:
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
     counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
     heading = ["agent", "version", "rating", "win %", *places, *counts]
-    return "Agents (intervals: 95 %, by deals and openings)", heading, [_agent_row(agent) for agent in summary.agents]
+    title, rows = "Agents (intervals: 95 %, by deals and openings)", [_agent_row(agent) for agent in summary.agents]
+    labels = [agent.label for agent in summary.agents]
+    ahead = [["" if cell is None else percent(cell) for cell in row] for row in summary.ahead]
+    payoffs = [[label, *row] for label, row in zip(labels, ahead, strict=True)]
+    seats = [
+        ["in turn order, the starter first", *map(percent, summary.order_win_rate)],
+        ["by seat", *map(percent, summary.seat_win_rate)],
+    ]
+    return [
+        (title, heading, rows),
+        ("Payoff matrix: how often the row finished before the column, %", ["", *labels], payoffs),
+        ("Seat bias: win %", ["", *(str(k + 1) for k in range(len(summary.seat_win_rate)))], seats),
+    ]
 
 
 def _agent_row(agent: AgentSummary) -> list[str]:
@@ -88,24 +93,6 @@ def _agent_row(agent: AgentSummary) -> list[str]:
         f"{agent.ms_a_turn:.3g}",
         str(agent.forfeits),
     ]
-
-
-def _ahead_grid(summary: Summary) -> Grid:
-    labels = [agent.label for agent in summary.agents]
-    rows = [
-        [label, *("" if cell is None else percent(cell) for cell in row)]
-        for label, row in zip(labels, summary.ahead, strict=True)
-    ]
-    return "Payoff matrix: how often the row finished before the column, %", ["", *labels], rows
-
-
-def _seat_grid(summary: Summary) -> Grid:
-    heading = ["", *(str(k + 1) for k in range(len(summary.seat_win_rate)))]
-    rows = [
-        ["in turn order, the starter first", *map(percent, summary.order_win_rate)],
-        ["by seat", *map(percent, summary.seat_win_rate)],
-    ]
-    return "Seat bias: win %", heading, rows
 
 
 def model_grids(config: TournamentConfig, results: Sequence[GameResult]) -> list[Grid]:

@@ -7,22 +7,21 @@ is nothing in it to peek at. Messages are lines of JSON (`program`): a question 
 """
 
 import base64
-import json
 import operator
 import os
 import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import risk_agents
 from risk_agents.base import View
-from risk_agents.program import Program, ProgramFault, brief
+from risk_agents.program import Program, ProgramFault, brief, python_command, python_path, serve_lines
 from risk_agents.registry import is_in_file
 from risk_agents.sandbox import OPEN, Sandbox
 from risk_agents.tournament.results import Forfeit
-from risk_env.board.maps import Board, load_map
+from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
@@ -32,7 +31,6 @@ LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, 
 START_LIMIT = 120.0  # seconds in which it must have made its agent
 REHEARSAL = 12.0  # times the time limit: what the rehearsal of an agent from a file may take
 _MOST_BITS = 63  # of an action
-_COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
 
 
 class Host:
@@ -41,21 +39,19 @@ class Host:
     def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
         self.time_limit, self._asked = time_limit, 0
         self._rehearsal_limit = REHEARSAL * time_limit if is_in_file(spec) else LOAD_LIMIT
-        path = {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+        folders = _folders(spec, map_source)
         try:
-            self._program = Program(_COMMAND, "the agent's process", sandbox, _folders(spec, map_source), path)
+            self._program = Program(python_command(__name__), "the agent's process", sandbox, folders, python_path())
         except ProgramFault as fault:
             raise Forfeit(fault.kind, str(fault)) from fault
         try:
             self._ask("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
-            self._introduce(self._ask("introduce", START_LIMIT, spec=spec))
+            answer = self._ask("introduce", START_LIMIT, spec=spec)
+            if not (isinstance(answer, list) and len(answer) == 3 and isinstance(answer[2], bool)):
+                raise self._garbage(answer, "its name, its version and whether it is compiled")
         except Forfeit:
             self.close()
             raise
-
-    def _introduce(self, answer: Any) -> None:
-        if not (isinstance(answer, list) and len(answer) == 3 and isinstance(answer[2], bool)):
-            raise self._garbage(answer, "its name, its version and whether it is compiled")
         self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
 
     def rehearse(self) -> None:
@@ -114,28 +110,7 @@ def _folders(spec: str, map_source: str) -> list[str]:
 
 def serve() -> None:
     """The far end: make agents, one a seat, and answer until the pipe is closed."""
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what agents print, and what they start, must not get into the answers
-    with suppress(BrokenPipeError):
-        _serve(questions, answers)
-
-
-def _serve(questions: BinaryIO, answers: BinaryIO) -> None:
-    server: AgentServer | None = None
-    for line in questions:
-        content = json.loads(line)
-        number, message = content.pop("id"), content.pop("type")
-        try:
-            if server is None:
-                server = AgentServer(Rules.from_dict(content["rules"]), content["map"])
-                reply: dict[str, Any] = {}
-            else:
-                reply = {"answer": getattr(server, message)(**content)}
-        except Exception as error:
-            reply = {"error": _told(error)}
-        answers.write(json.dumps({"id": number, **reply}).encode() + b"\n")
-        answers.flush()
+    serve_lines(AgentServer().reply)
 
 
 def _number(answer: Any) -> int:
@@ -148,23 +123,32 @@ def _number(answer: Any) -> int:
     return number
 
 
-def _told(error: Exception) -> str:
-    """An exception in one line, with the place in the agent's code where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"
-
-
 class AgentServer:
     """The agents of one spec, one a seat, made when first needed."""
 
     spec: str  # known when it is introduced
 
-    def __init__(self, rules: Rules, map_source: str) -> None:
-        self.rules, self.board = rules, load_map(map_source)
+    def __init__(self) -> None:
         self._agents: dict[int, Any] = {}
         self._chance: dict[int, int] = {}  # of the agent of each seat
-        _load_core(rules, self.board)
+
+    def reply(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a message: what the method of its type returns, or the error that it raises."""
+        number, message = content.pop("id"), content.pop("type")
+        try:
+            return {"id": number, "answer": getattr(self, message)(**content)}
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)  # the last is where the agent's code raised it
+            where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+            return {"id": number, "error": f"{type(error).__name__}: {error}{where}"}
+
+    def load(self, rules: dict[str, Any], map: str) -> None:
+        """Load all that a view needs, so that no agent waits for it in its own time."""
+        self.rules, self.board = Rules.from_dict(rules), load_map(map)
+        game = Game(self.rules, self.board, seed=0)
+        view = View(Game.from_record(self.rules, self.board, game.to_record()))
+        str((view.observation, view.texts, view.position, view.sample(0).legal_actions()))
+        game.step(int(view.legal_actions[0]))
 
     def _agent(self, seat: int) -> Any:
         if seat not in self._agents:
@@ -195,14 +179,6 @@ class AgentServer:
         self._agent(seat).reset(seat, rules, self.board, veiled(int(bot_seed(int(game_seed(0)), seat))))
         while not game.is_over and (game.round, game.turn) == now and game.seat == seat:
             game.step(int(self._agent(seat).act(View(game, seat))))
-
-
-def _load_core(rules: Rules, board: Board) -> None:
-    """Load all that a view needs, so that no agent waits for it in its own time."""
-    game = Game(rules, board, seed=0)
-    view = View(Game.from_record(rules, board, game.to_record()))
-    str((view.observation, view.texts, view.position, view.sample(0).legal_actions()))
-    game.step(int(view.legal_actions[0]))
 
 
 def _quick_start(rules: Rules) -> Rules:

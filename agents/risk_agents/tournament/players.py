@@ -54,12 +54,12 @@ class HostedPlayer:
         """Nothing to do."""
 
 
-class ProgramPlayer:
-    """An external program, started again after a fault."""
+class AskedPlayer:
+    """An external program, started again after a fault; or a language model, which runs no code of its own."""
 
     def __init__(self, spec: str, config: TournamentConfig) -> None:
         self._spec, self._config = spec, config
-        self._agent: ExternalAgent | None = None
+        self._agent: ExternalAgent | ModelAgent | None = ModelAgent(spec) if is_model(spec) else None
 
     def begin(self, seat: int, seed: int) -> None:
         """A game begins."""
@@ -72,7 +72,7 @@ class ProgramPlayer:
             raise self._lost(fault) from fault
 
     def choose(self, game: Game, history: History) -> int:
-        """What the program answers."""
+        """What it answers."""
         if self._agent is None:
             raise Forfeit("died", "the program is not running")
         try:
@@ -81,7 +81,7 @@ class ProgramPlayer:
             raise self._lost(fault) from fault
 
     def end(self, outcome: dict[str, Any]) -> None:
-        """Tell the program, if it still listens."""
+        """Tell it, if it still listens."""
         if self._agent is not None and not self._agent.over(outcome):
             self.close()
 
@@ -90,33 +90,14 @@ class ProgramPlayer:
         return Forfeit(fault.kind, str(fault))
 
     def close(self) -> None:
-        """End the program."""
-        if self._agent is not None:
+        """End a program."""
+        if isinstance(self._agent, ExternalAgent):
             self._agent.close()
             self._agent = None
 
-
-class ModelPlayer:
-    """A language model, asked from this process: it runs no code of its own."""
-
-    def __init__(self, spec: str, config: TournamentConfig) -> None:
-        self._agent, self._config = ModelAgent(spec), config
-
-    def begin(self, seat: int, seed: int) -> None:
-        """A game begins."""
-        self._agent.reset(seat, self._config.rules, self._config.board, veiled(seed))
-
-    def choose(self, game: Game, history: History) -> int:
-        """What the model answers."""
-        return self._agent.act(View(game, game.seat, history=history))
-
-    def end(self, outcome: dict[str, Any]) -> None:
-        """Note it in the transcript."""
-        self._agent.over(outcome)
-
-    def notes(self) -> dict[str, Any]:
-        """What the model did in the game that has ended."""
-        return self._agent.notes()
+    def notes(self) -> dict[str, Any] | None:
+        """What a model did in the game that has ended."""
+        return self._agent.notes() if isinstance(self._agent, ModelAgent) else None
 
 
 class PlayerPool:
@@ -138,9 +119,8 @@ class PlayerPool:
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
-        if is_model(entrant.spec):
-            return ModelPlayer(entrant.spec, self.config)
-        return ProgramPlayer(entrant.spec, self.config) if is_program(entrant.spec) else HostedPlayer(self, agent)
+        is_asked = is_program(entrant.spec) or is_model(entrant.spec)
+        return AskedPlayer(entrant.spec, self.config) if is_asked else HostedPlayer(self, agent)
 
     def host(self, agent: int) -> Host:
         """The living host of an agent."""
@@ -155,6 +135,6 @@ class PlayerPool:
         for host in self._hosts.values():
             host.close()
         for player in self._players.values():
-            if isinstance(player, ProgramPlayer):
+            if isinstance(player, AskedPlayer):
                 player.close()
         self._hosts, self._players = {}, {}

@@ -12,12 +12,9 @@ errors: by deals and openings (Cameron, Gelbach and Miller 2011), and by deals a
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from risk_env.arrays import Floats, Ints
 from risk_env.seeds import word
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
@@ -52,7 +49,9 @@ class Rankings:
         of_rankings = np.bincount(self.which, weights, minlength=len(self._chosen)).astype(float)
         strengths = np.zeros(self.num_agents) if start is None else start.copy()
         for _ in range(_STEPS):
-            step = self._newton_step(strengths, of_rankings, prior)
+            share, average = self._shares(strengths), 1.0 / (1.0 + np.exp(-strengths))
+            slope = of_rankings @ (self._chosen - share.sum(axis=1)) + prior * (1.0 - 2.0 * average)
+            step = np.linalg.lstsq(self._bend(share, of_rankings, strengths, prior), slope, rcond=None)[0]
             longest = np.abs(step).max()
             strengths += step * min(1.0, _LONGEST_STEP / max(longest, _PRECISION))
             if longest < _PRECISION:
@@ -65,12 +64,6 @@ class Rankings:
         slopes = self._chosen - share.sum(axis=1)
         bend = self._bend(share, np.bincount(self.which).astype(float), strengths, PRIOR)
         return np.linalg.lstsq(bend, slopes.T, rcond=None)[0].T[self.which]
-
-    def _newton_step(self, strengths: Floats, weights: Floats, prior: float) -> Floats:
-        share = self._shares(strengths)
-        average = 1.0 / (1.0 + np.exp(-strengths))
-        slope = weights @ (self._chosen - share.sum(axis=1)) + prior * (1.0 - 2.0 * average)
-        return np.linalg.lstsq(self._bend(share, weights, strengths, prior), slope, rcond=None)[0]
 
     def _shares(self, strengths: Floats) -> Floats:
         """The chance of each agent to win each stage of each ranking, float (R, stages, K)."""

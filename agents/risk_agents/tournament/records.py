@@ -56,18 +56,16 @@ class Record:
 
     def start(self, board: Board | None = None) -> Game:
         """The game before its first action; RecordError if this version or map is another."""
-        try:
-            return self._start(board)
-        except ValueError as error:
-            raise error if isinstance(error, RecordError) else self.error(error) from error
-
-    def _start(self, board: Board | None) -> Game:
         facts = self.facts
-        board = load_map(facts["map"]) if board is None else board
-        if board.digest != facts["map_digest"]:
-            recorded, found = facts["map_digest"][:16], board.digest[:16]
-            raise self.error(f"recorded on map {recorded}, but {board.source!r} is map {found}")
-        game = Game(Rules.from_dict(facts["rules"]), board, facts["seed"], lane=facts["lane"], episode=facts["episode"])
+        try:
+            board = load_map(facts["map"]) if board is None else board
+            if board.digest != facts["map_digest"]:
+                recorded, found = facts["map_digest"][:16], board.digest[:16]
+                raise RecordError(f"recorded on map {recorded}, but {board.source!r} is map {found}")
+            rules, chance = Rules.from_dict(facts["rules"]), {name: facts[name] for name in ("lane", "episode")}
+            game = Game(rules, board, facts["seed"], **chance)
+        except ValueError as error:
+            raise self.error(error) from error
         if game.num_actions != facts["num_actions"]:
             raise self.error(f"recorded with {facts['num_actions']} actions, this version has {game.num_actions}")
         return game

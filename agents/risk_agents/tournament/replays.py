@@ -61,4 +61,4 @@ def _upset(result: GameResult, ratings: Sequence[float]) -> float:
     if result.winner == NOBODY or result.ending == FORFEIT:
         return 0.0
     best = max(ratings[agent] for seat, agent in enumerate(result.seats) if seat != result.winner)
-    return best - ratings[result.winning_agent]
+    return best - ratings[result.seats[result.winner]]

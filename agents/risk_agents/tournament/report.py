@@ -48,7 +48,9 @@ def _page(config: TournamentConfig, summary: Summary, more: Sequence[Grid]) -> s
     content = [f"<p>{for_html(line)}</p>" for line in lines]
     for title, heading, rows in [*grids(summary), *more]:
         content.append(f'<h2>{for_html(title)}</h2><div class="wide">{_table(heading, rows)}</div>')
-    content.append(f'<h2>Plots</h2><div class="plots">{"".join(_image(summary, name) for name in PLOTS)}</div>')
+    plots = {name: base64.b64encode(picture(summary, [name], columns=1)).decode() for name in PLOTS}
+    images = (f'<img alt="{for_html(name)}" src="data:image/png;base64,{data}">' for name, data in plots.items())
+    content.append(f'<h2>Plots</h2><div class="plots">{"".join(images)}</div>')
     names = ", ".join(config.labels)
     return _PAGE.format(title=for_html(f"Risk tournament: {names}"), content="\n".join(content))
 
@@ -57,11 +59,6 @@ def _table(heading: list[str], rows: list[list[str]]) -> str:
     head = "".join(f"<th>{for_html(cell)}</th>" for cell in heading)
     body = "".join("<tr>" + "".join(f"<td>{for_html(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
-
-
-def _image(summary: Summary, name: str) -> str:
-    data = base64.b64encode(picture(summary, [name], columns=1)).decode()
-    return f'<img alt="{for_html(name)}" src="data:image/png;base64,{data}">'
 
 
 def picture(summary: Summary, names: list[str], columns: int) -> bytes:

@@ -51,11 +51,6 @@ class GameResult:
     actions: tuple[int, ...] | None = None  # the asked actions, if the tournament keeps them
     notes: tuple[dict[str, Any] | None, ...] | None = None  # (P,) what each language model did, None if there is none
 
-    @property
-    def winning_agent(self) -> int:
-        """Number of the agent that won, NOBODY if none did."""
-        return NOBODY if self.winner == NOBODY else self.seats[self.winner]
-
 
 def opening_of(game: Any, num_players: int, num_territories: int) -> str:
     """A digest, 16 hexadecimal digits, of owners and troops of a game record; owners by their place in turn order."""

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.players import History, ModelPlayer, PlayerPool, SinglePlayer
+from risk_agents.tournament.players import AskedPlayer, History, PlayerPool, SinglePlayer
 from risk_agents.tournament.results import (
     FORFEIT,
     NOBODY,
@@ -26,16 +25,14 @@ from risk_agents.tournament.results import (
 )
 from risk_agents.tournament.schedule import Pairing
 from risk_env.arena import REFUSED, Arena
+from risk_env.arrays import Numbers
 from risk_env.bots import CompiledBot
-from risk_env.core import entry
 from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed, game_seed
 
 LANES = 256
-
-Numbers = npt.NDArray[np.int64]  # of lanes, seats, actions
 
 
 def play_compiled(
@@ -57,7 +54,7 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
             player.end(outcome_for(result, seat))
     if config.fresh:
         pool.close()
-    notes = tuple(player.notes() if isinstance(player, ModelPlayer) else None for player in players)
+    notes = tuple(player.notes() if isinstance(player, AskedPlayer) else None for player in players)
     return replace(result, notes=notes) if any(notes) else result
 
 
@@ -82,20 +79,25 @@ class BatchRunner:
         self.config, self.pairings = config, pairings
         lanes = min(LANES, len(pairings))
         self.batch = Lanes(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
-        self.arena = self._arena(players)
+        self.arena = Arena(self.batch, players, counts=True, stops_at_illegal=True, **self._how())
         number = {agent: k for k, agent in enumerate(agents)}
         self._line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes
 
-    def _arena(self, players: Sequence[Any]) -> Arena:
-        return Arena(self.batch, players, counts=True, keeps_actions=self.config.record, stops_at_illegal=True)
+    def _how(self) -> dict[str, Any]:
+        """Further arguments of the Arena."""
+        return {"keeps_actions": self.config.record}
 
     def play(self) -> Iterator[GameResult]:
         """Play all the games; yields each when it has ended."""
         for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
-                yield self.result(lane, self.pairings[game], self._illegal_answer(lane))
+                forfeit = None
+                if self.arena.states[lane] == REFUSED:  # it has stopped because an answer was not legal
+                    seat = int(self.batch.records["seat"][lane])
+                    forfeit = Forfeit("illegal", str(self.arena.illegal_action(lane)), seat)
+                yield self.result(lane, self.pairings[game], forfeit)
 
     def _begin(self, lanes: Numbers, games: Numbers) -> None:
         self.arena.numbers[lanes, : self.config.num_players] = self._line_ups[games]
@@ -115,17 +117,10 @@ class BatchRunner:
             )
         self.arena.stop_at_turn[lanes[rounds > 0]] = NOBODY
 
-    def _illegal_answer(self, lane: int) -> Forfeit | None:
-        """The forfeit of a lane that has stopped because an answer was not legal."""
-        if self.arena.states[lane] != REFUSED:
-            return None
-        return Forfeit("illegal", str(self.arena.illegal_action(lane)), int(self.batch.records["seat"][lane]))
-
     def result(self, lane: int, pairing: Pairing, forfeit: Forfeit | None) -> GameResult:
         """What the game in a lane came to."""
-        game, tally, T = self.batch.games[lane], self.arena.tally, self.batch.tables
-        shared = np.zeros(self.config.num_players, np.int64)
-        entry.placements(self.batch.records, lane, T.board, T.rules, shared)
+        game, tally = self.batch.games[lane], self.arena.tally
+        shared = self.batch.game(lane).placements()
         loser = NOBODY if forfeit is None else forfeit.seat
         alive = game.death[: self.config.num_players] == 0
         return GameResult(
@@ -141,8 +136,8 @@ class BatchRunner:
             turns=tuple(tally.turns[lane].tolist()),
             seconds=tuple(tally.seconds[lane].tolist()),
             forfeit_seat=loser,
-            forfeit_kind="" if forfeit is None else forfeit.kind,
-            forfeit_reason="" if forfeit is None else forfeit.reason,
+            forfeit_kind=forfeit.kind if forfeit else "",
+            forfeit_reason=forfeit.reason if forfeit else "",
             opening=self._openings[lane],
             actions=tuple(tally.actions(lane)) if self.config.record else None,
         )
@@ -162,15 +157,8 @@ class SingleRunner(BatchRunner):
         self._again: Game | None = None
         self._line_ups = np.arange(config.num_players)[None]  # copies of an agent are players of their own
 
-    def _arena(self, players: Sequence[Any]) -> Arena:
-        return Arena(
-            self.batch,
-            players,
-            counts=True,
-            keeps_actions=True,
-            stops_at_illegal=True,
-            on_answers=self._check_time,
-        )
+    def _how(self) -> dict[str, Any]:
+        return {"keeps_actions": True, "on_answers": self._check_time}
 
     def play_alone(self) -> GameResult:
         """Play the game."""

@@ -17,30 +17,21 @@ Progress = Callable[[int, int], None]  # games in the file, forfeits among them
 Verdict = Callable[[], bool]  # whether the games in the file are enough
 
 
-def _quiet(games: int, forfeits: int) -> None:
-    pass
-
-
-def _never() -> bool:
-    return False
-
-
 def conduct(
     store: Store,
     games: int,
     jobs: int = 1,
     executor: Executor | None = None,
-    progress: Progress = _quiet,
-    enough: Verdict = _never,
+    progress: Progress = lambda games, forfeits: None,
+    enough: Verdict = lambda: False,
     limit: float | None = None,
 ) -> None:
     """Play on until at least `games` games are in the file, in whole deals, or until `enough()`.
 
-    The games are the same whatever `jobs`. With one job they are played in this process, else in processes of their own
-    that write into the file themselves; an `executor` of the caller's (any `concurrent.futures.Executor`) returns
-    its games to this process instead (with a method `size`, as many chunks at once as it says). Whatever stops this, a
-    game that has ended is in the file. A chunk that takes a process longer than `limit` seconds begins again
-    (`risk_agents.workers.executor.Limits`). RuntimeError if that happens again and again.
+    The games are the same whatever `jobs`. One job plays in this process, several in processes that write into the file
+    themselves; an `executor` (any of `concurrent.futures`; its method `size` may say how many chunks at once) returns
+    its games to this process. A game that has ended is in the file, whatever stops this. A chunk that takes a process
+    longer than `limit` seconds begins again (`workers.executor.Limits`); RuntimeError if that happens again and again.
     """
     done = store.finished()
     left = Cutter(store.config, [pairing for pairing in store.config.schedule(games) if pairing.game not in done])
@@ -84,13 +75,15 @@ class _Conductor:
             self.config = store.config if stores else executor.share(store.config)
             if not all(entrant.compiled for entrant in store.config.entrants):
                 executor.allow(STARTED + store.config.num_players * store.config.game_time)
+        # The configuration goes to each machine once, where that is possible
+        self.call = (play_and_store, self.config, str(store.path)) if stores else (play_and_return, self.config)
 
     def play(self, progress: Progress, enough: Verdict) -> None:
         """Play them."""
         stop, shown = False, time.monotonic()
         while True:
             while not stop and self.work.has_room() and (chunk := self.left.cut(self.work.workers)):
-                self._hand_out(chunk)
+                self.chunks[self.work.submit(*self.call, chunk)] = chunk
             if not self.work.running:
                 return progress(*self.store.count())
             done = self.work.ended()
@@ -100,14 +93,6 @@ class _Conductor:
                 progress(*self.store.count())
                 shown = time.monotonic()
             stop = stop or (bool(done) and enough())
-
-    def _hand_out(self, chunk: Chunk) -> None:
-        """The configuration goes to each machine once, where that is possible."""
-        if self.stores:
-            future = self.work.submit(play_and_store, self.config, str(self.store.path), chunk)
-        else:
-            future = self.work.submit(play_and_return, self.config, chunk)
-        self.chunks[future] = chunk
 
     def _take(self, future: Future[Any]) -> None:
         """A chunk has ended."""

@@ -6,8 +6,8 @@ is a pure function of its arguments, and a shorter one is the beginning of a lon
 """
 
 import random
-from collections.abc import Iterator, Sequence
-from itertools import count, permutations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, permutations, repeat, starmap
 from typing import NamedTuple
 
 ALL_SEATINGS_UP_TO = 3  # players; from four on rotations of two orders
@@ -23,12 +23,11 @@ class Pairing(NamedTuple):
 
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
     """The schedule of at least `games` games, in whole deals; appearances of two agents differ by at most one."""
-    schedule: list[Pairing] = []
-    for deal, line_up in enumerate(line_ups(num_agents, num_players, seed)):
-        if len(schedule) >= games:
-            break
-        schedule += numbered(len(schedule), deal, seatings(line_up, random.Random(f"seating {seed} {deal}")))
-    return schedule
+
+    def seated(deal: int, line_up: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return seatings(line_up, random.Random(f"seating {seed} {deal}"))
+
+    return _whole_deals(games, starmap(seated, enumerate(line_ups(num_agents, num_players, seed))))
 
 
 def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
@@ -36,12 +35,9 @@ def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
 
     A block is one deal with 0 × 1 and 1 × (P - 1), and with 1 × 1 and 0 × (P - 1), the lone agent in every seat.
     """
-    schedule: list[Pairing] = []
-    for deal in count():
-        if len(schedule) >= games:
-            return schedule
-        schedule += numbered(len(schedule), deal, lone_seatings(num_players))
-    return schedule
+    seats = range(num_players)
+    alone = [tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats]
+    return _whole_deals(games, repeat(list(dict.fromkeys(alone))))  # with two players these are only two seatings
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
@@ -49,16 +45,14 @@ def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
     return [Pairing(game, game, tuple(range(num_players))) for game in range(games)]
 
 
-def numbered(first: int, deal: int, seatings: Sequence[tuple[int, ...]]) -> list[Pairing]:
-    """The games of a deal, numbered on from `first`."""
-    return [Pairing(first + k, deal, seats) for k, seats in enumerate(seatings)]
-
-
-def lone_seatings(num_players: int) -> list[tuple[int, ...]]:
-    """Either agent alone against copies of the other, in every seat; with two players these are only two seatings."""
-    seats = range(num_players)
-    alone = [tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats]
-    return list(dict.fromkeys(alone))
+def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pairing]:
+    """The schedule of at least `games` games; `deals` are the seatings of deal 0, 1, ..., without end."""
+    schedule: list[Pairing] = []
+    for deal, seatings_of_deal in enumerate(deals):
+        if len(schedule) >= games:
+            break
+        schedule += [Pairing(len(schedule) + k, deal, seats) for k, seats in enumerate(seatings_of_deal)]
+    return schedule
 
 
 def line_ups(num_agents: int, num_players: int, seed: int) -> Iterator[tuple[int, ...]]:
@@ -89,8 +83,4 @@ def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]
         return sorted(set(permutations(line_up)))
     lots = [rng.random() for _ in line_up]
     order = [agent for _, agent in sorted(zip(lots, line_up, strict=True))]
-    return list(dict.fromkeys([*_rotations(order), *_rotations(order[::-1])]))
-
-
-def _rotations(order: Sequence[int]) -> list[tuple[int, ...]]:
-    return [tuple(order[k:]) + tuple(order[:k]) for k in range(len(order))]
+    return list(dict.fromkeys((*way[k:], *way[:k]) for way in (order, order[::-1]) for k in range(len(way))))

@@ -6,23 +6,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from risk_agents.base import View, chance_seed
 from risk_agents.explanation import Explaining
-from risk_agents.program import Program, ProgramFault
+from risk_agents.program import Program, ProgramFault, python_command, python_path, serve_lines
 from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_env import bots
 from risk_env.game import Game
 
 LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; the first of a kind waits for what has to be compiled
-_COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
 
 
 class Analyst:
@@ -36,8 +32,7 @@ class Analyst:
         """The answer; ValueError says why there is none."""
         kind = f"{question['type']} {question.get('agent', '')}"
         if self._program is None or not self._program.is_alive:
-            path = {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
-            self._program = Program(_COMMAND, "the analysis", environment=path)
+            self._program = Program(python_command(__name__), "the analysis", environment=python_path())
             self._known.clear()
         try:
             reply = self._program.ask(question, LIMIT if kind in self._known else FIRST_LIMIT)
@@ -59,12 +54,7 @@ class Analyst:
 
 def serve() -> None:
     """Answer until the pipe is closed."""
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what agents print must not get into the answers
-    with suppress(BrokenPipeError):
-        for line in questions:
-            answers.write(json.dumps(answer_to(json.loads(line))).encode() + b"\n")
-            answers.flush()
+    serve_lines(answer_to)
 
 
 def answer_to(question: dict[str, Any]) -> dict[str, Any]:
