@@ -121,7 +121,8 @@ def show_presets(argv: Sequence[str]) -> None:
         table = plain_table("option", "value")
         for option, value in rules.to_dict().items():
             table.add_row(option, repr(value))
-        return console.print(table)
+        console.print(table)
+        return
     shown = ("deck", "setup", "fortify", "victory")
     table = plain_table("preset", "players", *shown)
     for name in presets():
@@ -130,7 +131,6 @@ def show_presets(argv: Sequence[str]) -> None:
         table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
     console.print(table)
     console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
-    return None
 
 
 def warm_up(argv: Sequence[str]) -> None:
