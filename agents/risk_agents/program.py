@@ -105,6 +105,9 @@ class Program:
         while (end := self._unread.find(b"\n") + 1) == 0:
             self._wait(until, limit)
         line, self._unread = self._unread[:end], self._unread[end:]
+        return self._read(line)
+
+    def _read(self, line: bytes) -> dict[str, Any]:
         try:
             answer = _decode(line.decode())
         except (ValueError, RecursionError):
