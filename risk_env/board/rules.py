@@ -309,7 +309,12 @@ def near(name: Any, names: Iterable[str]) -> str:
 
 
 def check_rules(rules: Rules, board: Any) -> None:
-    """ValueError unless the rules can be played on this map (of `load_map`): option, value and what the map has."""
+    """ValueError unless the rules can be played on this map; it names the option, its value and what the map has.
+
+    `board` is a map as `load_map` returns it. The map must have the deck, missions, Objectives, cities and start
+    chart that the game needs, and room for all starting troops: at least one on every territory (RULES 4.3, 13) and at
+    most `max_troops` (RULES 10.3).
+    """
     _check_deck(rules, board)
     _check_missions(rules, board)
     _check_objectives(rules, board)

@@ -22,7 +22,11 @@ QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
 
 
 class FirstTroops:
-    """Chooses a place once a game: `player` plays `games` on for that, over so many own `turns`, in so many `lanes`."""
+    """Chooses a place once a game.
+
+    `player` is a beam that plays on for that: `games` in all, until `turns` own turns after the first have begun,
+    at most `lanes` games at once.
+    """
 
     def __init__(
         self, rules: Rules, board: Board, judge: Judge, player: CompiledBot, games: int, turns: int, lanes: int

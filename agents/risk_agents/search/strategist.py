@@ -54,7 +54,7 @@ MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYERS know and the scripts do not
-MANY = 5  # players, with whom first troops are chosen by the quick beam and one own turn
+MANY = 5  # from this number of players on, first troops are played on by the quick beam and over one own turn
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
 MOST_LANES = 480  # games that are played on at once
