@@ -1,7 +1,8 @@
 """What more workers bring: `python -m benchmarks.scaling [--record]`.
 
 * Games a second of a tournament between six `beam`s, and decisions a second of self-play by an actor for each worker,
-  played only and learned from too, by 1 and 2 workers of each kind: medians over windows; the kinds take turns.
+  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which the two take turns.
+  Ray runs only while it is measured: its own processes take a few percent of two cores.
 * Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
 * What is sent: bytes a game, a decision and an update of the weights.
 * From these, what to expect of 10, 100 and 1,000 cores.
@@ -46,7 +47,8 @@ AGENT, SEATS = "beam", 6
 SIMULATED = 2048  # workers that return at once
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
-KINDS = (NO_WORKER, "1 process", "2 processes", "1 Ray worker", "2 Ray workers")
+FAMILIES = ((NO_WORKER,), ("1 process", "2 processes"), ("1 Ray worker", "2 Ray workers"))
+KINDS = tuple(kind for family in FAMILIES for kind in family)
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # with which a kind is compared
 MOST = 2  # workers of a kind
 RATES = {
@@ -66,7 +68,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
     add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
     add(
-        "--pairs", type=at_least_one, default=5, help="of windows, in which the kinds take turns (default: %(default)s)"
+        "--pairs",
+        type=at_least_one,
+        default=5,
+        help="of windows, in which one and two workers take turns (default: %(default)s)",
     )
     add("--simulated", type=at_least_one, default=240_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
@@ -84,11 +89,17 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> list[Row]:
-    """Games and decisions a second of each kind of workers: medians over windows, in which the kinds take turns."""
+    """Games and decisions a second of each kind of workers."""
+    rows: list[Row] = []
+    for family in FAMILIES:
+        rows += measure_family([kind for kind in family if kind in arguments.kinds], arguments)
+    return rows
+
+
+def measure_family(kinds: Sequence[str], arguments: argparse.Namespace) -> list[Row]:
+    """Those of one and two workers alike: medians over windows, in which they take turns."""
     with ExitStack() as stack, TemporaryDirectory() as folder:
-        found = {
-            kind: Windows(kind, stack.enter_context(workers(kind)), Path(folder) / kind) for kind in arguments.kinds
-        }
+        found = {kind: Windows(kind, stack.enter_context(workers(kind)), Path(folder) / kind) for kind in kinds}
         for windows in found.values():
             windows.warm_up(arguments)
         for number in range(arguments.pairs):
