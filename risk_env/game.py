@@ -36,6 +36,8 @@ from risk_env.words.report import Reader, write_report
 if TYPE_CHECKING:
     from risk_env.viewer.replay import Replay
 
+    Evaluate = Callable[["Game"], Iterable[float]]  # the chance to win of every seat (P,)
+
 MAGIC = b"risk_env"
 SCHEMA = 1
 MOST_BYTES = 1 << 16  # of a save
@@ -549,12 +551,7 @@ class Game:
 
         return scene_of(self.public(), self.rules, names)
 
-    def replay(
-        self,
-        names: Sequence[str] = (),
-        seat: int | None = None,
-        evaluate: Callable[[Game], Iterable[float]] | None = None,
-    ) -> Replay:
+    def replay(self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None) -> Replay:
         """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is given.
 
         `evaluate` gets the game at the start of every turn and returns the chance to win of every seat (P,). With
@@ -571,9 +568,7 @@ class Game:
         secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)
 
-    def _evaluation(
-        self, evaluate: Callable[[Game], Iterable[float]], seat: int | None
-    ) -> Callable[[Any], Iterable[float]]:
+    def _evaluation(self, evaluate: Evaluate, seat: int | None) -> Callable[[Any], Iterable[float]]:
         """`evaluate` as a function of the record of a game (an array of one)."""
 
         def of_record(records: Any) -> Iterable[float]:
@@ -582,12 +577,7 @@ class Game:
 
         return of_record
 
-    def to_html(
-        self,
-        names: Sequence[str] = (),
-        seat: int | None = None,
-        evaluate: Callable[[Game], Iterable[float]] | None = None,
-    ) -> str:
+    def to_html(self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None) -> str:
         """The page of `replay`: one HTML document that needs no network."""
         return self.replay(names, seat, evaluate).to_html()
 
