@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -22,10 +23,10 @@ from risk_env.core.observe import (
     MOST_CODE,
     TERRITORY_COLUMNS,
     TERRITORY_WIDTH,
+    encode_count,
     num_globals,
 )
 from risk_env.core.types import Phase
-from risk_env.game import count_codes
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
@@ -91,10 +92,11 @@ def _phases() -> str:
 
 
 def _codes() -> str:
-    rows = [(code, least) for code, least in count_codes() if code <= 32 or code % 4 == 0]
-    kept = [row for row in rows if row[0] in (0, 1, 2, 31, 32) or row[0] > 32]
+    encode = getattr(encode_count, "py_func", encode_count)  # the kernel's own function, called from Python
+    kept = [code for code in range(MOST_CODE + 1) if code in (0, 1, 2, 31, 32) or (code > 32 and code % 4 == 0)]
+    rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
     note = "A count from `least` on has this code, up to the next; itself to 32, then four codes a doubling.\n"
-    return _table("encode_count", ("code", "least count"), kept) + "\n" + note
+    return _table("encode_count", ("code", "least count"), rows) + "\n" + note
 
 
 # ---------------------------------------------------------------------------------------------------- commands

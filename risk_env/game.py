@@ -7,7 +7,6 @@ import json
 import operator
 import secrets
 import struct
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import Tables, tables
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, encode_count, num_globals
+from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
@@ -596,12 +595,6 @@ class Game:
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.seat} to decide in {self.phase.name}"
         return f"<Game on {self.board.name!r}, {self.num_players} players, round {self.round}, {state}>"
-
-
-def count_codes() -> list[tuple[int, int]]:
-    """Every code of `encode_count` with the least count that has it."""
-    encode = getattr(encode_count, "py_func", encode_count)  # the kernel's own function, called from Python
-    return [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in range(MOST_CODE + 1)]
 
 
 def observation_size(board: Board) -> int:
