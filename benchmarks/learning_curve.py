@@ -101,7 +101,7 @@ def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
     """What the policy of a run wins at each table, after that many games and seconds of the processor."""
     rows = []
     for table, (players, field) in TABLES.items():
-        found = win_rate_in_field(run.player(), field, table_rules("classic", players, None), games, SEED, LANES)
+        found = win_rate_in_field(run.seating()(), field, table_rules("classic", players, None), games, SEED, LANES)
         rows.append({"table": table, "games": learned, "seconds": round(seconds, 2), **facts_of(found)})
         print(rows[-1], file=sys.stderr, flush=True)
     return rows

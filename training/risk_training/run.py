@@ -30,10 +30,8 @@ from torch.utils.tensorboard import SummaryWriter
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.trained import TrainedFile
 from risk_agents.workers import InProcess, WorkExecutor
-from risk_env.arena import Player
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
-from risk_env.bots import CompiledBot
 from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, RunSettings
 from risk_training.devices import CPU, find_device, find_precision, mixed, moved
@@ -85,10 +83,6 @@ class Run(ABC):
     @abstractmethod
     def seating(self) -> Seating:
         """What makes a player of the policy as it is, by its likeliest actions; it goes to workers for evaluations."""
-
-    def player(self) -> CompiledBot | Player:
-        """The policy as it is, by its likeliest actions."""
-        return self.seating()()
 
     @abstractmethod
     def write_policy(self) -> None:
