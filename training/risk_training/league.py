@@ -117,10 +117,6 @@ class League:
         standing, prior = self._standings[name], self.settings.smoothing
         return (standing.points + prior / 2) / (standing.games + prior)
 
-    def games(self, name: str) -> float:
-        """How many games against this opponent count, faded ones in part."""
-        return self._standings[name].games
-
     def weights(self) -> Weights:
         """float64 (K,): how often each of `names` is drawn; they add up to 1."""
         bots, snapshots = list(self.settings.bots), self.snapshots
