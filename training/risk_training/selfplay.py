@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -208,7 +209,7 @@ class SelfPlay:
     def game_state(self) -> dict[str, Any]:
         """The same without the snapshots."""
         return {
-            "arrays": {name: _read(self, name) for name in self._ARRAYS},
+            "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},
             "opponent": self.opponent.tolist(),
             "league": self.league.state_dict(),
             "chance": self.chance.bit_generator.state,
@@ -232,7 +233,7 @@ class SelfPlay:
     def restore(self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True) -> None:
         """Restore what `game_state` returned, with these snapshots; positions of a file are checked (1 ms each)."""
         for name in self._ARRAYS:
-            restore(name, _read(self, name), state["arrays"][name])
+            restore(name, attrgetter(name)(self), state["arrays"][name])
         if is_from_file:
             self.batch.check_records()
         self.arena.check_numbers()
@@ -287,12 +288,6 @@ def game_metrics(rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: S
         if results:
             metrics[f"games/win_rate_{bot}"] = float(np.mean(results))
     return metrics
-
-
-def _read(owner: Any, path: str) -> Any:
-    for name in path.split("."):
-        owner = getattr(owner, name)
-    return owner
 
 
 def potential(observations: Array, board: Board, weight: float) -> Array:
