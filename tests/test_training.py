@@ -180,8 +180,8 @@ def test_the_league_is_told_every_result() -> None:
         games += int(dones.sum())
         wins += sum(info["winner"] == info["seat"] for info in infos if info)
     assert games == len(env.played) > 20 and wins == sum(won for _, _, won, _, _ in env.played)
-    for name in env.league.names:
-        assert env.league.state_dict()["standings"][name]["games"] == pytest.approx(sum(played[0] == name for played in env.played), rel=1e-3)
+    for name, standing in env.league.state_dict()["standings"].items():
+        assert standing["games"] == pytest.approx(sum(played[0] == name for played in env.played), rel=1e-3)
 
 
 def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way(finished: Trainer) -> None:
