@@ -23,6 +23,8 @@ from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, game_seed, veiled, word
 from risk_env.text import notation
 
+History = Callable[[int], Sequence[Event]]  # what a seat has seen
+
 _BLIND_SEED = 0  # of hidden facts that are drawn again: any number
 
 
@@ -32,13 +34,7 @@ class View:
     `chance` is the seed of `rng`, the agent's own random numbers; `history` gives the events that a seat has seen.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        seat: int | None = None,
-        chance: int = 0,
-        history: Callable[[int], Sequence[Event]] | None = None,
-    ) -> None:
+    def __init__(self, game: Game, seat: int | None = None, chance: int = 0, history: History | None = None) -> None:
         self.seat = game.seat if seat is None else seat
         self._history = history
         self._game = game.determinize(self.seat, _BLIND_SEED)

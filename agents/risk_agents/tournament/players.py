@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from risk_agents.base import View
+from risk_agents.base import History, View
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault
@@ -16,11 +15,8 @@ from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.results import Forfeit
 from risk_env.bots import CompiledBot
-from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.seeds import veiled
-
-History = Callable[[int], Sequence[Event]]
 
 
 class SinglePlayer(Protocol):

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from risk_agents.base import History
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.players import AskedPlayer, History, PlayerPool, SinglePlayer
+from risk_agents.tournament.players import AskedPlayer, PlayerPool, SinglePlayer
 from risk_agents.tournament.results import (
     FORFEIT,
     NOBODY,
