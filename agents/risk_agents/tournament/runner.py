@@ -26,7 +26,7 @@ from risk_agents.tournament.results import (
 )
 from risk_agents.tournament.schedule import Pairing
 from risk_env.arena import REFUSED, Arena
-from risk_env.arrays import Numbers
+from risk_env.arrays import Ints, Numbers
 from risk_env.bots import CompiledBot
 from risk_env.events import Event
 from risk_env.game import Game
@@ -43,7 +43,9 @@ def play_compiled(
 
     An error of a bot is raised.
     """
-    yield from BatchRunner(config, pairings, list(bots), list(bots.values())).play()
+    number = {agent: k for k, agent in enumerate(bots)}
+    line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
+    yield from BatchRunner(config, pairings, list(bots.values()), line_ups).play()
 
 
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
@@ -72,17 +74,15 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 
 
 class BatchRunner:
-    """Plays these games in lanes, each lane one after another. `players[k]` plays for agent number `agents[k]`."""
+    """Plays these games in lanes, each lane one after another. `line_ups` (G, P) are the numbers of their players."""
 
     def __init__(
-        self, config: TournamentConfig, pairings: Sequence[Pairing], agents: Sequence[int], players: Sequence[Any]
+        self, config: TournamentConfig, pairings: Sequence[Pairing], players: Sequence[Any], line_ups: Ints
     ) -> None:
-        self.config, self.pairings = config, pairings
+        self.config, self.pairings, self._line_ups = config, pairings, line_ups
         lanes = min(LANES, len(pairings))
         self.batch = Lanes(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
         self.arena = Arena(self.batch, players, counts=True, stops_at_illegal=True, **self._how())
-        number = {agent: k for k, agent in enumerate(agents)}
-        self._line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes
 
@@ -154,9 +154,8 @@ class SingleRunner(BatchRunner):
             player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat, self._events)
             for seat, player in enumerate(players)
         ]
-        super().__init__(config, [pairing], pairing.seats, seated)
+        super().__init__(config, [pairing], seated, np.arange(config.num_players)[None])
         self._again: Game | None = None
-        self._line_ups = np.arange(config.num_players)[None]  # copies of an agent are players of their own
 
     def _how(self) -> dict[str, Any]:
         return {"keeps_actions": True, "on_answers": self._check_time}
