@@ -91,10 +91,8 @@ class Human(Agent):
 
     def _greet(self, view: View) -> None:
         """At the start of a turn, and of each part of the set-up: the board, and what only this player knows."""
-        is_set_up = view.position.round == 0
-        if view.position.turn != view.seat or self._greeted == (
-            now := (view.position.round, view.phase if is_set_up else None)
-        ):
+        now = view.position.round, view.phase if view.position.round == 0 else None
+        if view.position.turn != view.seat or self._greeted == now:
             return
         self._greeted = now
         self._waiting.clear()
