@@ -122,12 +122,9 @@ def _amount(wanted: int, view: View) -> Understood:
     word = question.word
     if not 1 <= wanted <= total:
         raise ValueError(f"{wanted} troops: {total} is the most here, 1 the least")
-    if wanted == total:
-        return Understood(_number(f"{word} all", view))
-    if f"{word} {wanted}" in view.texts:
-        return Understood(_number(f"{word} {wanted}", view))
-    if f"{word} {HALF}" in view.texts and wanted == total // 2:
-        return Understood(_number(f"{word} {HALF}", view))
+    for said, number in (("all", total), (str(wanted), wanted), (HALF, total // 2)):
+        if wanted == number and f"{word} {said}" in view.texts:
+            return Understood(_number(f"{word} {said}", view))
     legal = [int(said) for text in view.texts if (said := argument_of(text, question)).isdecimal()]
     first = max(number for number in legal if number < wanted)
     again: tuple[str, ...] = (str(wanted - first),)
