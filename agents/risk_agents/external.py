@@ -29,6 +29,7 @@ _PUBLIC_FIELDS = (  # of a question, in the order of the protocol
     *("objectives", "rewards", "airfields", "deck", "discard", "discard_wilds", "shown", "shown_hands"),
     *("picked", "picked_wilds"),
 )
+_MAP_FIELDS = ("name", "digest", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
 _SAFE_INTEGER = (1 << 53) - 1  # JSON numbers that every language reads exactly
 
 
@@ -136,22 +137,11 @@ def _command(spec: str) -> list[str]:
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
     """Rules, map and numbering of actions: what a program gets when a game begins."""
-    space = tables(rules, board).space
+    space, objectives = tables(rules, board).space, [objective.name for objective in board.objectives]
     return {
         "num_players": rules.num_players,
         "rules": rules.to_dict(),
-        "map": {
-            "name": board.name,
-            "digest": board.digest,
-            "territories": board.territories,
-            "continents": board.continents,
-            "bonuses": board.bonuses,
-            "continent_of": board.continent_of,
-            "borders": board.borders,
-            "symbols": board.symbols,
-            "stars": board.stars,
-            "objectives": [objective.name for objective in board.objectives],
-        },
+        "map": {**{name: getattr(board, name) for name in _MAP_FIELDS}, "objectives": objectives},
         "actions": {block: numbers.start for block, numbers in space.blocks.items()} | {"end": space.n},
     }
 
