@@ -25,6 +25,7 @@ TYPES = {  # of the facts that a record must have
     "rules": dict,
     "actions": list,
 }
+_RESULTS = ("ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason", "actions")  # that a record holds
 
 
 class RecordError(ValueError):
@@ -106,13 +107,7 @@ def record_of(config: TournamentConfig, result: GameResult, num_actions: int) ->
         "episode": 0,
         "agents": [config.labels[agent] for agent in result.seats],
         "versions": [config.entrants[agent].version for agent in result.seats],
-        "ending": result.ending,
-        "winner": result.winner,
-        "places": result.places,
-        "rounds": result.rounds,
-        "forfeit_seat": result.forfeit_seat,
-        "forfeit_reason": result.forfeit_reason,
-        "actions": result.actions,
+        **{name: getattr(result, name) for name in _RESULTS},
         **({} if result.notes is None else {"models": result.notes}),
     }
 
