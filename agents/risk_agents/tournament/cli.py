@@ -42,21 +42,15 @@ GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
 TRIALS = (("classic", 3), ("classic", 2), ("two_player", 2))  # games in which `agents` tries those that are named
 DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
-    "against": None,
-    "preset": "classic",
-    "players": None,
-    "map": "classic",
-    "expert": False,
+    **dict.fromkeys(("against", "players", "setup", "attack")),
+    **dict.fromkeys(("preset", "map"), "classic"),
+    **dict.fromkeys(("expert", "fresh", "fixed_seats"), False),
     "option": [],
-    "setup": None,
-    "attack": None,
     "defender_dice": "max",
     "max_rounds": 100,
     "seed": 0,
     "time_limit": TIME_LIMIT,
-    "fresh": False,
     "game_time": GAME_TIME,
-    "fixed_seats": False,
 }
 HELP = {  # the same in words, for the rules
     "players": "as many as agents, where the preset has that number",

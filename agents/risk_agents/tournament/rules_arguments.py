@@ -20,12 +20,8 @@ def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, 
     add("--setup", metavar="NAME", help=f"where players start, RULES 4.3 (default: {defaults['setup']})")
     add("--attack", choices=("choice", "max", "blitz"), help=f"RULES 3.2.4 (default: {defaults['attack']})")
     add("--defender-dice", choices=("choice", "max"), help=f"RULES 3.2.2 (default: {defaults['defender_dice']})")
-    add(
-        "--max-rounds",
-        type=int,
-        metavar="N",
-        help=f"rounds after which a game is truncated (default: {defaults['max_rounds']})",
-    )
+    truncated = f"rounds after which a game is truncated (default: {defaults['max_rounds']})"
+    add("--max-rounds", type=int, metavar="N", help=truncated)
     add("--option", action="append", metavar="NAME=VALUE", help="any other option of the rules (RULES 13)")
 
 
