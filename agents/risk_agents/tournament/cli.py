@@ -73,8 +73,6 @@ def main(argv: Sequence[str]) -> None:
         local_processes(arguments.workers)
     except ValueError as error:
         parser.error(f"--{error}")
-    if arguments.report and Path(arguments.report).suffix not in KINDS:
-        parser.error(f"--report {arguments.report}: the name must end in {' or '.join(KINDS)}")
     _check_outputs(arguments)
     sandbox(arguments.sandbox)  # an error if it cannot be had
     console = Console(stderr=True, quiet=arguments.quiet)
@@ -99,7 +97,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     for name in ("out", "record", "csv", "json", "report"):
         path = getattr(arguments, name)
         if path:
-            check_output(f"--{name}", path)
+            check_output(f"--{name}", path, *(KINDS if name == "report" else ()))
         if path and not os.access(path if Path(path).exists() else Path(path).absolute().parent, os.W_OK):
             raise PermissionError(f"--{name} {path}: cannot be written")
     if arguments.report:
