@@ -104,7 +104,7 @@ def main(argv: Sequence[str]) -> None:
     agent = arguments.agent or _best_of(Path(arguments.run))
     rules, board = _setting(agent, arguments)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
-        scores = _scores(agent, split_agents(arguments.against), rules, board, arguments, executor)
+        scores = _scores(agent, rules, board, arguments, executor)
     Console(width=None if sys.stdout.isatty() else 120).print(_table(agent, scores))
     if arguments.json:
         facts = {"agent": agent, "rules": rules.to_dict(), "map": board.source, "seed": arguments.seed}
@@ -156,19 +156,14 @@ def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
 
 
 def _scores(
-    agent: str,
-    against: Sequence[str],
-    rules: Rules,
-    board: Board,
-    arguments: argparse.Namespace,
-    executor: WorkExecutor,
+    agent: str, rules: Rules, board: Board, arguments: argparse.Namespace, executor: WorkExecutor
 ) -> list[Score]:
     if arguments.games < 1:
         raise ValueError(f"--games {arguments.games}: must be at least 1")
     scores = []
     games = -(-arguments.games // rules.num_players) * rules.num_players
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        for opponent in against:
+        for opponent in split_agents(arguments.against):
             task = bar.add_task(opponent, total=games)
             show = partial(bar.advance, task)
             scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show, executor))
