@@ -863,7 +863,7 @@ def test_a_sequential_test_stops_when_the_question_is_answered(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--agents", "a,b", "--jobs", "0"], ["--agents", "a,b", "--report", "x.pdf"], ["--nonsense"]],
+    [[], ["--agents", "a,b", "--jobs", "0"], ["--nonsense"]],
 )
 def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
@@ -878,6 +878,7 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
         (["--games", "10000000"], "must be at least 1 and at most 1,000,000"),
         (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
         (["--json", "."], "--json .: must be a file"),
+        (["--report", "x.pdf"], "--report x.pdf: the name must end in .html or .png"),
         (["--option", "num_players=3"], "--option num_players: is said by --players"),
     ],
 )
