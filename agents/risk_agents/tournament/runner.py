@@ -45,7 +45,7 @@ def play_compiled(
     """
     number = {agent: k for k, agent in enumerate(bots)}
     line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
-    yield from BatchRunner(config, pairings, list(bots.values()), line_ups).play()
+    yield from BatchRunner(config, pairings, list(bots.values()), line_ups, keeps_actions=config.record).play()
 
 
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
@@ -74,21 +74,20 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 
 
 class BatchRunner:
-    """Plays these games in lanes, each lane one after another. `line_ups` (G, P) are the numbers of their players."""
+    """Plays these games in lanes, each lane one after another. `line_ups` (G, P) are the numbers of their players.
+
+    `how` are further arguments of the Arena.
+    """
 
     def __init__(
-        self, config: TournamentConfig, pairings: Sequence[Pairing], players: Sequence[Any], line_ups: Ints
+        self, config: TournamentConfig, pairings: Sequence[Pairing], players: Sequence[Any], line_ups: Ints, **how: Any
     ) -> None:
         self.config, self.pairings, self._line_ups = config, pairings, line_ups
         lanes = min(LANES, len(pairings))
         self.batch = Lanes(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
-        self.arena = Arena(self.batch, players, counts=True, stops_at_illegal=True, **self._how())
+        self.arena = Arena(self.batch, players, counts=True, stops_at_illegal=True, **how)
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes
-
-    def _how(self) -> dict[str, Any]:
-        """Further arguments of the Arena."""
-        return {"keeps_actions": self.config.record}
 
     def play(self) -> Iterator[GameResult]:
         """Play all the games; yields each when it has ended."""
@@ -154,11 +153,9 @@ class SingleRunner(BatchRunner):
             player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat, self._events)
             for seat, player in enumerate(players)
         ]
-        super().__init__(config, [pairing], seated, np.arange(config.num_players)[None])
+        line_up = np.arange(config.num_players)[None]
+        super().__init__(config, [pairing], seated, line_up, keeps_actions=True, on_answers=self._check_time)
         self._again: Game | None = None
-
-    def _how(self) -> dict[str, Any]:
-        return {"keeps_actions": True, "on_answers": self._check_time}
 
     def play_alone(self) -> GameResult:
         """Play the game."""
