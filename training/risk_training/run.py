@@ -32,10 +32,11 @@ from risk_agents.learned.trained import TrainedFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
+from risk_env.bots import compiled
 from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, RunSettings
 from risk_training.devices import CPU, find_device, find_precision, mixed, moved
-from risk_training.win_rate import Seating, check_rivals, win_rate_by
+from risk_training.win_rate import Seating, win_rate_by
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
@@ -56,7 +57,8 @@ class Run(ABC):
         self.precision = find_precision(config.precision, self.device)
         self.executor = executor or InProcess()  # plays the games, where they can be played elsewhere
         self.rules, self.board = config.rules(), load_map(config.map)
-        check_rivals(config.evaluation.opponents, self.rules, self.board)
+        for name in config.evaluation.opponents:  # a wrong one is refused now, not at the first evaluation
+            compiled(name).check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
         self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # processor time by part

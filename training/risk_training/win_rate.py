@@ -1,6 +1,6 @@
 """How often a player wins against one opponent in all other seats: every deal from every seat."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from risk_env.arena import Player, play
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot, compiled
+from risk_env.bots import CompiledBot
 
 Seating = Callable[[], CompiledBot | Player]
 
@@ -35,12 +35,6 @@ class WinRate:
         middle = (rate + spread / 2) / (1 + spread)
         half = _Z / (1 + spread) * np.sqrt(rate * (1 - rate) / self.games + spread / (4 * self.games))
         return rate, float(max(0.0, middle - half)), float(min(1.0, middle + half))
-
-
-def check_rivals(names: Iterable[str], rules: Rules, board: Board) -> None:
-    """ValueError for an unknown scripted opponent, or one that cannot play such games: before a run begins."""
-    for name in names:
-        compiled(name).check(rules, board)
 
 
 def win_rate_by(
