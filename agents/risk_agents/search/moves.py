@@ -8,6 +8,7 @@ from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest
 from risk_env.core.movement import find_destinations, movable
 from risk_env.core.position import add_troops, room, troops_on
+from risk_env.core.step import chosen_amount
 from risk_env.core.types import Phase
 
 # What a bot remembers of the move that it makes: int32 words of its memory
@@ -72,19 +73,9 @@ def fortify_amount(game, rules, memory):
     """What is left of the amount wanted."""
     wanted = int64(memory[MOVE_WANTED])
     action = move_amount(game, rules, wanted)
-    memory[MOVE_WANTED] = max(0, wanted - amount_of(rules, action, movable(game, rules)))
+    moved = 0 if action == rules.done else chosen_amount(rules, action, movable(game, rules))
+    memory[MOVE_WANTED] = max(0, wanted - moved)
     return action
-
-
-@kernel
-def amount_of(rules, action, most):
-    """Troops that an AMOUNT action stands for, of `most`; 0 for DONE."""
-    answer = action - int64(rules.amount_0)
-    if action == rules.done:
-        return 0
-    if answer >= len(rules.amounts):
-        return most if answer > len(rules.amounts) else most // 2
-    return int64(rules.amounts[answer])
 
 
 @kernel
