@@ -8,7 +8,7 @@ import numpy as np
 from numpy import int64
 
 from risk_env.compiler import inlined, kernel
-from risk_env.core.bits import ONE, ZERO, has, lowest, nth, plus, popcount, size, times
+from risk_env.core.bits import ONE, ZERO, common, has, lowest, nth, plus, popcount, size, times
 from risk_env.core.chance import scramble
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.draft import draftable
@@ -62,10 +62,7 @@ def enemy_neighbours(game, board, seat, territory):
 @inlined
 def own_neighbours(game, board, seat, territory):
     """Number of neighbours that are the seat's."""
-    count = 0
-    for w in range(len(game.strong)):
-        count += popcount(board.neighbours[territory, w] & game.owned[seat, w])
-    return count
+    return common(board.neighbours[territory], game.owned[seat])
 
 
 @inlined

@@ -3,7 +3,7 @@
 from numpy import int64
 
 from risk_env.compiler import kernel
-from risk_env.core.bits import ZERO, bit, popcount, size
+from risk_env.core.bits import ZERO, bit, common, size
 from risk_env.core.goals import objectives_met
 from risk_env.core.position import controls, num_territories
 from risk_env.core.types import NUM_OBJECTIVES, Mission, Victory
@@ -54,8 +54,7 @@ def continents_progress(game, board, seat, wanted):
     for continent in range(board.num_continents):
         if wanted & bit(continent) == ZERO:
             continue
-        for w in range(len(game.strong)):
-            own += popcount(board.continent_members[continent, w] & game.owned[seat, w])
+        own += common(board.continent_members[continent], game.owned[seat])
         members += size(board.continent_members[continent])
     return 3.0 * own / max(members, 1)
 
