@@ -116,10 +116,7 @@ class PublicState:
 
 _NAMES = tuple(field.name for field in fields(PublicState))
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
-_TUPLES = (
-    *("discard", "shown", "shown_hands", "picked", "to_place", "cities", "airfields"),
-    *("objective_rewards", "rewards"),
-)
+_TUPLES = tuple(field.name for field in fields(PublicState) if field.type == tuple[int, ...])
 _SAME = (  # fields of a record that public facts are made from under their own names
     *("owner", "troops", "phase", "seat", "turn", "starter", "winner", "truncated", "wilds", "hand", "sets_traded"),
     *("deck", "deck_wilds", "discard", "discard_wilds", "shown", "picked", "picked_wilds", "to_place", "draft_left"),
