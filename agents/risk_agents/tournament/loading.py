@@ -40,11 +40,8 @@ def split_agents(text: str) -> list[str]:
 @cache
 def compiled_bot(spec: str) -> CompiledBot | None:
     """The compiled bot of a name, `file.py:NAME` or a policy file; None if the spec is of another kind."""
-    if (
-        is_program(spec)
-        or is_model(spec)
-        or not (is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names())
-    ):
+    may_be_compiled = is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names()
+    if not may_be_compiled or is_program(spec) or is_model(spec):
         return None
     found = load(spec)
     return found if isinstance(found, CompiledBot) else None
