@@ -27,10 +27,9 @@ from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.spaces import observation_space
 from risk_env.engine.step_buffer import question_kernel
 from risk_env.game import Game, observation_size, split_view
-from risk_env.lanes import check_choice
+from risk_env.lanes import REWARDS, check_choice
 
 ID = "risk_env/risk_v0"
-REWARDS = ("win", "placement")
 OBSERVATIONS = ("flat", "structured")
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # of observations and masks
 
