@@ -131,8 +131,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
         """Values (k, 1)."""
-        nothing = torch.zeros((len(obs), self.action_space.n), dtype=torch.bool)  # type: ignore[attr-defined]
-        return self.answer(obs, nothing)[1][:, None]
+        return self.network.values(as_codes(obs.cpu()))[:, None]
 
     def _predict(
         self, observation: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
