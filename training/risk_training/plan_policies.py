@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,10 +26,11 @@ from risk_agents.search.plans import MEMORY, NAMES, ROUND
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.board.maps import load_map
-from risk_env.bots import CompiledBot, compiled
+from risk_env.bots import compiled
 from risk_training.config import EvaluationSettings, check_range
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.table_values import TableNetwork, TableSettings
+from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
@@ -192,6 +194,6 @@ class Trainer(TorchRun):
         facts = made_by(self) | {"plans": list(NAMES)}
         return PlanPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
 
-    def player(self) -> CompiledBot:
+    def seating(self) -> Seating:
         """The policy as a compiled bot, with the judge that it learns from."""
-        return self.policy().bot("learner", judge=self.judge)
+        return partial(self.policy().bot, "learner", judge=self.judge)
