@@ -1,4 +1,4 @@
-"""Where a network learns: the processor, or a GPU; and the precision of its products."""
+"""Where a network learns: the processor, or a GPU; the precision of its products; its weights as arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
+from risk_env.arrays import Array
 from risk_training.config import AUTO, BFLOAT16, FLOAT32
 
 CPU = "cpu"
@@ -57,3 +59,15 @@ def moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     if device.type == "cuda" and not tensor.is_cuda:
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
+
+
+class NamedWeights(nn.Module):
+    """A network whose weights have the names that they have in its file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.ParameterDict()
+
+    def arrays(self) -> dict[str, Array]:
+        """The weights as NumPy arrays, copied."""
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}

@@ -12,6 +12,7 @@ from risk_agents.learned.layout import Layout, has_bias
 from risk_agents.learned.network import HEADS
 from risk_env.arrays import Array
 from risk_training.action_heads import Inputs, action_logits, heads_of
+from risk_training.devices import NamedWeights
 from risk_training.legal_actions import LegalActions
 
 Tensor = torch.Tensor
@@ -20,13 +21,12 @@ _BELOW_ONE = 1 - 1e-6  # rounding must not put a point above the last sum
 ILLEGAL = -40.0  # logit of illegal actions: hardly any probability, without the tiny floats that are slow
 
 
-class Network(nn.Module):
+class Network(NamedWeights):
     """The weights, and what is computed with them."""
 
     def __init__(self, layout: Layout, width: int, local: int) -> None:
         super().__init__()
         self.layout, self.spec = layout, feature_spec(layout)
-        self.weights = nn.ParameterDict()
         self.heads = heads_of(layout)
         for name, (inputs, outputs) in layout.shapes(width, local).items():
             gain = 0.01 if name in ("actions", "value") or name.endswith("_out") else 2**0.5
@@ -92,10 +92,6 @@ class Network(nn.Module):
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
         """Take over what `arrays` returned."""
         self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()})
-
-    def arrays(self) -> dict[str, Array]:
-        """The weights as NumPy arrays, copied."""
-        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
 
 
 def sample_actions(logprobs: Tensor, legal: Tensor, generator: torch.Generator | None = None) -> Tensor:

@@ -43,7 +43,7 @@ from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
-from risk_training.devices import moved
+from risk_training.devices import NamedWeights, moved
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.win_rate import Seating
 
@@ -129,12 +129,11 @@ class Config(TableSettings):
             raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
 
 
-class TableNetwork(nn.Module):
+class TableNetwork(NamedWeights):
     """The network of `risk_agents.learned.table_value` in torch, to be trained."""
 
     def __init__(self, columns: int, first: int, second: int, outputs: int) -> None:
         super().__init__()
-        self.weights = nn.ParameterDict()
         for name, shape in table_value_shapes(columns, first, second, outputs).items():
             self.weights[name] = torch.zeros(shape)
             if len(shape) == 2:
@@ -149,10 +148,6 @@ class TableNetwork(nn.Module):
         second = (first @ weights["second"] + weights["second_bias"]).clip(0)
         outputs: Tensor = second @ weights["output"] + weights["output_bias"]
         return outputs
-
-    def arrays(self) -> dict[str, Array]:
-        """The weights as NumPy arrays, copied."""
-        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
 
 
 class Network(TableNetwork):

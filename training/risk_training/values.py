@@ -37,7 +37,7 @@ from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
-from risk_training.devices import moved
+from risk_training.devices import NamedWeights, moved
 from risk_training.run import Metrics, TorchRun, made_by, replace_file, timed
 
 Tensor = torch.Tensor
@@ -94,12 +94,11 @@ class Config(RunSettings):
             check_range(name, getattr(self, name), 0, 1)
 
 
-class Network(nn.Module):
+class Network(NamedWeights):
     """The value of `risk_agents.learned.learned_value` in torch, to be trained."""
 
     def __init__(self, columns: int, first: int, second: int) -> None:
         super().__init__()
-        self.weights = nn.ParameterDict()
         for name, inputs, outputs in (("first", columns, first), ("second", first, second), ("output", second, 1)):
             self.weights[name] = nn.init.kaiming_uniform_(torch.empty(outputs, inputs), 5**0.5).T.contiguous()
             self.weights[f"{name}_bias"] = torch.zeros(outputs)
@@ -119,10 +118,6 @@ class Network(nn.Module):
             parts = torch.as_tensor(features).split(1 << 14)
             device = self.weights["output"].device
             return torch.cat([self(moved(part, device).float()).sigmoid() for part in parts]).cpu().numpy()
-
-    def arrays(self) -> dict[str, Array]:
-        """The weights as NumPy arrays, copied."""
-        return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}
 
 
 # ---------------------------------------------------------------------------------------------------- the games
