@@ -26,7 +26,7 @@ from risk_agents.search.plans import MEMORY, NAMES, ROUND
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.board.maps import load_map
-from risk_env.bots import compiled
+from risk_env.bots import CompiledBot, compiled
 from risk_training.config import EvaluationSettings, check_range
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.table_values import TableNetwork, TableSettings
@@ -128,7 +128,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Tab
 class Trainer(TorchRun):
     """A run: network and optimizer."""
 
-    CONFIG, FILE = Config, POLICY
+    CONFIG, FILE, KIND = Config, POLICY, PlanPolicyFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:

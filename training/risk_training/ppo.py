@@ -20,7 +20,6 @@ from torch import nn
 
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.tables import tables
@@ -28,7 +27,7 @@ from risk_env.core.types import MAX_SEATS
 from risk_training.actors import Actors
 from risk_training.config import EvaluationSettings, check_range
 from risk_training.rollouts import CONTINUES, TRUNCATED, Rollout
-from risk_training.run import Metrics, TorchRun, made_by, timed
+from risk_training.run import Metrics, TorchRun, timed
 from risk_training.selfplay import SelfPlay, SelfPlaySettings, new_network
 
 Tensor = torch.Tensor
@@ -104,7 +103,7 @@ def _flat(part: Array) -> Array:
 class Trainer(TorchRun):
     """A run of PPO: network, optimizer and games."""
 
-    CONFIG, FILE = Config, POLICY
+    CONFIG, FILE, KIND = Config, POLICY, PolicyFile
     config: Config
 
     def __init__(self, config: Config, folder: Any, executor: WorkExecutor | None = None) -> None:
@@ -189,10 +188,6 @@ class Trainer(TorchRun):
             clipfrac = ((ratio - 1).abs() > config.clip_range).float().mean()
         losses = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy.mean()}
         return {name: loss.detach() for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()}
-
-    def policy(self) -> PolicyFile:
-        """The network as it is, as a policy that plays."""
-        return PolicyFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def state_dict(self) -> dict[str, Any]:
         """Also the games."""

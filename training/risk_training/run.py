@@ -24,10 +24,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 import yaml
-from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
 from risk_agents.learned.sb3_policy import load_tensors
+from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TrainedFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
@@ -35,7 +35,7 @@ from risk_env.board.maps import load_map
 from risk_env.bots import compiled
 from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, RunSettings
-from risk_training.devices import CPU, find_device, find_precision, mixed, moved
+from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
 from risk_training.win_rate import Seating, win_rate_by
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
@@ -201,7 +201,8 @@ class TorchRun(Run):
     """A run with a network, an optimizer and minibatches of its own: what `ppo` and `values` share."""
 
     FILE: ClassVar[str]  # of the policy
-    network: nn.Module
+    KIND: ClassVar[type[TrainedFile]]  # what that file holds
+    network: NamedWeights
     optimizer: torch.optim.Optimizer
 
     def __init__(self, config: Any, folder: str | Path, executor: WorkExecutor | None = None) -> None:
@@ -209,9 +210,9 @@ class TorchRun(Run):
         torch.manual_seed(config.seed)
         self.shuffle = torch.Generator().manual_seed(config.seed)
 
-    @abstractmethod
-    def policy(self) -> TrainedFile:
+    def policy(self) -> Any:
         """The network as it is, as a file that plays."""
+        return self.KIND(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def write_policy(self) -> None:
         """Write the policy's file."""

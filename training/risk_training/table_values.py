@@ -21,7 +21,6 @@ import torch
 from torch import nn
 
 from risk_agents.agent_player import AgentPlayer
-from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import (
     MOST_UNITS,
     TableValueFile,
@@ -44,7 +43,7 @@ from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.devices import NamedWeights, moved
-from risk_training.run import Metrics, TorchRun, made_by, timed
+from risk_training.run import Metrics, TorchRun, timed
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
@@ -299,7 +298,7 @@ def _by_game(games: Array) -> list[tuple[int, Array]]:
 class Trainer(TorchRun):
     """A run: network and optimizer."""
 
-    CONFIG, FILE = Config, VALUE
+    CONFIG, FILE, KIND = Config, VALUE, TableValueFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
@@ -358,10 +357,6 @@ class Trainer(TorchRun):
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return loss.detach()
-
-    def policy(self) -> TableValueFile:
-        """The network as it is."""
-        return TableValueFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def seating(self) -> Seating:
         """The strategist with the network as it is as judge."""

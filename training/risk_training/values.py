@@ -38,7 +38,7 @@ from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.devices import NamedWeights, moved
-from risk_training.run import Metrics, TorchRun, made_by, replace_file, timed
+from risk_training.run import Metrics, TorchRun, replace_file, timed
 
 Tensor = torch.Tensor
 
@@ -247,7 +247,7 @@ def brier_score(chances: Array, won: Array) -> float:
 class Trainer(TorchRun):
     """A run of TD(λ): network, optimizer and the latest positions."""
 
-    CONFIG, FILE = Config, VALUE
+    CONFIG, FILE, KIND = Config, VALUE, ValueFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
@@ -326,10 +326,6 @@ class Trainer(TorchRun):
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return loss.detach()
-
-    def policy(self) -> ValueFile:
-        """The network as it is, as a value that the beam plays by."""
-        return ValueFile(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def write_policy(self) -> None:
         """Write `value.npz`, and remove positions that are no longer needed."""
