@@ -180,8 +180,8 @@ def test_it_learns(tmp_path: Path) -> None:
     )  # fmt: skip
     trainer = Trainer(config, tmp_path)
     rules, board = config.rules(), load_map("classic")
-    before = win_rate_by(InProcess(), trainer.player, rules, board, "random", 40, seed=5)  # long games
+    before = win_rate_by(InProcess(), trainer.seating(), rules, board, "random", 40, seed=5)  # long games
     trainer.train()
-    after = win_rate_by(InProcess(), trainer.player, rules, board, "random", 400, seed=5)
+    after = win_rate_by(InProcess(), trainer.seating(), rules, board, "random", 400, seed=5)
     assert before.interval[2] < 0.6
     assert after.interval[1] > 0.9
