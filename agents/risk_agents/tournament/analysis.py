@@ -1,8 +1,7 @@
 """From the games of a tournament to what is told about it: placements, rates, ratings, seats, lengths, times."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -56,10 +55,6 @@ class Summary:
     ahead: tuple[tuple[Estimate | None, ...], ...]  # (K, K) how often the row's agent finished before the column's
     lengths: tuple[int, ...]  # rounds of each game
     forfeits: tuple[str, ...]  # what happened, one line a kind and agent
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        return asdict(self)
 
 
 class Games:

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def write_csv(store: Store, path: str | Path) -> None:
 
 def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
     """TournamentConfig and summary."""
-    facts = {"setting": json.loads(config.to_json()), "summary": summary.to_dict()}
+    facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary)}
     Path(path).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
