@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import hypot
 
 import numpy as np
@@ -70,18 +70,10 @@ def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
     """The longest paths of wanted edges around a ring."""
     if all(wanted):
         return [(*ring, ring[0])]
-    start = wanted.index(False)
-    runs: list[Path] = []
-    run: list[Point] = []
-    for i in range(start, start + len(ring) + 1):
-        here, after = ring[i % len(ring)], ring[(i + 1) % len(ring)]
-        if wanted[i % len(ring)]:
-            run = run or [here]
-            run.append(after)
-        elif run:
-            runs.append(tuple(run))
-            run = []
-    return runs
+    start, size = wanted.index(False), len(ring)
+    edges = ((start + i) % size for i in range(size))  # by the points where they begin
+    runs = [list(run) for is_wanted, run in groupby(edges, wanted.__getitem__) if is_wanted]
+    return [tuple(ring[i] for i in (*run, (run[-1] + 1) % size)) for run in runs]
 
 
 def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
