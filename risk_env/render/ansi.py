@@ -1,6 +1,7 @@
 """A position as text: the territories by continent, in columns, and a line for every player."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from textwrap import fill
 
 from risk_env.board.maps import Board
@@ -81,9 +82,7 @@ def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
     stacks: list[list[str]] = [[] for _ in range(columns)]
     for block in blocks:
         min(stacks, key=len).extend([*block, " " * width])
-    height = max(map(len, stacks))
-    padded = [stack + [" " * width] * (height - len(stack)) for stack in stacks]
-    return [(" " * GAP).join(row).rstrip() for row in zip(*padded, strict=True)]
+    return [(" " * GAP).join(row).rstrip() for row in zip_longest(*stacks, fillvalue=" " * width)]
 
 
 def _player(scene: Scene, seat: int, colour: bool) -> str:
