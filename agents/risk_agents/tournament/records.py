@@ -112,18 +112,15 @@ def record_of(config: TournamentConfig, result: GameResult, num_actions: int) ->
     }
 
 
-def write_records(store: Store, path: str | Path) -> int:
-    """Write the games of a tournament as JSON Lines, in the order of its schedule; how many."""
+def write_records(store: Store, path: str | Path) -> None:
+    """Write the games of a tournament as JSON Lines, in the order of its schedule."""
     config = store.config
     if not config.record:
         raise ValueError("the tournament was begun without --record: its actions were not kept")
     num_actions = Game(config.rules, config.board, 0).num_actions
-    count = 0
     with open(path, "w", encoding="utf-8") as lines:
         for result in store.results(actions=True):
             lines.write(json.dumps(record_of(config, result, num_actions)) + "\n")
-            count += 1
-    return count
 
 
 def read_records(path: str | Path) -> Iterator[Record]:
