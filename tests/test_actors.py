@@ -19,8 +19,8 @@ from risk_training.actors import Actors
 from risk_training.config import AUTO, BFLOAT16, FLOAT32
 from risk_training.devices import find_device, find_precision, mixed
 from risk_training.legal_actions import LegalActions
+from risk_training.network import Network
 from risk_training.run import load_checkpoint
-from risk_training.selfplay import new_network
 from tests.test_run import PPO, TABLE_VALUES, VALUES, Killed, one_thread, untimed
 
 __all__ = ["one_thread"]  # a fixture of all tests here
@@ -86,7 +86,7 @@ def test_stale_rollouts_were_played_by_the_weights_before(tmp_path: Path) -> Non
 
 def values_of(trainer: ppo.Trainer, weights: Any, legal: LegalActions) -> Any:
     """The values of the first decisions in the rollout, by these weights."""
-    network = new_network(trainer.config, trainer.layout)
+    network = Network(trainer.layout, trainer.config.width, trainer.config.local)
     network.load_arrays(weights)
     features = trainer.rollout.territory_features[0], trainer.rollout.board_features[0]
     with torch.no_grad():

@@ -26,9 +26,10 @@ from risk_env.board.tables import tables
 from risk_env.core.types import MAX_SEATS
 from risk_training.actors import Actors
 from risk_training.config import EvaluationSettings, check_range
+from risk_training.network import Network
 from risk_training.rollouts import CONTINUES, TRUNCATED, Rollout
 from risk_training.run import Metrics, TorchRun, timed
-from risk_training.selfplay import SelfPlay, SelfPlaySettings, new_network
+from risk_training.selfplay import SelfPlay, SelfPlaySettings
 
 Tensor = torch.Tensor
 
@@ -110,7 +111,7 @@ class Trainer(TorchRun):
         super().__init__(config, folder, executor)
         self.layout = Layout(self.rules, self.board, tables(self.rules, self.board).num_actions)
         self.games = self._new_games()
-        self.network = new_network(config, self.layout).to(self.device)
+        self.network = Network(self.layout, config.width, config.local).to(self.device)
         self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
         self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 

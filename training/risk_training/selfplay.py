@@ -228,7 +228,8 @@ class SelfPlay:
 
     def new_network(self) -> Network:
         """An untrained network for these games."""
-        return new_network(self.config, Layout(self.rules, self.board, self.batch.num_actions))
+        layout = Layout(self.rules, self.board, self.batch.num_actions)
+        return Network(layout, self.config.width, self.config.local)
 
     def restore(self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True) -> None:
         """Restore what `game_state` returned, with these snapshots; positions of a file are checked (1 ms each)."""
@@ -271,11 +272,6 @@ class SnapshotPlayer:
 def actor_seed(seed: int, actor: int) -> int:
     """The seed of an actor's games; the first one has the run's."""
     return int(np.random.SeedSequence([seed, actor]).generate_state(1)[0]) if actor else seed
-
-
-def new_network(config: SelfPlaySettings, layout: Layout) -> Network:
-    """An untrained network of the sizes of the settings."""
-    return Network(layout, config.width, config.local)
 
 
 def game_metrics(rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]) -> dict[str, Any]:
