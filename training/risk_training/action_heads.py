@@ -54,8 +54,7 @@ class Listed(NamedTuple):
 def heads_of(layout: Layout) -> Heads:
     """The local heads of a layout."""
     territories = np.arange(layout.territories)[:, None]
-    borders = np.stack([layout.sources, layout.targets], 1)
-    blocks = (0, territories), (layout.border_0, borders), (layout.card_0, territories)
+    blocks = (0, territories), (layout.border_0, layout.borders), (layout.card_0, territories)
     numbers, ends = np.full(layout.num_actions, NONE), np.full((layout.num_actions, 2), NONE)
     for head, (first, places) in enumerate(blocks):
         numbers[first : first + len(places)] = head

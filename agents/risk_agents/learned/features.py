@@ -40,7 +40,7 @@ def feature_spec(layout: Layout) -> FeatureSpec:
         count_values=np.stack(scaled_counts(codes), 1),
         global_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(np.float32),
         ends=3 * len(layout.count_columns) + np.array([marks.index("source"), marks.index("target")]),
-        borders=np.stack([layout.sources, layout.targets], 1),
+        borders=layout.borders,
     )
 
 

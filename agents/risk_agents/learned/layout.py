@@ -22,8 +22,7 @@ class Layout:
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
         self.territories, self.num_actions = board.num_territories, num_actions
         self.observation_columns = observation_size(board)
-        self.sources = np.array([source for source, _ in board.borders])
-        self.targets = np.array([target for _, target in board.borders])
+        self.borders = np.array(board.borders)  # (B, 2): source and target of each
         blocks = ActionSpace(rules, board).blocks
         self.border_0, self.card_0 = blocks["border"].start, blocks["card"].start
         self.count_columns, self.mark_columns = used_columns(rules)

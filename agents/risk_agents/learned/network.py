@@ -41,7 +41,7 @@ class Network(NamedTuple):
 
 def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
     """The network of some weights by their names (`Layout.shapes`)."""
-    T, B = layout.territories, len(layout.sources)
+    T, B = layout.territories, len(layout.borders)
     plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
     territory, border, card = (
         [plain[f"{head}_{part}"] for part in ("in", "in_bias", "trunk", "out")] for head in HEADS
