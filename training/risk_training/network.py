@@ -94,10 +94,10 @@ class Network(NamedWeights):
         self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()})
 
 
-def sample_actions(logprobs: Tensor, legal: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def sample_actions(logprobs: Tensor, legal: Tensor) -> Tensor:
     """An action of each row (k,), of log-probabilities (k, n) and the legal actions bool (k, n)."""
     sums = (legal * logprobs.exp()).cumsum(1)
-    points = torch.rand(len(sums), 1, generator=generator, device=sums.device).clip(max=_BELOW_ONE) * sums[:, -1:]
+    points = torch.rand(len(sums), 1, device=sums.device).clip(max=_BELOW_ONE) * sums[:, -1:]
     return (sums > points).byte().argmax(1)
 
 
