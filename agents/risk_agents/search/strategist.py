@@ -54,9 +54,12 @@ MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYERS know and the scripts do not
+DECIDED = 0.95  # a seat's chance to win in a duel from which on few games choose the turns
 MANY = 5  # from this number of players on, first troops are played on by the quick beam and over one own turn
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
+DUEL_PLACES = 2  # times as many games choose the place of the first troops in a duel, over one own turn
+DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)  # that plays on from these places
 MOST_LANES = 480  # games that are played on at once
 
 Array = npt.NDArray[Any]
@@ -80,7 +83,7 @@ class Strategist(Agent):
     """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
 
     name = "strategist"
-    version = "5"
+    version = "6"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -120,7 +123,7 @@ class Strategist(Agent):
             if turn != self._turn:
                 self._turn = turn
                 self._considered = self._begin_turn(view)
-            elif view.phase == Phase.ATTACK and self.budget.again:
+            elif view.phase == Phase.ATTACK and self.budget.again and self._is_open:
                 self._attacks += 1
                 if self._attacks > 1 and self._attacks.bit_count() == 1:  # the second, fourth, eighth, ...
                     self._choose_again(view)
@@ -142,10 +145,12 @@ class Strategist(Agent):
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
         """What chooses the place for the first troops."""
-        games, turns, are_many = self.budget.places, self.budget.turns, rules.num_players >= MANY
-        player = QUICK_PLAYER if are_many or rules.victory in GOALS else PLAYER
+        is_duel, are_many = self._plans is DUEL_PLANS, rules.num_players >= MANY
+        games = self.budget.places * (DUEL_PLACES if is_duel else 1)
+        turns = min(self.budget.turns, 1) if is_duel or are_many else self.budget.turns
+        player = DUEL_PLAYER if is_duel else QUICK_PLAYER if are_many or rules.victory in GOALS else PLAYER
         lanes = min(max(games, board.num_territories + 1), MOST_LANES)  # one for each place at least
-        return FirstTroops(rules, board, judge, player, games, min(turns, 1) if are_many else turns, lanes)
+        return FirstTroops(rules, board, judge, player, games, turns, lanes)
 
     def _reset_advisers(self) -> None:
         """The advisers forget: in rollouts they begin without memory, too."""
@@ -155,10 +160,18 @@ class Strategist(Agent):
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
         """Choose the plan of a turn; what `_explain` takes."""
         self._reset_advisers()
-        self._attacks = 0
-        self._ranked, found, samples = self._rank(view, list(range(len(self._plans))), self.budget.games)
+        self._attacks, self._is_open = 0, self._is_open_to(view)
+        games = self.budget.games if self._is_open else LEAST_GAMES
+        self._ranked, found, samples = self._rank(view, list(range(len(self._plans))), games)
         self._plan = self._ranked[0]
         return view, samples, self._plan, found
+
+    def _is_open_to(self, view: View) -> bool:
+        """Whether the turn that begins may matter: not in a duel that is all but decided."""
+        if self._plans is not DUEL_PLANS:
+            return True
+        now = view.samples(view.rng.integers(2**63, size=1))
+        return bool(self._rollouts.continue_games(now, self.seat, view.rng, turns=0).max() < DECIDED)
 
     def _choose_again(self, view: View) -> None:
         """Another plan for the rest of the turn, of those that were best at its beginning, if it beats going on."""
