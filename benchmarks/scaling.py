@@ -51,6 +51,7 @@ FAMILIES = ((NO_WORKER,), ("1 process", "2 processes"), ("1 Ray worker", "2 Ray 
 KINDS = tuple(kind for family in FAMILIES for kind in family)
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # with which a kind is compared
 MOST = 2  # workers of a kind
+PLAYED = 4  # times as many rollouts in a window of self-play without learning, which is quicker
 RATES = {
     "games_a_second": f"games a second, six `{AGENT}`s",
     "played_a_second": "decisions played a second",
@@ -144,18 +145,17 @@ class Windows:
 
     def measure(self, arguments: argparse.Namespace, number: int) -> None:
         """A window of each."""
-        trainer, updates = self.trainer, arguments.updates
-        decisions = updates * trainer.rollout.actions.size
+        trainer, updates, size = self.trainer, arguments.updates, self.trainer.rollout.actions.size
         self.rates["games_a_second"].append(self.games(arguments.games, str(number)))
         trainer.games.collect(trainer.network, trainer.rollout)  # the next ones begin with the window
         start = time.perf_counter()
-        for _ in range(updates):
+        for _ in range(PLAYED * updates):
             trainer.games.collect(trainer.network, trainer.rollout)
-        self.rates["played_a_second"].append(decisions / (time.perf_counter() - start))
+        self.rates["played_a_second"].append(PLAYED * updates * size / (time.perf_counter() - start))
         start = time.perf_counter()
         for _ in range(updates):
             one_update(trainer)
-        self.rates["decisions_a_second"].append(decisions / (time.perf_counter() - start))
+        self.rates["decisions_a_second"].append(updates * size / (time.perf_counter() - start))
         if isinstance(trainer.games, Actors):
             wait(trainer.games.running)  # they are not in the next kind's way
 

@@ -58,8 +58,7 @@ DECIDED = 0.95  # a seat's chance to win in a duel from which on few games choos
 MANY = 5  # from this number of players on, first troops are played on by the quick beam and over one own turn
 SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
 LEAST_GAMES = len(PLANS)
-DUEL_PLACES = 2  # times as many games choose the place of the first troops in a duel, over one own turn
-DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)  # that plays on from these places
+DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)  # that plays on from places in duels
 MOST_LANES = 480  # games that are played on at once
 
 Array = npt.NDArray[Any]
@@ -69,7 +68,7 @@ Array = npt.NDArray[Any]
 class Budget:
     """How much is tried."""
 
-    games: int = 160  # when a turn begins; half as many where turns take longer: of `marshal` and of GOAL_PLAYERS
+    games: int = 160  # when a turn begins; half as many where turns take longer, of `marshal` and of GOAL_PLAYERS
     again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # plans that are considered there beside that of the turn
     turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
@@ -123,7 +122,7 @@ class Strategist(Agent):
             if turn != self._turn:
                 self._turn = turn
                 self._considered = self._begin_turn(view)
-            elif view.phase == Phase.ATTACK and self.budget.again and self._is_open:
+            elif view.phase == Phase.ATTACK and self.budget.again and self._turn_matters:
                 self._attacks += 1
                 if self._attacks > 1 and self._attacks.bit_count() == 1:  # the second, fourth, eighth, ...
                     self._choose_again(view)
@@ -145,10 +144,13 @@ class Strategist(Agent):
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
         """What chooses the place for the first troops."""
-        is_duel, are_many = self._plans is DUEL_PLANS, rules.num_players >= MANY
-        games = self.budget.places * (DUEL_PLACES if is_duel else 1)
-        turns = min(self.budget.turns, 1) if is_duel or are_many else self.budget.turns
-        player = DUEL_PLAYER if is_duel else QUICK_PLAYER if are_many or rules.victory in GOALS else PLAYER
+        games, turns, player = self.budget.places, self.budget.turns, PLAYER
+        if self._plans is DUEL_PLANS:
+            turns, player = min(turns, 1), DUEL_PLAYER
+        elif rules.num_players >= MANY:
+            turns, player = min(turns, 1), QUICK_PLAYER
+        elif rules.victory in GOALS:
+            player = QUICK_PLAYER
         lanes = min(max(games, board.num_territories + 1), MOST_LANES)  # one for each place at least
         return FirstTroops(rules, board, judge, player, games, turns, lanes)
 
@@ -160,14 +162,14 @@ class Strategist(Agent):
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
         """Choose the plan of a turn; what `_explain` takes."""
         self._reset_advisers()
-        self._attacks, self._is_open = 0, self._is_open_to(view)
-        games = self.budget.games if self._is_open else LEAST_GAMES
+        self._attacks, self._turn_matters = 0, self._matters(view)
+        games = self.budget.games if self._turn_matters else LEAST_GAMES
         self._ranked, found, samples = self._rank(view, list(range(len(self._plans))), games)
         self._plan = self._ranked[0]
         return view, samples, self._plan, found
 
-    def _is_open_to(self, view: View) -> bool:
-        """Whether the turn that begins may matter: not in a duel that is all but decided."""
+    def _matters(self, view: View) -> bool:
+        """Whether much depends on the turn that begins: not in a duel that is all but decided."""
         if self._plans is not DUEL_PLANS:
             return True
         now = view.samples(view.rng.integers(2**63, size=1))
