@@ -76,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add("--simulated", type=at_least_one, default=240_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
+    add("--envs", type=at_least_one, help="games of an actor (default: the configuration's); more: longer rollouts")
     add("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
@@ -137,7 +138,9 @@ class Windows:
         """Some games by every worker, and two updates."""
         self.games(2 * SEATS, "warm")
         is_here = self.kind == NO_WORKER
-        changes = {} if is_here else {"actors": self.executor.size(), "staleness": 1}
+        changes: Row = {"n_envs": arguments.envs} if arguments.envs else {}
+        if not is_here:
+            changes |= {"actors": self.executor.size(), "staleness": 1}
         self.trainer = run(arguments.config, self.folder, self.executor, changes)
         self.trainer.begin()
         for _ in range(2):

@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(
         f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, an even share is "
         f"{100 / arguments.players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
-        f"{1e3 * clock.seconds / clock.turns:.0f} ms a turn"
+        f"{1e3 * clock.seconds / clock.turns:.3g} ms a turn"
     )
 
 

@@ -15,7 +15,7 @@ def stop_once(mark: Path, number: int) -> int:
         mark.touch(exist_ok=False)
     except FileExistsError:
         return number
-    time.sleep(0.5)  # so that it has been told that the work has begun
+    time.sleep(0.5)  # so that it is seen running
     os.kill(os.getpid(), signal.SIGSTOP)
     return -1
 

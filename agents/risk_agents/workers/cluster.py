@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
+from uuid import uuid4
 
 from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
 
@@ -36,7 +37,7 @@ class _Piece:
     reference: Any = None  # Ray's, of the latest try
     tries: int = 0
     submitted: float = 0.0  # when the latest try was handed to Ray
-    begun: float = math.inf  # when a worker said that it has begun; until then it may wait for a processor
+    begun: float = math.inf  # when that was first seen running; until then it may wait for a processor
 
 
 class RayExecutor(WorkExecutor):
@@ -58,7 +59,7 @@ class RayExecutor(WorkExecutor):
             _connect(ray, address, processors)
         self._each = each
         self._run = ray.remote(num_cpus=each, max_retries=RETRIES)(_run_piece)
-        self._starts: Any = ray.remote(num_cpus=0, max_restarts=-1)(_Starts).remote()
+        self._running = _Running()
         self._version = version()
         self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
         self._out: dict[int, _Piece] = {}
@@ -83,7 +84,7 @@ class RayExecutor(WorkExecutor):
         places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
         work = self._ray.cloudpickle.dumps((function, places, kwargs))
         number = next(self._numbers)
-        piece = _Piece(function, (self._starts, number, self._version, work, *shared))
+        piece = _Piece(function, (self._version, work, *shared))
         self._out[number] = piece
         self._try(number, piece)
         return piece.future
@@ -91,7 +92,7 @@ class RayExecutor(WorkExecutor):
     def _try(self, number: int, piece: _Piece) -> None:
         """Hand a piece to Ray, which does it again itself where a process or a machine is lost."""
         piece.tries, piece.begun, piece.submitted = piece.tries + 1, math.inf, time.monotonic()
-        piece.reference = self._run.remote(*piece.arguments)
+        piece.reference = self._run.remote(self._running.name, _try_name(number, piece), *piece.arguments)
         piece.reference.future().add_done_callback(partial(self._ended, number, piece, piece.reference))
 
     def _ended(self, number: int, piece: _Piece, reference: Any, found: Future[Any]) -> None:
@@ -110,11 +111,10 @@ class RayExecutor(WorkExecutor):
     def _watch(self) -> None:
         """Begin again what takes too long, until this is closed."""
         while not self._is_closed.wait(min(WATCHED, self._limits.shortest() / 4)):
-            with suppress(self._ray.exceptions.RayError):  # the actor's machine is lost: another one begins
-                for number in self._ray.get(self._starts.take.remote(), timeout=WATCHED):
-                    if number in self._out:
-                        self._out[number].begun = time.monotonic()
+            begun = self._running.begun()
             for number, piece in list(self._out.items()):
+                if _try_name(number, piece) in begun:
+                    piece.begun = time.monotonic()
                 if time.monotonic() - piece.begun > self._limits.of(piece.function):
                     self._begin_again(number, piece)
 
@@ -141,36 +141,51 @@ class RayExecutor(WorkExecutor):
         self._watcher.join()
         for piece in pieces if cancel_futures else ():
             self._ray.cancel(piece.reference, force=True)
+        self._running.forget()
         if self._owns_session:
             self._ray.shutdown()
 
 
-class _Starts:
-    """Which pieces of work have begun: an actor that workers tell, and the executor asks."""
+class _Running:
+    """What runs: for each try of a piece, its worker keeps a key in Ray's key-value store meanwhile.
+
+    An actor that workers tell would be one more process, which takes one percent of a processor even without work.
+    """
 
     def __init__(self) -> None:
-        self._numbers: list[int] = []
+        self.name, self._keys = uuid4().hex, set[bytes]()
 
-    def tell(self, number: int) -> None:
-        """A piece of work has begun."""
-        self._numbers.append(number)
+    def begun(self) -> set[str]:
+        """The tries that have begun since the last call, and still run."""
+        before, self._keys = self._keys, set(_store("list", self.name) or ())
+        return {key.decode().split(":")[1] for key in self._keys - before}
 
-    def take(self) -> list[int]:
-        """The numbers that were told since the last call."""
-        found, self._numbers = self._numbers, []
-        return found
+    def forget(self) -> None:
+        """Remove the keys of workers that were lost."""
+        _store("del", self.name, del_by_prefix=True)
 
 
-def _run_piece(starts: Any, number: int, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Tell that a piece of work has begun, and do it.
+def _store(call: str, *args: Any, **options: Any) -> Any:
+    """Call Ray's key-value store; None if it does not answer: its machine may be lost and begin again."""
+    from ray.exceptions import RayError
+    from ray.experimental import internal_kv
 
-    With `ray.get` Ray would give the processor of this task to another one meanwhile, and then both would compute.
-    """
-    import ray
+    with suppress(RayError):
+        return getattr(internal_kv, f"_internal_kv_{call}")(*args, **options)
 
-    with suppress(ray.exceptions.RayError, TimeoutError):  # the actor's machine is lost: the piece has no limit
-        starts.tell.remote(number).future().result(WATCHED)
-    return run_same_version(wanted, work, *shared)
+
+def _try_name(number: int, piece: _Piece) -> str:
+    return f"{number}.{piece.tries}"
+
+
+def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
+    """Do a piece of work, in a try of that name; `name` is that of what runs. Ray may do this again elsewhere."""
+    key = f"{name}:{attempt}:{uuid4().hex}"
+    _store("put", key, "")
+    try:
+        return run_same_version(wanted, work, *shared)
+    finally:
+        _store("del", key)
 
 
 def _connect(ray: Any, address: str | None, processors: int | None) -> None:
@@ -189,7 +204,8 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
         with patched_environment(variables if is_own else {}):  # which its first processes, begun at once, have too
             ray.init(address, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}") from error
+        hint = "" if is_own else " (is RAY_AUTH_MODE, and its token, the same here and there?)"
+        raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}{hint}") from error
 
 
 @contextmanager
