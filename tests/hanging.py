@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.jobs import Chunk, play_and_store
+
 
 def stop_once(mark: Path, number: int) -> int:
     """The number; the first call of all, which makes the mark, stops its process for ever."""
@@ -18,6 +21,13 @@ def stop_once(mark: Path, number: int) -> int:
     time.sleep(0.5)  # so that it is seen running
     os.kill(os.getpid(), signal.SIGSTOP)
     return -1
+
+
+def store_and_stop_once(config: TournamentConfig, path: str, chunk: Chunk) -> float:
+    """`play_and_store`; the first call of all stops its process for ever when the first game is in the file."""
+    play_and_store(config, path, chunk[:1])
+    stop_once(Path(path).with_suffix(".stopped"), 0)
+    return play_and_store(config, path, chunk)
 
 
 def loop(seconds: float) -> None:
