@@ -250,7 +250,15 @@ def _scaling() -> str:
     game = record["driver"]
     cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
     fed = SCALING.format(us=game["us_a_game"], cores=cores, load=record["machine"]["load"])
-    return f"{measured}{fed}\n{_rows(head, rows)}"
+    return f"{measured}{_ray_and_processes(record['rows'])}{fed}\n{_rows(head, rows)}"
+
+
+def _ray_and_processes(rows: Sequence[dict[str, Any]]) -> str:
+    """How far two Ray workers are below two processes of this machine."""
+    kinds = {row["kind"]: row for row in rows}
+    ray, processes = kinds["2 Ray workers"], kinds["2 processes"]
+    less = {name: 100 - 100 * ray[name] / processes[name] for name in ("games_a_second", "played_a_second")}
+    return RAY.format(games=less["games_a_second"], played=less["played_a_second"])
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
@@ -258,6 +266,11 @@ def _with_ratio(row: dict[str, Any], name: str) -> str:
     ratio = row.get(f"{name}_ratio")
     return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
+
+RAY = """
+Two Ray workers play {games:.0f} % fewer games and {played:.0f} % fewer decisions a second than two processes
+(not in windows that take turns, as one and two workers of a kind do).
+"""
 
 SCALING = """
 Games are those of six `beam`s; decisions are those of self-play, an actor for each worker and a learner on one core.

@@ -183,7 +183,7 @@ def test_a_wrong_limit_is_named(text: str, capsys):
 
 
 @pytest.mark.slow
-def test_a_tournament_goes_on_where_a_process_has_stopped(tmp_path: Path, capsys, monkeypatch):
+def test_a_tournament_goes_on_where_a_process_has_stopped(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
     config = make_config(["beam", "planner"], rules, record=True)
     with closing(Store.create(tmp_path / "here.sqlite", config)) as store:

@@ -30,7 +30,8 @@ MORE_PROCESSES = 256  # and threads, more than the user has when the sandbox is 
 # The environment variables that a process in a sandbox gets begin so: no keys, no tokens.
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHONPATH", "PYTHONHASHSEED", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
 _HIDDEN = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media", "/srv")
-_CACHE = "/tmp/risk_env_cache"  # of compiled code, within the sandbox
+_HOME = "/tmp"  # of a process in bubblewrap, where this is an empty folder of its own
+_CACHE = f"{_HOME}/risk_env_cache"  # of compiled code, there
 _ANY = ("true",)  # the command that tries whether a process can be started
 
 
@@ -56,7 +57,7 @@ class Sandbox(NamedTuple):
         """The environment variables that it gets: in a sandbox, only what it needs."""
         if not self.is_closed:
             return environment
-        home = {"HOME": "/tmp", "RISK_ENV_CACHE_DIR": _CACHE} if self.bubblewrap else {"HOME": os.path.expanduser("~")}
+        home = {"HOME": _HOME, "RISK_ENV_CACHE_DIR": _CACHE} if self.bubblewrap else {"HOME": os.path.expanduser("~")}
         return {name: value for name, value in environment.items() if name.startswith(_ENVIRONMENT)} | home
 
 
