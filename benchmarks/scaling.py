@@ -1,8 +1,9 @@
 """What more workers bring: `python -m benchmarks.scaling [--record]`.
 
 * Games a second of a tournament between six `beam`s, and decisions a second of self-play by an actor for each worker,
-  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which the two take turns.
-  Ray runs only while it is measured: its own processes take a few percent of two cores.
+  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which all kinds take
+  turns. Two workers are compared with one of the kind, and Ray with as many processes, round by round.
+  Workers begin and end with their window: Ray's own processes would take from the others'.
 * Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
 * What is sent: bytes a game, a decision and an update of the weights.
 * From these, what to expect of 10, 100 and 1,000 cores.
@@ -15,10 +16,12 @@ import dataclasses
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, closing, contextmanager
-from itertools import pairwise
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import accumulate, pairwise
+from math import comb
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -47,10 +50,10 @@ AGENT, SEATS = "beam", 6
 SIMULATED = 2048  # workers that return at once
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
-FAMILIES = ((NO_WORKER,), ("1 process", "2 processes"), ("1 Ray worker", "2 Ray workers"))
-KINDS = tuple(kind for family in FAMILIES for kind in family)
-ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # with which a kind is compared
-MOST = 2  # workers of a kind
+KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
+ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the kind
+PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # as many of this machine
+CHANCE = 0.05  # that the median of ratios is outside of its interval
 PLAYED = 4  # times as many rollouts in a window of self-play without learning, which is quicker
 RATES = {
     "games_a_second": f"games a second, six `{AGENT}`s",
@@ -71,8 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     add(
         "--pairs",
         type=at_least_one,
-        default=5,
-        help="of windows, in which one and two workers take turns (default: %(default)s)",
+        default=6,
+        help="rounds of windows, in which the kinds take turns (default: %(default)s)",
     )
     add("--simulated", type=at_least_one, default=240_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
@@ -91,34 +94,24 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> list[Row]:
-    """Games and decisions a second of each kind of workers."""
-    rows: list[Row] = []
-    for family in FAMILIES:
-        rows += measure_family([kind for kind in family if kind in arguments.kinds], arguments)
-    return rows
-
-
-def measure_family(kinds: Sequence[str], arguments: argparse.Namespace) -> list[Row]:
-    """Those of one and two workers alike: medians over windows, in which they take turns."""
-    with ExitStack() as stack, TemporaryDirectory() as folder:
-        found = {kind: Windows(kind, stack.enter_context(workers(kind)), Path(folder) / kind) for kind in kinds}
-        for windows in found.values():
-            windows.warm_up(arguments)
-        for number in range(arguments.pairs):
-            for windows in found.values():
-                windows.measure(arguments, number)
-        return [windows.row(found.get(ALONE.get(kind, ""))) for kind, windows in found.items()]
+    """Games and decisions a second of each kind of workers: each round a window of each, in this order and back."""
+    windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
+    for number in range(arguments.pairs):
+        for kind in list(windows)[:: -1 if number % 2 else 1]:
+            with workers(kind) as executor, TemporaryDirectory() as folder:
+                windows[kind].append(Window(kind, executor, Path(folder)).measure(arguments))
+    return [summary(kind, windows) for kind in windows]
 
 
 @contextmanager
 def workers(kind: str) -> Iterator[WorkExecutor]:
-    """The executor of a kind in KINDS; both of Ray use the same one, of which one worker takes all."""
+    """The executor of a kind in KINDS."""
     if kind == NO_WORKER:
         with open_executor("1") as executor:
             yield executor
         return
     number = int(kind.split()[0])
-    made: WorkExecutor = RayExecutor(None, MOST, each=MOST // number) if "Ray" in kind else ProcessExecutor(number)
+    made: WorkExecutor = RayExecutor(None, number) if "Ray" in kind else ProcessExecutor(number)
     with made:
         yield made
 
@@ -126,41 +119,36 @@ def workers(kind: str) -> Iterator[WorkExecutor]:
 # ---------------------------------------------------------------------------------------------------- throughput
 
 
-class Windows:
-    """What a kind of workers does in one window after another."""
+class Window:
+    """Some time of a kind of workers."""
 
     def __init__(self, kind: str, executor: WorkExecutor, folder: Path) -> None:
         self.kind, self.executor, self.folder = kind, executor, folder
-        self.rates: dict[str, list[float]] = {name: [] for name in RATES}
-        folder.mkdir()
 
-    def warm_up(self, arguments: argparse.Namespace) -> None:
-        """Some games by every worker, and two updates."""
+    def measure(self, arguments: argparse.Namespace) -> Row:
+        """The rates, after some games by every worker and two updates."""
         self.games(2 * SEATS, "warm")
-        is_here = self.kind == NO_WORKER
-        changes: Row = {"n_envs": arguments.envs} if arguments.envs else {}
-        if not is_here:
-            changes |= {"actors": self.executor.size(), "staleness": 1}
-        self.trainer = run(arguments.config, self.folder, self.executor, changes)
-        self.trainer.begin()
-        for _ in range(2):
-            one_update(self.trainer)
-
-    def measure(self, arguments: argparse.Namespace, number: int) -> None:
-        """A window of each."""
-        trainer, updates, size = self.trainer, arguments.updates, self.trainer.rollout.actions.size
-        self.rates["games_a_second"].append(self.games(arguments.games, str(number)))
+        trainer, updates = self.trainer(arguments), arguments.updates
+        rates = {"games_a_second": self.games(arguments.games, "games")}
         trainer.games.collect(trainer.network, trainer.rollout)  # the next ones begin with the window
-        start = time.perf_counter()
-        for _ in range(PLAYED * updates):
-            trainer.games.collect(trainer.network, trainer.rollout)
-        self.rates["played_a_second"].append(PLAYED * updates * size / (time.perf_counter() - start))
-        start = time.perf_counter()
-        for _ in range(updates):
-            one_update(trainer)
-        self.rates["decisions_a_second"].append(updates * size / (time.perf_counter() - start))
+        collect = partial(trainer.games.collect, trainer.network, trainer.rollout)
+        size = trainer.rollout.actions.size
+        rates["played_a_second"] = size * times_a_second(collect, PLAYED * updates)
+        rates["decisions_a_second"] = size * times_a_second(partial(one_update, trainer), updates)
         if isinstance(trainer.games, Actors):
-            wait(trainer.games.running)  # they are not in the next kind's way
+            wait(trainer.games.running)
+        return rates | {"workers": self.executor.size(), "us_a_piece": us_a_piece(self.executor)}
+
+    def trainer(self, arguments: argparse.Namespace) -> ppo.Trainer:
+        """A training run after two updates."""
+        changes: Row = {"n_envs": arguments.envs} if arguments.envs else {}
+        if self.kind != NO_WORKER:
+            changes |= {"actors": self.executor.size(), "staleness": 1}
+        trainer = run(arguments.config, self.folder, self.executor, changes)
+        trainer.begin()
+        for _ in range(2):
+            one_update(trainer)
+        return trainer
 
     def games(self, games: int, name: str) -> float:
         """Games a second of a tournament, by the clock."""
@@ -169,14 +157,42 @@ class Windows:
             conduct(store, games, executor=self.executor)
             return store.count()[0] / (time.perf_counter() - start)
 
-    def row(self, alone: Windows | None) -> Row:
-        """The medians, and those of the ratios to one worker of the same kind, window by window."""
-        row = {"kind": self.kind, "workers": self.executor.size(), "us_a_piece": us_a_piece(self.executor)}
-        row |= {name: median(rates) for name, rates in self.rates.items()}
-        if alone is not None:
-            for name, rates in self.rates.items():
-                row[f"{name}_ratio"] = median(two / one for two, one in zip(rates, alone.rates[name], strict=True))
-        return row
+
+def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
+    """The medians of a kind's windows, and its ratios to one worker of the kind and to as many processes."""
+    row: Row = {"kind": kind, "workers": windows[kind][-1]["workers"]}
+    row |= {name: median(found[name] for found in windows[kind]) for name in ("us_a_piece", *RATES)}
+    if alone := windows.get(ALONE.get(kind, "")):
+        row |= {f"{name}_ratio": compared(windows[kind], alone, name)["ratio"] for name in RATES}
+    if processes := windows.get(PROCESSES.get(kind, "")):
+        row["of_processes"] = {name: compared(windows[kind], processes, name) for name in RATES}
+    return row
+
+
+def compared(ones: Sequence[Row], others: Sequence[Row], name: str) -> Row:
+    """The median of the ratios of a rate, round by round, and its interval."""
+    ratios = [one[name] / other[name] for one, other in zip(ones, others, strict=True)]
+    low, high = interval(ratios)
+    return {"ratio": median(ratios), "low": low, "high": high}
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The innermost of the values between which the median is but for CHANCE; the outermost ones where they are few.
+
+    The median of what the values are drawn from is above each of them with chance 1/2, whatever they are.
+    """
+    found, count = sorted(values), len(values)
+    tails = accumulate(comb(count, below) / 2**count for below in range(count))
+    inner = max(1, sum(2 * tail <= CHANCE for tail in tails))
+    return found[inner - 1], found[-inner]
+
+
+def times_a_second(work: Callable[[], object], times: int) -> float:
+    """How often a second something is done, by the clock."""
+    start = time.perf_counter()
+    for _ in range(times):
+        work()
+    return times / (time.perf_counter() - start)
 
 
 def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
@@ -345,7 +361,15 @@ def _of_the_learner(row: Row) -> list[str]:
 
 def _measured(rows: Sequence[Row]) -> list[str]:
     cells = [(row["kind"], *(_with_ratio(row, name) for name in RATES), f"{row['us_a_piece']:,.0f}") for row in rows]
-    return table(("workers (× one of the kind)", *RATES.values(), "µs of the driver a piece"), cells)
+    lines = table(("workers (× one of the kind)", *RATES.values(), "µs of the driver a piece"), cells)
+    compared = [
+        (row["kind"], *map(_with_interval, row["of_processes"].values())) for row in rows if "of_processes" in row
+    ]
+    return [*lines, "", *table(("× as many processes", *RATES.values()), compared)] if compared else lines
+
+
+def _with_interval(found: Row) -> str:
+    return f"{found['ratio']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"
 
 
 def _with_ratio(row: Row, name: str) -> str:

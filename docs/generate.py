@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -250,15 +250,17 @@ def _scaling() -> str:
     game = record["driver"]
     cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
     fed = SCALING.format(us=game["us_a_game"], cores=cores, load=record["machine"]["load"])
-    return f"{measured}{_ray_and_processes(record['rows'])}{fed}\n{_rows(head, rows)}"
+    return f"{measured}{_ray_and_processes(record['rows'], shown)}{fed}\n{_rows(head, rows)}"
 
 
-def _ray_and_processes(rows: Sequence[dict[str, Any]]) -> str:
-    """How far two Ray workers are below two processes of this machine."""
-    kinds = {row["kind"]: row for row in rows}
-    ray, processes = kinds["2 Ray workers"], kinds["2 processes"]
-    less = {name: 100 - 100 * ray[name] / processes[name] for name in ("games_a_second", "played_a_second")}
-    return RAY.format(games=less["games_a_second"], played=less["played_a_second"])
+def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str]) -> str:
+    """What Ray workers do, compared with as many processes of this machine in the same rounds."""
+    compared = [
+        (row["kind"], *(_with_interval(row["of_processes"][name]) for name in shown.values()))
+        for row in rows
+        if "of_processes" in row
+    ]
+    return f"{RAY}\n{_rows(('× as many processes', *shown), compared)}\n" if compared else ""
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
@@ -267,9 +269,12 @@ def _with_ratio(row: dict[str, Any], name: str) -> str:
     return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
 
+def _with_interval(found: dict[str, float]) -> str:
+    return f"{found['ratio']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"
+
+
 RAY = """
-Two Ray workers play {games:.0f} % fewer games and {played:.0f} % fewer decisions a second than two processes
-(not in windows that take turns, as one and two workers of a kind do).
+Ray against as many processes of the machine, in windows that take turns (medians of the ratios, 95 % intervals):
 """
 
 SCALING = """

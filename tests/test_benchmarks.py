@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -479,6 +480,28 @@ def test_what_more_workers_bring(
     tables = capsys.readouterr().out
     assert "one driver feeds" in tables and "a learner on one core needs" in tables
     assert [line.split()[1] for line in tables.splitlines()[-4:]] == ["1", "10", "100", "1,000"]
+
+
+def test_ray_is_compared_with_as_many_processes_round_by_round() -> None:
+    def windows(*rates: float) -> list[dict[str, Any]]:
+        return [{"workers": 2, "us_a_piece": 1.0} | dict.fromkeys(scaling.RATES, rate) for rate in rates]
+
+    found = {
+        "2 processes": windows(10, 20, 40),
+        "2 Ray workers": windows(9, 19, 32),
+        "1 Ray worker": windows(5, 10, 20),
+    }
+    row = scaling.summary("2 Ray workers", found)
+    assert (row["games_a_second"], row["games_a_second_ratio"]) == (19, 1.8)
+    assert row["of_processes"]["played_a_second"] == {"ratio": 0.9, "low": 0.8, "high": 0.95}
+    assert "of_processes" not in scaling.summary("2 processes", found)
+
+
+def test_the_interval_of_a_median_leaves_out_what_chance_allows() -> None:
+    assert scaling.interval([3, 1, 2]) == (1, 3)
+    assert scaling.interval(range(6)) == (0, 5)  # 1 in 32 is outside
+    assert scaling.interval(range(9)) == (1, 7)  # 1 in 26; 1 in 6 further inside
+    assert scaling.interval(range(20)) == (5, 14)
 
 
 def test_the_expectation_ends_where_the_driver_or_the_learner_does() -> None:

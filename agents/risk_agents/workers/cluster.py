@@ -24,7 +24,20 @@ from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLost
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
 WATCHED = 5.0  # seconds between two looks for work that takes too long
-IDLE = 600.0  # seconds until a Ray of one's own ends a process without work; usually 1, and the next takes 3 to begin
+# Of a Ray that is begun here. With names in `_system_config` that a version does not know it does not begin
+OWN_SETTINGS = {
+    "RAY_idle_worker_killing_time_threshold_ms": "600000",  # of idle processes; usually 1,000, and the next takes 3 s
+    "RAY_worker_niceness": "0",  # as local processes; usually 15: whatever else the machine does goes before
+    # What follows takes time from the workers on a small machine, and is of no use here: times of Ray's own events,
+    # metrics and a history of tasks for its dashboard; reports to other machines, usually every 100 to 1,000 ms
+    "RAY_event_stats": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_raylet_report_resources_period_milliseconds": "1000",
+    "RAY_gcs_pull_resource_loads_period_milliseconds": "10000",
+    "RAY_object_manager_timer_freq_ms": "1000",
+    "RAY_kill_idle_workers_interval_ms": "10000",
+}
 
 
 @dataclass(eq=False)
@@ -43,12 +56,10 @@ class _Piece:
 class RayExecutor(WorkExecutor):
     """Ray's tasks, one processor each, as an executor."""
 
-    def __init__(
-        self, address: str | None = None, processors: int | None = None, limit: float | None = None, each: int = 1
-    ) -> None:
+    def __init__(self, address: str | None = None, processors: int | None = None, limit: float | None = None) -> None:
         """Join the cluster of an address, or begin one with that many processors of this machine (None: all).
 
-        A piece of work takes `each` of them. `limit`: `Limits`.
+        `limit`: `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -57,8 +68,7 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
             _connect(ray, address, processors)
-        self._each = each
-        self._run = ray.remote(num_cpus=each, max_retries=RETRIES)(_run_piece)
+        self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_piece)
         self._running = _Running()
         self._version = version()
         self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
@@ -68,7 +78,7 @@ class RayExecutor(WorkExecutor):
 
     def size(self) -> int:
         """How many pieces of work can run at once now: machines come and go."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)) // self._each)
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
         """The value in Ray's object store."""
@@ -111,8 +121,9 @@ class RayExecutor(WorkExecutor):
     def _watch(self) -> None:
         """Begin again what takes too long, until this is closed."""
         while not self._is_closed.wait(min(WATCHED, self._limits.shortest() / 4)):
-            begun = self._running.begun()
-            for number, piece in list(self._out.items()):
+            begun, pieces = self._running.begun(), list(self._out.items())
+            self._running.keep({_try_name(number, piece) for number, piece in pieces})
+            for number, piece in pieces:
                 if _try_name(number, piece) in begun:
                     piece.begun = time.monotonic()
                 if time.monotonic() - piece.begun > self._limits.of(piece.function):
@@ -147,21 +158,28 @@ class RayExecutor(WorkExecutor):
 
 
 class _Running:
-    """What runs: for each try of a piece, its worker keeps a key in Ray's key-value store meanwhile.
+    """What has begun: for each try of a piece, its worker writes a key into Ray's key-value store.
 
-    An actor that workers tell would be one more process, which takes one percent of a processor even without work.
+    An actor that workers tell would be one more process, which takes one percent of a processor even without work. The
+    keys are removed from here, some seconds later: a worker would keep its result until Ray has answered.
     """
 
     def __init__(self) -> None:
         self.name, self._keys = uuid4().hex, set[bytes]()
 
     def begun(self) -> set[str]:
-        """The tries that have begun since the last call, and still run."""
+        """The tries that have begun since the last call."""
         before, self._keys = self._keys, set(_store("list", self.name) or ())
-        return {key.decode().split(":")[1] for key in self._keys - before}
+        return set(map(_try_of, self._keys - before))
+
+    def keep(self, out: set[str]) -> None:
+        """Remove the keys of all tries that had begun but those that are still out."""
+        for key in self._keys:
+            if _try_of(key) not in out:
+                _store("del", key)
 
     def forget(self) -> None:
-        """Remove the keys of workers that were lost."""
+        """Remove all keys."""
         _store("del", self.name, del_by_prefix=True)
 
 
@@ -178,14 +196,14 @@ def _try_name(number: int, piece: _Piece) -> str:
     return f"{number}.{piece.tries}"
 
 
+def _try_of(key: bytes) -> str:
+    return key.decode().split(":")[1]
+
+
 def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
     """Do a piece of work, in a try of that name; `name` is that of what runs. Ray may do this again elsewhere."""
-    key = f"{name}:{attempt}:{uuid4().hex}"
-    _store("put", key, "")
-    try:
-        return run_same_version(wanted, work, *shared)
-    finally:
-        _store("del", key)
+    _store("put", f"{name}:{attempt}:{uuid4().hex}", "")
+    return run_same_version(wanted, work, *shared)
 
 
 def _connect(ray: Any, address: str | None, processors: int | None) -> None:
@@ -197,11 +215,12 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> None:
     if address is None:
         options["num_cpus"] = processors
     if is_own:
-        address, options["_system_config"] = "local", {"idle_worker_killing_time_threshold_ms": int(1e3 * IDLE)}
+        address = "local"
     elif address is None:
         options["runtime_env"] = {"env_vars": variables}
     try:
-        with patched_environment(variables if is_own else {}):  # which its first processes, begun at once, have too
+        # Its first processes, begun at once, have these variables too
+        with patched_environment(OWN_SETTINGS | variables if is_own else {}):
             ray.init(address, **options)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         hint = "" if is_own else " (is RAY_AUTH_MODE, and its token, the same here and there?)"
