@@ -5,7 +5,7 @@ answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from risk_env.board.maps import Board, load_map
@@ -27,6 +27,25 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 }
 
 
+@dataclass(frozen=True)
+class Answers:
+    """How a learner is asked and what its answers bring it.
+
+    `reward` is "win" (1 to the winner, -1 / (P - 1) to the others, 0 when truncated), "placement" (from 1 to -1 in
+    even steps) or "territories" ("win", and in each step the change of the learner's share of the map).
+    """
+
+    style: str = "brief"  # of the reports: "brief" or "full"
+    reward: str = "win"
+    illegal_reward: float = 0.0  # added for an answer that is not legal
+    max_illegal: int = 3  # after this many in a row a fallback plays the turn
+
+    def __post_init__(self) -> None:
+        check_choice("reward", self.reward, REWARDS)
+        check_choice("style", self.style, tuple(STYLES))
+        check_count("max_illegal", self.max_illegal)
+
+
 @dataclass
 class Counts:
     """What a learner did in an episode."""
@@ -41,11 +60,8 @@ class TextEnv:
 
     `preset`, `num_players` and `options` are those of `training_rules`; `opponents` one compiled bot for all other
     seats or a list of P - 1, clockwise from the learner. `seat=None` gives the learner all seats in turn. `positions`
-    are texts of `Game.to_text`, with which episodes then begin (endgames, for example), one after another.
-
-    `reward` is "win" (1 to the winner, -1 / (P - 1) to the others, 0 when truncated), "placement" (from 1 to -1 in
-    even steps) or "territories" ("win", and in each step the change of the learner's share of the map). An answer that
-    is not legal costs `illegal_reward`; after `max_illegal` in a row a fallback plays the turn.
+    are texts of `Game.to_text`, with which episodes then begin (endgames, for example), one after another. `options`
+    may also be fields of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
@@ -56,23 +72,16 @@ class TextEnv:
         opponents: str | CompiledBot | Sequence[str | CompiledBot] = "random",
         *,
         seat: int | None = None,
-        style: str = "brief",
-        reward: str = "win",
-        illegal_reward: float = 0.0,
-        max_illegal: int = 3,
         positions: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        check_choice("reward", reward, REWARDS)
-        check_choice("style", style, tuple(STYLES))
+        own = {field.name: options.pop(field.name) for field in fields(Answers) if field.name in options}
+        self.answers = Answers(**own)
         self.rules = training_rules(preset, num_players, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._bots = _bots(opponents, self.rules.num_players)
         check_seat(seat, self.rules.num_players)
-        check_count("max_illegal", max_illegal)
-        self._fixed_seat, self.style, self.reward = seat, style, reward
-        self.illegal_reward, self.max_illegal = illegal_reward, max_illegal
-        self._positions = tuple(positions)
+        self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
         self._game: Game | None = None
 
@@ -115,7 +124,7 @@ class TextEnv:
         self.counts.exchanges += 1
         problem = self._take(text)
         self._play()
-        reward = self._reward() + (self.illegal_reward if problem else 0.0)
+        reward = self._reward() + (self.answers.illegal_reward if problem else 0.0)
         is_over, truncated = self._is_done(), self.game.truncated
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
@@ -126,7 +135,7 @@ class TextEnv:
         except ValueError as error:
             self.counts.illegal += 1
             self._wrong += 1
-            if self._wrong >= self.max_illegal:
+            if self._wrong >= self.answers.max_illegal:
                 self.counts.fallbacks += 1
                 self._wrong = 0
                 self.plan.fall_back(self.game)
@@ -149,16 +158,16 @@ class TextEnv:
     def _text(self, problem: str = "") -> str:
         """What the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
-        parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.style))
+        parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.answers.style))
         return "\n".join(filter(None, parts))
 
     def _reward(self) -> float:
         share, before = self._share_now(), self._share
         self._share = share
-        progress = share - before if self.reward == "territories" else 0.0
+        progress = share - before if self.answers.reward == "territories" else 0.0
         if not self._is_done():
             return progress
-        if self.reward == "placement":
+        if self.answers.reward == "placement":
             place, players = int(self.game.placements()[self.seat]), self.rules.num_players
             return 1.0 - 2.0 * (place - 1) / (players - 1)
         return progress + float(self.game.returns()[self.seat])

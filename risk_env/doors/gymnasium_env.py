@@ -27,7 +27,6 @@ FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 def make_lanes(
     num_envs: int,
     preset: str = "classic",
-    num_players: int | None = None,
     board: Board | str = "classic",
     opponents: Any = "random",
     seat: int | None = None,
@@ -37,15 +36,16 @@ def make_lanes(
     illegal_action: str = "raise",
     **options: Any,
 ) -> SeatLanes:
-    """The lanes of an environment with these arguments; `options` are those of `training_rules` (RULES 13).
+    """The lanes of an environment with these arguments.
 
+    `options` are those of `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
     `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or a
     list of them. `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
     "drawn": every seat gets a random one. `seat=None` gives the learner all seats in turn. `illegal_action="random"`
     plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
-        training_rules(preset, num_players, **options),
+        training_rules(preset, **options),
         board,
         num_envs,
         opponents,

@@ -79,14 +79,14 @@ class SeatLanes:
         reward: str = "win",
         observation: str = "flat",
         illegal: str = "raise",
-        autoreset: bool = True,
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
         check_choice("opponent_order", order, ORDERS)
         check_choice("observation", observation, OBSERVATIONS)
         check_choice("illegal_action", illegal, ILLEGAL)
         check_seat(seat, rules.num_players)
-        self.num_lanes, self.autoreset = num_lanes, autoreset
+        self.num_lanes = num_lanes
+        self.autoreset = True  # False: a lane that has ended waits for `reset`
         self.order, self.observation_kind, self.illegal = order, observation, illegal
         self._fixed_seat = seat
         players = _players(opponents, rules.num_players, order)
@@ -304,7 +304,7 @@ class SeatLanes:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are new lanes with the same state."""
-        return _restored, (self._arguments, {**self._options, "autoreset": self.autoreset}, self.state_dict())
+        return _restored, (self._arguments, self._options, self.autoreset, self.state_dict())
 
 
 _STATE = (
@@ -314,8 +314,9 @@ _STATE = (
 )
 
 
-def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> SeatLanes:
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], autoreset: bool, state: dict[str, Any]) -> SeatLanes:
     lanes = SeatLanes(*arguments, **options)
+    lanes.autoreset = autoreset
     lanes.load_state_dict(state)
     return lanes
 
