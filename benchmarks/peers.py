@@ -60,11 +60,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)")
     parser.add_argument("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
     parser.add_argument(
-        "--rounds",
-        type=at_least_one,
-        default=1,
-        metavar="N",
-        help="times to run all in turn (default: 1)",
+        "--rounds", type=at_least_one, default=1, metavar="N", help="times to run all in turn (default: 1)"
     )
     parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result")
     parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")

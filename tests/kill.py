@@ -53,7 +53,7 @@ def trainer(module: str, config: Callable[[], Any], agree: Callable[[Path], None
         for found in (of_folder, of_whole):
             found["trainer"].pop("best", None)  # holds times and the folder's name
         assert of_folder == of_whole, "the checkpoint is not that of a run that nobody killed"
-        names = [{path.name for path in at.iterdir() if not path.name.startswith("new-")} for at in (folder, whole)]
+        names = [{path.name for path in at.iterdir() if not path.name.startswith(".new-")} for at in (folder, whole)]
         assert names[0] == names[1], f"the files {names[0]} are not {names[1]}"
 
     return Target(work, check)

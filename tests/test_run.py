@@ -131,7 +131,7 @@ def test_a_run_killed_at_any_write_resumes_to_the_bit(
         run.train()
         assert_agreement(folder, policy)
         assert untimed(load_checkpoint(folder)) == whole, f"killed at moment {moment}"
-        assert {path.name for path in folder.iterdir() if not path.name.startswith("new-")} == files
+        assert {path.name for path in folder.iterdir() if not path.name.startswith(".new-")} == files
     board = EventAccumulator(str(tmp_path / str(moments.count // 2) / TENSORBOARD)).Reload()
     assert [event.step for event in board.Scalars("time/steps")] == [row["time/steps"] for row in whole["rows"]]
 
@@ -181,7 +181,7 @@ def test_a_link_in_a_folder_from_elsewhere_is_not_followed(tmp_path: Path) -> No
     own = tmp_path / "own.txt"
     own.write_text("mine")
     for name in (CHECKPOINT, ppo.POLICY, "metrics.jsonl"):
-        (tmp_path / "run" / f"new-{name}").symlink_to(own)
+        (tmp_path / "run" / f".new-{name}").symlink_to(own)
     ppo.Trainer.resume(tmp_path / "run", length=PPO.n_timesteps + 128).train()
     assert own.read_text() == "mine"
 
@@ -201,7 +201,7 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
     with pytest.raises(OSError, match=r"cannot be written: .*No space left.*make room, then risk-env train --resume"):
         run.train()
     monkeypatch.undo()
-    assert not list((tmp_path / "run").glob("new-*"))
+    assert not list((tmp_path / "run").glob(".new-*"))
     ppo.Trainer.resume(tmp_path / "run").train()
     assert_agreement(tmp_path / "run", ppo.POLICY)
 

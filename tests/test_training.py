@@ -264,7 +264,7 @@ def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -
 def test_a_run_leaves_what_it_says(finished: Trainer) -> None:
     names = {path.name for path in finished.folder.iterdir()}
     assert {"config.yml", CHECKPOINT, "best.zip", "best.npz", "last.zip", "metrics.jsonl", "tensorboard"} <= names
-    assert not [name for name in names if name.startswith("new-")]
+    assert not [name for name in names if name.startswith(".new-")]
     rows = read_log(finished.folder)
     assert [row["time/steps"] for row in rows] == list(range(128, 769, 128))
     assert len(win_rates(rows)["random"]) == 2

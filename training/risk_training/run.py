@@ -11,11 +11,10 @@ them again when it is resumed.
 """
 
 import json
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -29,6 +28,7 @@ from torch.utils.tensorboard import SummaryWriter
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TrainedFile
+from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -335,30 +335,11 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` write a file beside its place, and move it there in one step once it is on the disk.
-
-    OSError names the file, and how to go on where there is a checkpoint.
-    """
-    fresh = path.with_name(f"new-{path.name}")
+    """Let `write` write a file of a run as a whole; OSError names it and, with a checkpoint, how to continue."""
     try:
-        fresh.unlink(missing_ok=True)  # in a folder from elsewhere it could be a link to any file
-        write(fresh)
-        _sync(fresh)
-        os.replace(fresh, path)
+        with whole_file(path) as fresh:
+            write(fresh)
     except (OSError, RuntimeError) as error:  # RuntimeError: torch's of a full disk
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)  # it takes room
         run = path.parent
         advice = f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error
-    if os.name == "posix":
-        _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file or a folder is on the disk."""
-    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
+from risk_agents.whole_file import whole_file
 from risk_env.board.maps import load_map
 from risk_env.cli import command_parser, require
 
@@ -45,13 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("agents", metavar="A,B,...", help=f"who plays: every seat of a game draws one of these; names, {SPECS}")
     add("--out", required=True, metavar="FILE", help="FILE.parquet, or minari:NAME for a Minari dataset")
-    add(
-        "--decisions",
-        type=int,
-        default=100_000,
-        metavar="N",
-        help="at least this many (default: 100,000)",
-    )
+    add("--decisions", type=int, default=100_000, metavar="N", help="at least this many (default: 100,000)")
     add("--only", default="", metavar="A,B,...", help="record the decisions of these agents (default: of all)")
     add("--reward", choices=("win", "placement"), default="win", help="what a game pays its seats (default: win)")
     add("--seed", type=int, default=0, help="decides every game (default: 0)")
@@ -82,11 +76,6 @@ def _writer(out: str) -> Callable[[Plan, Iterable[GameDecisions]], int]:
 
 
 def _write_whole(path: Path, plan: Plan, games: Iterable[GameDecisions]) -> int:
-    """Write beside the file first, so that an interruption leaves the old one."""
-    beside = path.with_name(f"new-{path.name}")
-    try:
-        rows = write_parquet(beside, plan, games)
-        os.replace(beside, path)
-        return rows
-    finally:
-        beside.unlink(missing_ok=True)
+    """The file with these games; an interruption leaves the old one."""
+    with whole_file(path) as fresh:
+        return write_parquet(fresh, plan, games)

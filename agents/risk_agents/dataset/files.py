@@ -182,12 +182,8 @@ def _arrow(pa: Any, column: Array) -> Any:
 
 def _bytes_of(column: Any) -> Array:
     """uint8 (k, bytes) of a column of fixed size."""
-    width = column.type.byte_width
-    chunks = [
-        np.frombuffer(chunk.buffers()[1], np.uint8).reshape(-1, width)[chunk.offset :][: len(chunk)]
-        for chunk in column.chunks
-    ]
-    return np.concatenate(chunks) if chunks else np.zeros((0, width), np.uint8)
+    rows = column.combine_chunks()
+    return np.frombuffer(rows.buffers()[1], np.uint8).reshape(-1, column.type.byte_width)[rows.offset :][: len(rows)]
 
 
 # ------------------------------------------------------------------------------------------------ Minari

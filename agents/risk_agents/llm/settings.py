@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from risk_env.lanes import check_choice
+from risk_env.untrusted import read_file
 from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"
@@ -43,8 +45,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, allowed in (("answer", ANSWERS), ("style", tuple(STYLES))):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {', '.join(allowed)}")
+            check_choice(name, getattr(self, name), allowed)
         for name in ("max_output_tokens", "timeout", "attempts", "game_tokens"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be more than 0")
@@ -77,12 +78,8 @@ def settings_for(model: str) -> Settings:
 
 
 def _read(path: Path, model: str) -> dict[str, Any]:
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{path}: more than {MOST_BYTES} bytes")
     try:
-        facts = tomllib.loads(data.decode())
+        facts = tomllib.loads(read_file(path, MOST_BYTES).decode())
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     models = facts.pop("models", {})

@@ -5,13 +5,12 @@ The actions are enough to bring back the game, its dice to come, and the memory 
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from risk_agents.tournament.records import Record
+from risk_agents.whole_file import whole_file
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.untrusted import parse_json, read_file, shortened
@@ -59,7 +58,8 @@ def save_game(path: str | Path, game: Game, players: Sequence[str]) -> None:
         "state": digest(played(Game(game.rules, game.board, game.seed), actions)),
         "actions": list(actions),
     }
-    _write_whole(path, json.dumps({**facts, "checksum": _checksum(facts)}) + "\n")
+    with whole_file(path) as fresh:
+        fresh.write_text(json.dumps({**facts, "checksum": _checksum(facts)}) + "\n", encoding="utf-8")
 
 
 def played(game: Game, actions: Sequence[int]) -> Game:
@@ -77,18 +77,6 @@ def is_saved_game(path: Path) -> bool:
     """Whether a file begins as one of `save_game`."""
     with open(path, "rb") as file:
         return FORMAT.encode() in file.read(200)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside the file first, so that an interruption leaves the old one."""
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
 
 
 def load_game(path: str | Path) -> SavedGame:

@@ -37,18 +37,18 @@ class Analysis:
 
     async def node(self, wish: Any) -> dict[str, Any]:
         """The position of a text, or after an action in it (`action`), with the chance of a number (`chance`)."""
-        found = _checked(wish, {"position": str}, {"action": int, "chance": int})
+        found = checked_wish(wish, {"position": str}, {"action": int, "chance": int})
         return await self._in_turn(self._playing, _node, found)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Every seat's chance to win, by games that a compiled bot plays on."""
-        found = _checked(wish, {"position": str})
+        found = checked_wish(wish, {"position": str})
         question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         return {"chances": await self._in_turn(self._thinking, self._analyst.ask, question), "bot": BOT, "games": GAMES}
 
     async def plans(self, wish: Any) -> dict[str, Any]:
         """What an agent considers for the seat that is asked (`risk_agents.explanation`)."""
-        found = _checked(wish, {"position": str, "agent": str})
+        found = checked_wish(wish, {"position": str, "agent": str})
         agents = (await self.agents({}))["agents"]
         if found["agent"] not in agents:
             raise Refused(f"agent={found['agent'][:80]!r} must be one of {', '.join(agents)}")
@@ -62,7 +62,7 @@ class Analysis:
 
     async def odds(self, wish: Any) -> dict[str, Any]:
         """How a blitz of some attackers against some defenders ends."""
-        found = _checked(wish, {"attackers": int, "defenders": int})
+        found = checked_wish(wish, {"attackers": int, "defenders": int})
         for name, troops in found.items():
             if not 1 <= troops <= MOST_TROOPS:
                 raise Refused(f"{name}={troops} must be from 1 to {MOST_TROOPS}")
@@ -85,7 +85,7 @@ class Analysis:
         self._analyst.close()
 
 
-def _checked(wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None) -> dict[str, Any]:
+def checked_wish(wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None) -> dict[str, Any]:
     """The wish, if its entries have these types."""
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys() <= types.keys():

@@ -22,7 +22,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from risk_agents.web.analysis import Analysis
+from risk_agents.web.analysis import Analysis, checked_wish
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.table import Refused, Table
 from risk_env.untrusted import parse_json
@@ -130,11 +130,9 @@ class Pages:
 
     async def moment(self, wish: Any) -> dict[str, Any]:
         """The position of a moment of a game, as far as who asks may go on from it."""
-        types = {"game": str, "frame": int, "token": str}
-        if not isinstance(wish, dict) or {name: type(value) for name, value in wish.items()} != types:
-            raise Refused("a moment is named by game, frame and token")
-        table = await self.lobby.table(wish["game"])
-        game = await asyncio.to_thread(table.moment, table.viewer(wish["token"]), wish["frame"])
+        found = checked_wish(wish, {"game": str, "frame": int, "token": str})
+        table = await self.lobby.table(found["game"])
+        game = await asyncio.to_thread(table.moment, table.viewer(found["token"]), found["frame"])
         return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
 
     async def live(self, socket: WebSocket) -> None:
