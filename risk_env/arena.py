@@ -140,7 +140,7 @@ class TallyBook:
             count_decisions(self._batch.records, self.arrays(), lanes)
 
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
-        """They took that long together."""
+        """Count seconds that the seats to decide in these lanes took together."""
         if self.counts:
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 

@@ -50,7 +50,7 @@ def brief(value: Any) -> str:
 
 
 def check_limit(name: str, seconds: float) -> None:
-    """ValueError if seconds are no limit of time."""
+    """ValueError unless these seconds can be a time limit."""
     if not 0 < seconds <= LONGEST_LIMIT:
         raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
 

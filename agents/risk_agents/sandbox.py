@@ -66,7 +66,7 @@ OPEN = Sandbox({}, is_closed=False)
 
 @cache
 def sandbox(level: str | None) -> Sandbox:
-    """The sandbox of a level of LEVELS, None for OPEN; SandboxError if "strict" cannot be had here."""
+    """The sandbox of a level of LEVELS, None for OPEN; SandboxError if "strict" is not possible here."""
     if level is None:
         return OPEN
     if level not in LEVELS:

@@ -291,7 +291,7 @@ class Plan:
         return step.word == "draft" and phase in _AFTER_DRAFT
 
     def _is_claimed(self, step: Step, game: Any) -> bool:
-        """Whether somebody was faster: the plan goes on with its next wish, if it has one."""
+        """Whether somebody was faster: the plan continues with its next step, if it has one."""
         territory = _territory(step.argument, game.board)
         return len(self._steps) > 1 and territory >= 0 and bool(game.owner[territory] >= 0)
 
@@ -376,7 +376,7 @@ class Plan:
     # ------------------------------------------------------------------------------------------ standing orders
 
     def _play_always(self, step: Step, game: Any) -> int:
-        """Keep the order, and go on with the next step."""
+        """Keep the order, and continue with the next step."""
         self._defence = step.argument
         self._steps.popleft()
         action = self._answer_defence(game) if game.phase == Phase.DEFEND else self._next(game)

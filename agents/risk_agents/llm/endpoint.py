@@ -34,7 +34,7 @@ _FORMS: dict[str, dict[str, Any]] = {  # how an answer is asked for
 class EndpointError(RuntimeError):
     """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage".
 
-    `wait` are the seconds for which it asks to be left alone (Retry-After).
+    `wait` is the number of seconds that it asks to wait (Retry-After).
     """
 
     def __init__(self, kind: str, reason: str, wait: float = 0.0) -> None:
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
     """What a model answered."""
 
     text: str  # as it came, cut to MOST_CHARACTERS
-    plan: str  # what of it is to be played
+    plan: str  # the part of it that is played
     tokens_in: int
     tokens_out: int
 
@@ -124,7 +124,7 @@ def _client(base_url: str, key: str) -> Any:
 
 
 def _answer(reply: Any) -> Answer:
-    """The answer in a reply, whatever of it is missing."""
+    """The answer in a reply, of which any part may be missing."""
     message = reply.choices[0].message if getattr(reply, "choices", None) else None
     calls = getattr(message, "tool_calls", None) or []
     text = str(calls[0].function.arguments if calls else getattr(message, "content", None) or "")[:MOST_CHARACTERS]

@@ -1,1 +1,1 @@
-"""People at the terminal: `risk-env play`, and the agent who asks them."""
+"""People at the terminal: `risk-env play`, and the agent that asks them."""

@@ -32,13 +32,15 @@ SEED_BITS = 32  # of a seed that is drawn: short enough to be typed again
 
 
 def main(argv: Sequence[str]) -> int:
-    """The command `play`: begin a game or go on with one, play it, keep it if it is left."""
+    """The command `play`: begin a game or continue one, play it, keep it if it is left."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     own = ("resume", "allow_programs")
     given = [name for name, value in vars(arguments).items() if value not in (None, []) and name not in own]
     if arguments.resume is not None and given:
-        parser.error(f"--resume goes on with the game as it was begun; {', '.join(sorted(given))} cannot be given too")
+        parser.error(
+            f"--resume continues the game with its own settings; {', '.join(sorted(given))} cannot be given too"
+        )
     terminal = Terminal()
     terminal.say("The bots get ready: the first time they are compiled, up to a minute each.")
     table = _begun(arguments, terminal) if arguments.resume is None else _resumed(arguments, terminal)
@@ -77,7 +79,7 @@ def _closing_is_an_interrupt() -> Iterator[None]:
 
 
 def _keep(table: Table) -> None:
-    """Keep the game, if need be in the folder for temporary files, and say how to go on."""
+    """Keep the game, if need be in the folder for temporary files, and say how to continue."""
     told = [""]
     try:
         save_game(table.path, table.game, table.players)
@@ -103,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
     add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
     add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
-    add("--resume", metavar="FILE", help="go on with a game that was kept")
+    add("--resume", metavar="FILE", help="continue a game that was kept")
     add("--allow-programs", action="store_true", help="with --resume: start programs, ask models that the file names")
     return parser
 
@@ -116,7 +118,7 @@ def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     seed = secrets.randbits(SEED_BITS) if arguments.seed is None else arguments.seed
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
-        raise FileExistsError(f"--save {path}: exists; choose another name, or go on with it by --resume")
+        raise FileExistsError(f"--save {path}: exists; choose another name, or continue it by --resume")
     table = Table(Game(rules, board, seed), players, terminal, path)
     terminal.say(f"{_title(table, arguments.preset or 'classic')}, seed {seed}")
     return table

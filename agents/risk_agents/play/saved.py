@@ -1,6 +1,6 @@
-"""A game that is to be gone on with, as a file: JSON of its rules, map, seed, players and asked actions.
+"""A game that can be continued, as a file: JSON of its rules, map, seed, players and asked actions.
 
-The actions are enough to bring back the game, its dice to come, and the memory of the bots: they are asked once more.
+The actions are enough to restore the game, its future dice, and the memory of the bots, which are asked again.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 24  # of a file
 
 
 class SavedGameError(ValueError):
-    """A file that is no kept game, or one that this version cannot go on with; the message names file and problem."""
+    """A file that is not a kept game, or one that this version cannot continue; the message names file and problem."""
 
 
 class SavedGame(NamedTuple):

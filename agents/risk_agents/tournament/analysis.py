@@ -1,4 +1,4 @@
-"""From the games of a tournament to what is told about it: placements, rates, ratings, seats, lengths, times."""
+"""The summary of a tournament, from its games: placements, rates, ratings, seats, lengths, times."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -40,7 +40,7 @@ class AgentSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a tournament came to. K agents, P players."""
+    """The results of a tournament. K agents, P players."""
 
     games: int
     deals: int

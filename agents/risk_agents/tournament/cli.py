@@ -64,7 +64,7 @@ HELP = {  # the same in words, for the rules
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `tournament`: play, tell, export."""
+    """The command `tournament`: play, report, export."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.agents is None and arguments.resume is None:
@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> None:
     except ValueError as error:
         parser.error(f"--{error}")
     _check_outputs(arguments)
-    sandbox(arguments.sandbox)  # an error if it cannot be had
+    sandbox(arguments.sandbox)  # an error if it is not possible here
     console = Console(stderr=True, quiet=arguments.quiet)
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--fixed-seats", action="store_true", default=None, help="agents sit in the order of --agents in every game")
     add_options(parser, "--jobs", note="; threads where models play")
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
-    add("--resume", nargs="?", const="", metavar="FILE", help="go on with a file (default: the newest)")
+    add("--resume", nargs="?", const="", metavar="FILE", help="continue a file (default: the newest)")
     add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
     add("--replays", metavar="DIR", help="write games as pages to watch in a browser")
     add("--replay-games", metavar="WHICH", default="every:100", help=f"which: {FORMS} (default: every:100)")
@@ -137,7 +137,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limits for programs and Python files: no network, memory, files; strict: an error if not all can be had",
+        help="limits for programs and Python files: no network, memory, files; strict: an error unless all work",
     )
 
 
@@ -235,7 +235,7 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
                 jobs = local_processes(workers) or 1
                 conduct(store, games, jobs, executor, progress=tell, enough=verdict, limit=limit)
         except KeyboardInterrupt:
-            _say(console, f"stopped; to go on: risk-env tournament --resume {store.path}")
+            _say(console, f"stopped; to continue: risk-env tournament --resume {store.path}")
             raise
 
 
@@ -321,7 +321,7 @@ def show_agents(argv: Sequence[str]) -> None:
 
 
 def _entrant_of_any(spec: str, level: str | None) -> Entrant:
-    """The agent in the first of TRIALS that it plays; what it says of the first if it plays none."""
+    """The agent in the first of TRIALS that it plays; the error of the first if it plays none."""
     refusals = []
     for preset, players in TRIALS:
         rules = Rules.preset(preset, players, attack="blitz", defender_dice="max", max_rounds=100)

@@ -69,7 +69,7 @@ LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")  # JSO
 
 
 def checked(name: str, value: Any, config: TournamentConfig) -> Any:
-    """A value of a column as it was written, lists read; ValueError for one that was not written so."""
+    """A value of a column as it was written, lists read; ValueError for any other value."""
     column, values = COLUMNS[name], [value]
     if name in LISTS:
         value = values = json.loads(value) if isinstance(value, str) else []

@@ -121,7 +121,7 @@ _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
 
 
 def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
-    """The agents of a configuration; ValueError for what cannot be one, or two of one label."""
+    """The agents of a configuration; ValueError for an impossible one, or two of one label."""
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
             raise ValueError("the configuration's agents must have a label, a spec, a version, and whether compiled")

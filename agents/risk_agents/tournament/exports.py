@@ -128,7 +128,7 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
 
 
 def _bounds(summary: Summary) -> Iterator[str]:
-    """Who was always first or always last: no interval can say how far a rating of such is off."""
+    """Who was always first or always last: no interval says how far off their ratings are."""
     for agent, row in zip(summary.agents, summary.ahead, strict=True):
         shares = {cell.value for cell in row if cell is not None}
         if shares in ({1.0}, {0.0}):

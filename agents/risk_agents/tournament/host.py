@@ -114,7 +114,7 @@ def serve() -> None:
 
 
 def _number(answer: Any) -> int:
-    """An answer as an action, legal or not; TypeError and ValueError for what can be none."""
+    """An answer as an action, legal or not; TypeError or ValueError if it cannot be one."""
     if isinstance(answer, bool) or not hasattr(answer, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
     number = operator.index(answer)

@@ -124,7 +124,7 @@ def write_records(store: Store, path: str | Path) -> None:
 
 
 def read_records(path: str | Path) -> Iterator[Record]:
-    """The records of a file, one by one; RecordError for a line that is none."""
+    """The records of a file, one by one; RecordError for any other line."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     with open(path, "rb") as lines:

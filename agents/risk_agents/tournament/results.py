@@ -1,4 +1,4 @@
-"""What a game of a tournament came to."""
+"""The result of a game of a tournament."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from typing import Any
 from risk_env.board.rules import Rules, preset_players, read_option
 
 PRESET = "classic"
-_OWN = {"num_players": "--players", "expert": "--expert", "preset": "--preset"}  # what is no option of a preset
+_OWN = {"num_players": "--players", "expert": "--expert", "preset": "--preset"}  # not options of a preset
 
 
 def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, str]) -> None:
@@ -26,10 +26,10 @@ def add_rules_arguments(parser: argparse.ArgumentParser, defaults: Mapping[str, 
 
 
 def rules_of(wanted: Mapping[str, Any], named: int | None, deals: bool = False) -> Rules:
-    """The rules of these arguments; by default as many seats as players are `named`, where the preset is for so many.
+    """The rules of these arguments; by default one seat for each `named` player, where the preset allows that.
 
-    What is None is as the preset has it; --option wins over an argument of its own. With `deals`, territories are dealt
-    where the preset has them claimed and nothing is said.
+    What is None is as in the preset; --option wins over the argument for the same option. With `deals`, territories are
+    dealt where the preset has them claimed and no argument says how to begin.
     """
     preset = wanted["preset"] or PRESET
     players = wanted["players"]

@@ -118,7 +118,7 @@ class BatchRunner:
         self.arena.stop_at_turn[lanes[rounds > 0]] = NOBODY
 
     def result(self, lane: int, pairing: Pairing, forfeit: Forfeit | None) -> GameResult:
-        """What the game in a lane came to."""
+        """The result of the game in a lane."""
         game, tally = self.batch.games[lane], self.arena.tally
         shared = self.batch.game(lane).placements()
         loser = NOBODY if forfeit is None else forfeit.seat

@@ -1,4 +1,4 @@
-"""Plays the games of a tournament that are not yet in its file, on as many processes as wished."""
+"""Plays the games of a tournament that are not yet in its file, in one process or in several."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Where a test stands after so many blocks."""
+    """Where a test stands after some number of blocks."""
 
     verdict: str  # BETTER, NO_BETTER or OPEN
     blocks: int

@@ -56,7 +56,7 @@ class Store:
         """A new file, whole or not at all; FileExistsError if there is one."""
         path = Path(path)
         if path.exists():
-            raise FileExistsError(f"{path} exists: go on with it by --resume, or name another file by --out")
+            raise FileExistsError(f"{path} exists: continue it by --resume, or name another file by --out")
         lines = (config.to_json(), json.dumps(dict(arguments or {})))
         begun = path.with_name(f".{path.name}.{os.getpid()}")
         with _writing(path), closing(_connect(begun)) as database, database:
@@ -136,7 +136,7 @@ class Store:
         return games, forfeits
 
     def results(self, actions: bool = False) -> Iterator[GameResult]:
-        """All games in the order of the schedule, with their actions if wished; StoreError for one that cannot be."""
+        """All games in the order of the schedule, with their actions if `actions`; StoreError for an impossible one."""
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
         notes = self._notes()
         return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
@@ -186,11 +186,11 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Whatever keeps a game from being written is an OSError that says how to go on."""
+    """Whatever keeps a game from being written is an OSError that says how to continue."""
     try:
         yield
     except sqlite3.Error as error:
-        go_on = f"when it can be written again, go on by --resume {path}"
+        go_on = f"when it can be written again, continue by --resume {path}"
         raise OSError(f"{path} cannot be written: {error}; the games before are in it: {go_on}") from error
 
 

@@ -69,7 +69,7 @@ class Analysis:
         return battle_odds(**found)._asdict()
 
     async def _in_turn(self, threads: Executor, work: Callable[..., Any], question: dict[str, Any]) -> Any:
-        """What `work` says, in another thread; Refused if too many wait already."""
+        """What `work` returns, in another thread; Refused if too many wait already."""
         if self._waiting >= MOST_WAITING:
             raise Refused("the server has too many analyses at a time: try again soon")
         self._waiting += 1

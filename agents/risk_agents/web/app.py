@@ -129,7 +129,7 @@ class Pages:
         return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
 
     async def moment(self, wish: Any) -> dict[str, Any]:
-        """The position of a moment of a game, as far as who asks may go on from it."""
+        """The position at a moment of a game; Refused if this viewer may not continue from it."""
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table = await self.lobby.table(found["game"])
         game = await asyncio.to_thread(table.moment, table.viewer(found["token"]), found["frame"])

@@ -30,7 +30,12 @@ def main(argv: Sequence[str]) -> None:
     add("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=int, default=8642, metavar="N", help="port (default: 8642)")
     add("--games", default=GAMES, metavar="FILE", help=f"where games are kept (default: {GAMES})")
-    add("--from", metavar="FILE", dest="source", help="show a recorded game, too, to go on with: as `replay` reads it")
+    add(
+        "--from",
+        metavar="FILE",
+        dest="source",
+        help="show a recorded game, too, which can be continued: as `replay` reads it",
+    )
     add("--game", type=int, metavar="N", help="with --from: this game of the tournament")
     add("--at", type=int, metavar="N", help="with --from: begin at this step of it")
     add("--allow-programs", action="store_true", help="let browsers name agents by file or command, which are run here")

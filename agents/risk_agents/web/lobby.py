@@ -34,7 +34,7 @@ class Lobby:
         self._restorers = ThreadPoolExecutor(RESTORERS)
 
     def options(self) -> dict[str, Any]:
-        """What a new game may be."""
+        """The choices for a new game."""
         numbers = {preset: list(preset_players(preset)) for preset in presets()}
         players = [HUMAN, *bots.names()]
         return {"presets": numbers, "maps": list(map_names()), "players": players, "programs": self.allow_programs}
@@ -101,7 +101,7 @@ class Lobby:
         return setting
 
     def add_recorded(self, replayed: Replayed) -> str:
-        """Keep a game that was played elsewhere, so that it can be watched and gone on with; its name."""
+        """Keep a game that was played elsewhere, so that it can be watched and continued; its name."""
         game = replayed.game
         if game.board.source not in map_names():
             raise ValueError(f"map={game.board.source!r}: games on the page are played on {', '.join(map_names())}")

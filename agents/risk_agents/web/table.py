@@ -202,7 +202,7 @@ class Table:
         self._answer.set_result(action)
 
     def set_pace(self, seconds: float) -> None:
-        """How long agents wait between two decisions; Refused for what is no number."""
+        """How long agents wait between two decisions; Refused if it is not a number."""
         if math.isnan(seconds):
             raise Refused("the pace must be a number of seconds")
         self.pace = min(max(seconds, FASTEST), SLOWEST)
