@@ -6,9 +6,9 @@ is played on to its end by fast bots many times, with the same chance for every 
 best plan wins more often than the chosen one. It is best by one half of these games, and both are compared in the other
 half, so that the luck of the best does not count.
 
-`--make` makes the positions, the ends of the plans' turns and their chances to win again: about four minutes of one
-core. An evaluation chooses the plan with the best mean of its ends. An agent plays the turn itself; the games go on
-from there as from the plans' ends.
+`--make` makes the positions, the ends of the plans' turns and their chances to win again: about a quarter of an hour of
+one core. An evaluation chooses the plan with the best mean of its ends. An agent plays the turn itself; the games go on
+from there as from the plans' ends. Positions are also grouped by how many turns the seat has begun (PHASES).
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ from risk_env.seeds import bot_seed
 FILE = Path(__file__).parent / "data" / "regret.npz"
 PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
-POSITIONS, SAMPLES, ROLLOUTS = 12, 16, 64  # positions of a table, samples of each, games from each end of a turn
-MOST_TURNS = 8  # own turns before a position's
+POSITIONS, SAMPLES, ROLLOUTS = 36, 16, 64  # positions of a table, samples of each, games from each end of a turn
+PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each
+MOST_TURNS = PHASES[-1][1]  # own turns, the position's included
 LANES = 1024
-AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "strategist")
+AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "marshal", "tactician", "strategist")
 AGENT_SAMPLES = 4  # in which an agent plays the turn
 FIELD = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)  # who plays the games that positions are from
 PLAYING_ON = (breaker.BOT, hunter.BOT)  # who plays the games to their ends
@@ -223,17 +224,28 @@ def lanes_of(table: Table, records: Array) -> Lanes:
 def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
     """The regret of every evaluation and of every agent at a table."""
     data = read(arguments.data, table)
-    yield result_row(table, "any plan", "", regrets(data, data.chances.mean(axis=1)))
+    yield from result_rows(table, data, "any plan", "", data.chances.mean(axis=1))
     for name, judge in judges(table, _names(arguments.values)):
         chosen = estimates(table, data, judge).argmax(axis=1)
-        yield result_row(table, name, "evaluation", regrets(data, data.chances[np.arange(len(chosen)), chosen]))
+        yield from result_rows(table, data, name, "evaluation", data.chances[np.arange(len(chosen)), chosen])
     plans = [plan.name for plan in table.plans]
     for name in agents:
         if name in plans:
             achieved = data.chances[:, plans.index(name)]
-        else:
+        elif plays(name, table):
             achieved = chances_of_agent(table, data, name, arguments.rollouts)
-        yield result_row(table, name, "agent", regrets(data, achieved))
+        else:
+            continue
+        yield from result_rows(table, data, name, "agent", achieved)
+
+
+def plays(spec: str, table: Table) -> bool:
+    """Whether an agent plays such games."""
+    try:
+        registry.make(spec).reset(0, table.rules, load_map("classic"), seed=0)
+    except ValueError:
+        return False
+    return True
 
 
 def regrets(data: Data, achieved: Array) -> Array:
@@ -244,11 +256,20 @@ def regrets(data: Data, achieved: Array) -> Array:
     return np.mean(differences, axis=0)
 
 
-def result_row(table: Table, name: str, kind: str, found: Array) -> Row:
+def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array) -> Iterator[Row]:
+    """The mean regret of all positions, and of those of each phase."""
+    found, turns = regrets(data, achieved), data.positions["round_number"]
+    facts = {"players": table.players, "name": name, "kind": kind}
+    for first, last in [(1, MOST_TURNS), *PHASES]:
+        some = found[(first <= turns) & (turns <= last)]
+        if len(some) > 1:
+            yield {**facts, "first_turn": first, "last_turn": last, **mean_of(some)}
+
+
+def mean_of(found: Array) -> Row:
     """The mean regret, in percent of games, with its interval; positions are of different games."""
     mean, half = 100 * found.mean(), 100 * Z * found.std(ddof=1) / len(found) ** 0.5
-    facts = {"players": table.players, "name": name, "kind": kind, "positions": len(found)}
-    return {**facts, "regret": mean, "low": mean - half, "high": mean + half}
+    return {"positions": len(found), "regret": mean, "low": mean - half, "high": mean + half}
 
 
 def estimates(table: Table, data: Data, judge: Judge) -> Array:
@@ -330,15 +351,24 @@ def played_by(agent: Agent, table: Table, sample: Array) -> Array:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
-    rows = record["rows"]
-    players = list(dict.fromkeys(row["players"] for row in rows))
-    names = list(dict.fromkeys((row["name"], row["kind"]) for row in rows))
+    """The record as Markdown: a table of all positions, then one for each phase."""
+    text = "Mean regret in percent of games, with 95 % intervals: what the best plan of the turn wins more often."
+    lines = ["# Regret", "", *heading_lines(record), "", text]
+    spans = dict.fromkeys((row["first_turn"], row["last_turn"]) for row in record["rows"])
+    for first, last in spans:
+        rows = [row for row in record["rows"] if (row["first_turn"], row["last_turn"]) == (first, last)]
+        lines += ["", f"Own turns {first} to {last}:", "", *table_of(rows)]
+    return "\n".join(lines)
+
+
+def table_of(rows: Sequence[Row]) -> list[str]:
+    """A line for each choice, a column for each number of players with its positions."""
+    players = {row["players"]: row["positions"] for row in rows}
+    names = dict.fromkeys((row["name"], row["kind"]) for row in rows)
     cells = {(row["name"], row["kind"], row["players"]): cell(row) for row in rows}
     lines = [(name, kind, *(cells.get((name, kind, count), "") for count in players)) for name, kind in names]
-    columns = ("chosen by", "", *(f"{count} players" for count in players))
-    text = "Mean regret in percent of games, with 95 % intervals: what the best plan of the turn wins more often."
-    return "\n".join(["# Regret", "", *heading_lines(record), "", text, "", *markdown_table(columns, lines)])
+    columns = (f"{count} players, {positions} positions" for count, positions in players.items())
+    return markdown_table(("chosen by", "", *columns), lines)
 
 
 def cell(row: Row) -> str:

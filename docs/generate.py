@@ -289,13 +289,17 @@ What a choice costs, in percent of games won, with 95 % intervals over positions
 in a game between strong bots, each from another game. Several plans for the turn are played in the same samples, and
 the games from their ends a thousand times, with the same chance for every plan. An evaluation chooses the plan whose
 ends it finds best, an agent plays the turn itself. Where the agent is better than every plan, its regret is negative.
+The record has the same by phase: early, middle and late turns.
 """
 
 
 def _regret() -> str:
     record = latest("regret")
     rows: dict[tuple[str, str], dict[int, str]] = {}
+    turns = record["rows"][0]["last_turn"]
     for row in record["rows"]:
+        if row["last_turn"] - row["first_turn"] + 1 < turns:
+            continue  # of one phase
         found = f"{row['regret']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
         rows.setdefault((row["name"], row["kind"]), {})[row["players"]] = found
     players = list(dict.fromkeys(row["players"] for row in record["rows"]))
