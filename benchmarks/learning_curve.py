@@ -81,6 +81,7 @@ def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> l
     trainer = import_module(TRAINERS[facts["trainer"]])
     settings = trainer.Config.from_dict(facts | {"n_games": at[-1] or 1})
     run = trainer.Trainer(replace(settings, evaluation=EvaluationSettings(opponents=())), folder)
+    run.begin()
     rows = measured(run, 0, 0.0, games) if 0 in at else []
     spent = 0.0  # on measurements within the run
 

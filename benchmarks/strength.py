@@ -3,9 +3,9 @@
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower --games 240
 
 The agent plays every deal from every seat. The others are drawn from the field for each game, without repetition where
-it has enough bots. `kept_out` in a field stands for opponents that no rollout and no training used, and the file of a
-table value for the `tactician` that judges by it. With three and more players territories are dealt where the preset
-claims them; `--setup` chooses.
+it has enough bots. `kept_out` in a field stands for opponents that no rollout and no training used. The file of a table
+value, in a field or as the agent, stands for the `tactician` that judges by it. With three and more players territories
+are dealt where the preset claims them; `--setup` chooses.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.kept_out import kept_out
 from risk_agents.agent_player import AgentPlayer
-from risk_agents.base import Agent, View
+from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
@@ -102,7 +103,9 @@ def table_rules(preset: str, players: int, setup: str | None) -> Rules:
 
 def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, clock: Clock) -> WinRate:
     """Play whole deals, at least `games`, with the agent in every seat of each."""
-    return win_rate_in_field(AgentPlayer(lambda: Timed(make(spec), clock)), field, rules, games, seed, LANES)
+    judged = _judged_by(spec)
+    agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
+    return win_rate_in_field(AgentPlayer(lambda: Timed(agents(), clock)), field, rules, games, seed, LANES)
 
 
 def win_rate_in_field(
@@ -130,12 +133,17 @@ def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
     """The bots that a name of a field stands for."""
     if name == KEPT_OUT:
         return kept_out(players)
-    if name.endswith(".npz") and kind_in(facts_of(name)) == TABLE_VALUE:
-        return (PlanPolicyFile.load(TACTICIAN).bot(name, name, TableValueFile.load(name)),)
-    found = load(name)
+    found = _judged_by(name) or load(name)
     if not isinstance(found, CompiledBot):
         raise ValueError(f"--field {name}: only compiled bots can sit there")
     return (found,)
+
+
+def _judged_by(name: str) -> CompiledBot | None:
+    """The tactician that judges by the table value in a file; None for other names."""
+    if name.endswith(".npz") and kind_in(facts_of(name)) == TABLE_VALUE:
+        return PlanPolicyFile.load(TACTICIAN).bot(name, name, TableValueFile.load(name))
+    return None
 
 
 if __name__ == "__main__":

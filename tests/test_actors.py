@@ -21,7 +21,7 @@ from risk_training.devices import find_device, find_precision, mixed
 from risk_training.legal_actions import LegalActions
 from risk_training.network import Network
 from risk_training.run import load_checkpoint
-from tests.test_run import PPO, TABLE_VALUES, VALUES, Killed, one_thread, untimed
+from tests.test_run import PPO, TABLE_VALUES, TACTICIANS, VALUES, Killed, one_thread, untimed
 
 __all__ = ["one_thread"]  # a fixture of all tests here
 TWO = dataclasses.replace(PPO, actors=2, staleness=1)
@@ -111,6 +111,16 @@ def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
     values.Trainer.resume(tmp_path / "killed", executor=Threads()).train()
     whole, resumed = (load_checkpoint(tmp_path / name) for name in (f"{values.__name__}/here", "killed"))
     assert untimed(whole) == untimed(resumed)
+
+
+def test_games_of_the_tactician_are_the_same_wherever_they_are_played(tmp_path: Path) -> None:
+    found = []
+    for judge in (None, "strategist"):
+        config, folder = dataclasses.replace(TACTICIANS, judge=judge), tmp_path / str(judge)
+        found.append(learned(table_values.Trainer(config, folder / "here")))
+        assert learned(table_values.Trainer(config, folder / "there", Threads())) == found[-1]
+    by_itself, by_file = (rows for rows, *_ in found)
+    assert by_itself[0] == by_file[0] and by_itself[1] != by_file[1]  # it begins as that file, and goes on otherwise
 
 
 @pytest.mark.parametrize("staleness", [0, 1])

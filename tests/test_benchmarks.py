@@ -387,6 +387,8 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     value = str(judges.FILE)
     strength.main(["random", "--players", "3", "--field", f"kept_out,{value}", "--games", "3"])
     assert "0.0 % (" in capsys.readouterr().out
+    strength.main([value, "--players", "3", "--field", "random", "--games", "3"])
+    assert f"{value}: 100.0 % (" in capsys.readouterr().out
     names = [bot.name for bot in kept_out.kept_out(3)]
     assert len(set(names)) == 5
     used = *strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.DUEL_PLANS, *strategist.PLAYERS

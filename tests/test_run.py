@@ -37,6 +37,9 @@ TABLE_VALUES = table_values.Config(
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
     batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2), checkpoint_interval=12,
 )  # fmt: skip
+TACTICIANS = dataclasses.replace(
+    TABLE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
+)  # fmt: skip
 PLAN_POLICIES = plan_policies.Config(
     players=2, options={"max_rounds": 3}, n_games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,
     bots=("grower", "random"), hidden_sizes=(6, 4), n_epochs=1, batch_size=64,
@@ -46,6 +49,7 @@ TRAINERS = {
     "ppo": (ppo, PPO, ppo.POLICY),
     "values": (values, VALUES, values.VALUE),
     "table_values": (table_values, TABLE_VALUES, table_values.VALUE),
+    "tacticians": (table_values, TACTICIANS, table_values.VALUE),
     "plan_policies": (plan_policies, PLAN_POLICIES, plan_policies.POLICY),
 }
 TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")

@@ -27,7 +27,7 @@ from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
-from risk_training.table_values import Config, Network, Positions, living, play_chunk, table_targets
+from risk_training.table_values import Config, Network, Positions, Trainer, living, play_chunk, table_targets
 
 BOARD = load_map("classic")
 SMALL = Budget(games=20, again=10, turns=0, places=44)
@@ -228,11 +228,49 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
         ({"search_games": 3}, "search_games=3 must be at least 13"),
         ({"share": 1.5}, "share=1.5 must be 0"),
         ({"gather": -0.5}, "gather=-0.5 must be 0"),
+        ({"bot_share": 2}, "bot_share=2.0 must be 0"),
+        ({"judge": "strategist"}, "judge='strategist' needs a bot_share below 1"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Config.from_dict(settings)
+
+
+def test_the_tactician_plays_its_share_of_training_games_by_its_judge() -> None:
+    config = Config(players=3, tables=(3,), round_games=4, bots=("grower",), weights=(1.0,))
+    judges_ = [value_file(config.table(3), seed) for seed in range(2)]
+    without, unused = (play_chunk(config, 3, 0, 4, judge) for judge in (None, judges_[0]))
+    assert np.array_equal(without.codes, unused.codes)  # with a bot_share of 1
+    mixed = [play_chunk(dataclasses.replace(config, bot_share=0.5), 3, 0, 4, judge) for judge in (*judges_, judges_[0])]
+    assert np.array_equal(mixed[0].codes, mixed[2].codes)
+    assert len({played.codes.tobytes() for played in (without, *mixed)}) == 3
+
+
+def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
+    rules = table(3)
+    value_file(rules).save(tmp_path / "value.npz")
+    source = str(tmp_path / "value.npz")
+    run = Trainer(Config(hidden_sizes=(8, 4), begin_with=source, players=3, tables=(3,), round_games=4), tmp_path)
+    run.begin()
+    expected = TableValueFile.load(source).weights
+    assert all(np.array_equal(values, expected[name]) for name, values in run.policy().weights.items())
+    with pytest.raises(ValueError, match=r"has hidden layers of \(8, 4\), not hidden_sizes=\(192, 32\)"):
+        Config(begin_with=source).first_weights(source)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bot_share": 0.5, "judge": "no.npz"}, "no.npz"),
+        ({"bot_share": 0.5, "judge": "strategist", "map": "tiny"}, "strategist.npz' was trained for map="),
+        ({"bot_share": 0.5, "map": "tiny"}, "plan policy .* was trained for map="),
+        ({"begin_with": "strategist", "map": "tiny"}, "strategist.npz' was trained for map="),
+    ],
+)
+def test_values_that_do_not_fit_the_games_are_refused(settings: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=words):
+        Trainer(Config(players=2, tables=(2,), **settings), tmp_path).begin()
 
 
 def troops_on(territory: int) -> Judge:

@@ -19,7 +19,6 @@ import torch
 
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TableValue, TableValueFile
-from risk_agents.search.judges import FILE
 from risk_agents.search.lookahead import UNTRIED, Effort
 from risk_agents.search.plan_policy import PlanPolicyFile, chooser, write_codes
 from risk_agents.search.plans import MEMORY, NAMES, ROUND
@@ -64,10 +63,7 @@ class Config(TableSettings):
 
     def judge_file(self) -> TableValueFile:
         """What judges the ends of turns; ValueError if it cannot be read, or does not know these games."""
-        source = str(self.judge or FILE)
-        judge = TableValueFile.load(source)
-        judge.check(self.rules(), load_map(self.map), source)
-        return judge
+        return self.read_value(self.judge or "strategist")
 
 
 @dataclass

@@ -3,7 +3,8 @@
 A round plays whole games at every table by scripted bots; a seat's player changes now and then when its turn begins, so
 that positions differ more than those of one bot, and some seats gather their first troops in a place drawn by chance,
 as the strategist does in a chosen one. What is learnt is who won, and by TD(λ) partly what the network says
-of the turns to come (Tesauro 1995). The network learns from a round, then the next one is played.
+of the turns to come (Tesauro 1995). The network learns from a round, then the next one is played. With a `bot_share`
+below 1 the tactician plays the other seats, judged by the network as it is or by a value in a file.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ from risk_agents.learned.table_value import (
 )
 from risk_agents.search import beam
 from risk_agents.search.beam import GATHER
-from risk_agents.search.judges import judges_by
+from risk_agents.search.judges import FILE, judges_by
+from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
+from risk_agents.search.tactician import FILE as TACTICIAN
+from risk_agents.search.tactician import VALUE_FILE as TACTICIAN_VALUE
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena, Player
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.doors.seat_lanes import training_rules
@@ -53,6 +58,7 @@ VALUE = "value.npz"
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places the first troops only
 DEAD = -1e9  # logit of a seat that cannot win
+SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by the names of the agents that play by them
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,13 @@ class TableSettings(RunSettings):
         """The rules of the games of evaluations."""
         return self.table(self.players or max(self.tables))
 
+    def read_value(self, source: str) -> TableValueFile:
+        """A value by its agent's name or from a file; ValueError if it cannot be read or does not know the games."""
+        source = str(SHIPPED.get(source, source))
+        value = TableValueFile.load(source)
+        value.check(self.rules(), load_map(self.map), source)
+        return value
+
 
 @dataclass(frozen=True)
 class Config(TableSettings):
@@ -118,14 +131,33 @@ class Config(TableSettings):
     share: float = 0.8  # of the positions that are kept
     td_lambda: float = 0.9
     search_games: int = 60  # a turn, of the strategist in evaluations
+    bot_share: float = 1.0  # of the seats; the tactician plays the others
+    judge: str | None = None  # what it plays by: a value's file or agent, the network as it is if there is none
+    begin_with: str | None = None  # the value whose weights the network begins with: a file or agent
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("change", "gather", "share", "td_lambda"):
+        for name in ("change", "gather", "share", "td_lambda", "bot_share"):
             check_range(name, getattr(self, name), 0, 1)
         check_range("search_games", self.search_games, LEAST_GAMES)
         if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
             raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
+        if self.judge is not None and not self.has_tactician:
+            raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: no seat is played by it")
+
+    @property
+    def has_tactician(self) -> bool:
+        """Whether the tactician plays some of the seats."""
+        return self.bot_share < 1
+
+    def first_weights(self, source: str) -> dict[str, Tensor]:
+        """The weights of a value to begin with; ValueError for a network of another size."""
+        value = self.read_value(source)
+        sizes = value.value.first.shape[1], value.value.second.shape[1]
+        if sizes != tuple(self.hidden_sizes):
+            known = f"begin_with={source!r} has hidden layers of {sizes}"
+            raise ValueError(f"{known}, not hidden_sizes={self.hidden_sizes!r}")
+        return {f"weights.{name}": torch.as_tensor(weights) for name, weights in value.weights.items()}
 
 
 class TableNetwork(NamedWeights):
@@ -187,16 +219,27 @@ class Positions:
         return found
 
 
-def play_chunk(config: Config, players: int, first: int, count: int) -> Positions:
-    """Play some games of a round at the table of that many players, from game number `first` on."""
-    return Games(config, players, first).play(count)
+def tactician_by(judge: TableValueFile) -> CompiledBot:
+    """The tactician with a value as judge."""
+    return PlanPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
+
+
+def play_chunk(config: Config, players: int, first: int, count: int, judge: TableValueFile | None = None) -> Positions:
+    """Play some games of a round at the table of that many players, from game number `first` on.
+
+    `judge` is what the tactician plays by, where it has seats.
+    """
+    return Games(config, players, first, judge).play(count)
 
 
 class Games:
-    """Whole games between scripted bots at one table, from game number `first` on."""
+    """Whole games at one table, from game number `first` on, between scripted bots and the tactician with a judge."""
 
-    def __init__(self, config: Config, players: int, first: int) -> None:
+    def __init__(self, config: Config, players: int, first: int, judge: TableValueFile | None = None) -> None:
         self.config, self.players, self.first = config, players, first
+        self.seated = [*config.bots, GATHERER, *([] if judge is None else [tactician_by(judge)])]
+        bots = config.bot_share * np.array(config.weights) / sum(config.weights)
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
         self.rules, self.board = config.table(players), load_map(config.map)
         self.columns = input_columns(self.board)
         self.chance = np.random.default_rng([config.seed, players, first])
@@ -205,7 +248,7 @@ class Games:
         """Play that many games."""
         lanes = np.arange(min(LANES, count))
         batch = Lanes(self.rules, self.board, len(lanes), mask=None, autoreset=False)
-        arena = Arena(batch, [*self.config.bots, GATHERER])
+        arena = Arena(batch, self.seated)
         arena.stop_at_turn[:] = ANY_SEAT
         records, winners, found = arena.batch.records, np.full(count, -1), []
         game_of, following = lanes.copy(), len(lanes)
@@ -239,9 +282,8 @@ class Games:
             arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
-        """Numbers of bots, drawn by their weights."""
-        weights = np.array(self.config.weights) / sum(self.config.weights)
-        return self.chance.choice(len(weights), size=shape, p=weights)
+        """Numbers of players, drawn by their weights."""
+        return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
         """What the seats see whose turns have just begun, in some of these lanes; their games; the seats."""
@@ -307,6 +349,14 @@ class Trainer(TorchRun):
         self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
         self.running: list[Future[Positions]] = []  # chunks of the next round
+        self.judge = None if config.judge is None else config.read_value(config.judge)
+        if config.has_tactician:
+            tactician_by(self.judge or self.policy()).check(self.rules, self.board)
+
+    def begin(self) -> None:
+        """Take over the weights to begin with."""
+        if self.config.begin_with is not None:
+            self.network.load_state_dict(self.config.first_weights(self.config.begin_with))
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
@@ -321,12 +371,13 @@ class Trainer(TorchRun):
             return metrics | self.learn(played, chances)
 
     def _play_round(self) -> list[Positions]:
-        """The next round, the positions of each table. Workers go on to the one after it: no weights play."""
+        """The next round, the positions of each table. Workers go on to the one after it where no weights play."""
         config, following = self.config, self.steps + self.config.round_games
         if not self.running:
             self._begin_round(self.steps)
         found, self.running = [future.result() for future in self.running], []
-        if not isinstance(self.executor, InProcess) and following < config.length:
+        plays = config.has_tactician and self.judge is None
+        if not plays and not isinstance(self.executor, InProcess) and following < config.length:
             self._begin_round(following)
         chunks = len(found) // len(config.tables)
         tables = (found[k : k + chunks] for k in range(0, len(found), chunks))
@@ -335,7 +386,8 @@ class Trainer(TorchRun):
     def _begin_round(self, begin: int) -> None:
         """Let the executor play a round from game number `begin` on, in chunks."""
         chunks = self.config.chunks(begin)
-        self.running = [self.executor.submit(play_chunk, self.config, *chunk) for chunk in chunks]
+        judge = self.executor.share(self.judge or self.policy()) if self.config.has_tactician else None
+        self.running = [self.executor.submit(play_chunk, self.config, *chunk, judge) for chunk in chunks]
 
     def learn(self, played: list[Positions], chances: list[Array]) -> Metrics:
         """Fit the network to these positions."""
@@ -359,7 +411,9 @@ class Trainer(TorchRun):
         return loss.detach()
 
     def seating(self) -> Seating:
-        """The strategist with the network as it is as judge."""
+        """The strategist with the network as it is as judge, or the tactician where it plays."""
+        if self.config.has_tactician:
+            return partial(tactician_by, self.policy())
         return partial(strategist_by, self.policy(), self.config.search_games)
 
 
