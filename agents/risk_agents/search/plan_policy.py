@@ -40,7 +40,9 @@ class PlanPolicyFile(TableFile):
         write_all_outputs(records, tables.board, tables.rules, np.arange(len(records)), self.value, found)
         return found
 
-    def bot(self, source: str, name: str | None = None, judge: TableValueFile | None = None) -> CompiledBot:
+    def bot(
+        self, source: str, name: str | None = None, judge: TableValueFile | None = None, effort: Effort = EFFORT
+    ) -> CompiledBot:
         """The bot that tries the plans with the highest outputs; ValueError for other plans than those of today.
 
         `judge` says what ends of turns are worth, the strategist's value if there is none. Errors call the policy
@@ -49,7 +51,7 @@ class PlanPolicyFile(TableFile):
         if self.made.get("plans") != list(NAMES):
             raise ValueError(f"plan policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}")
         value = TableValueFile.load(VALUE_FILE) if judge is None else judge
-        choose = chooser(self.value, value.value)
+        choose = chooser(self.value, value.value, effort)
 
         def check(rules: Rules, board: Board) -> None:
             self.check(rules, board, source)
