@@ -28,13 +28,12 @@ from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
 from risk_agents import registry
 from risk_agents.base import Agent, View
-from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.scripted import breaker, grower, hunter, random_bot
-from risk_agents.search import beam, evaluation, marshal, planner
+from risk_agents.search import beam, marshal, planner
 from risk_agents.search.judges import FILE as STRATEGIST_FILE
-from risk_agents.search.judges import judge_by, judge_heuristically
+from risk_agents.search.judges import judge_by, judge_by_beam_value, judge_heuristically
 from risk_agents.search.rollouts import Judge, Rollouts
 from risk_agents.search.value_beam import ValueFile
 from risk_agents.tournament.rules_arguments import dealt
@@ -42,7 +41,6 @@ from risk_env.arena import STOPPED, Arena
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.compiler import vectorized_entry_point
 from risk_env.core.types import MAX_SEATS
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
@@ -300,27 +298,6 @@ def fits(value: ValueFile, table: Table) -> bool:
     except ValueError:
         return False
     return True
-
-
-def judge_by_beam_value(value: ValueFile) -> Judge:
-    """A judge that asks a value of `search.value_beam` for the seats whose turn has just ended."""
-
-    def judge(batch: Lanes, lanes: Array) -> Array:
-        chances = np.zeros((len(lanes), MAX_SEATS))
-        write_values(batch.records, batch.tables.board, batch.tables.rules, lanes, value.packed[0], chances)
-        return chances
-
-    return judge
-
-
-@vectorized_entry_point
-def write_values(games, boards, rules, lanes, weights, chances):
-    """Write a learned value of each seat in each of these lanes, float64 (k, 6); weights float32 (n,)."""
-    work = np.zeros(LEARNED_WORKSPACE, np.float32)
-    for k in range(len(lanes)):
-        for seat in range(int(rules[0].num_players)):
-            evaluator = evaluation.Evaluator(boards[0], rules[0], seat, weights, work)
-            chances[k, seat] = evaluation.evaluate(games[lanes[k]], evaluator)
 
 
 def chances_of_agent(table: Table, data: Data, spec: str, rollouts: int) -> Array:

@@ -11,22 +11,27 @@ import pytest
 import torch
 
 from risk_agents import base
+from risk_agents.learned.learned_value import num_columns
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TERRITORY_INPUTS, TableValueFile, input_columns, table_value_shapes
 from risk_agents.registry import make, play_game
 from risk_agents.scripted import breaker, grower, hunter
 from risk_agents.scripted.board_sense import NONE
-from risk_agents.search import beam, judges
-from risk_agents.search.judges import judge_heuristically, judges_by
+from risk_agents.search import beam, judges, marshal
+from risk_agents.search.evaluation import WEIGHTS
+from risk_agents.search.judges import judge_by_beam_value, judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
-from risk_agents.search.strategist import Budget, Strategist, analyse, plans_for
+from risk_agents.search.strategist import DECIDED, DUEL_PLANS, MARSHALS, Budget, Strategist, analyse, plans_for
+from risk_agents.search.value_beam import encode_positions
 from risk_env import Game, Rules, load_map
 from risk_env.arena import ANY_SEAT, Arena, play
 from risk_env.board.maps import Board
+from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
+from risk_training import values
 from risk_training.table_values import Config, Network, Positions, Trainer, living, play_chunk, table_targets
 
 BOARD = load_map("classic")
@@ -375,6 +380,45 @@ def test_it_says_what_it_considered() -> None:
         analyse(Game(training_rules("classic", 3), BOARD, seed=1))
     with pytest.raises(ValueError, match="games=4 must be at least 13"):
         Strategist(Budget(games=4))
+
+
+def duel_chances(game: Game) -> Any:
+    """What the value of `marshal` says of a game where a turn begins."""
+    batch = Lanes(game.rules, BOARD, 1, observation=None, mask=None, autoreset=False)
+    batch.records[:] = game.records
+    return judge_by_beam_value(marshal.VALUE)(batch, np.zeros(1, np.int64))[0]
+
+
+def test_the_value_of_marshal_judges_the_seat_whose_turn_is_over() -> None:
+    rules = table(2)
+    records = np.concatenate([at_turn(rules, turns).records for turns in (2, 5, 8)])
+    others = 1 - records["turn"].astype(np.int64)
+    T, weights = tables(rules, BOARD), marshal.VALUE.layers
+    features = np.zeros((3, num_columns(rules, BOARD)), np.float32)
+    moved = np.zeros(3, np.bool_)
+    encode_positions(records, T.board, T.rules, np.arange(3), others, moved, WEIGHTS.astype(np.float32), features)
+    network = values.Network(features.shape[1], *weights["second"].shape)
+    network.load_state_dict({f"weights.{name}": torch.as_tensor(numbers) for name, numbers in weights.items()})
+    found = np.array([duel_chances(Game.from_record(rules, BOARD, records[k : k + 1])) for k in range(3)])
+    assert np.allclose(found[np.arange(3), others], network.chances(features), atol=1e-5)
+    assert np.allclose(found.sum(1), 1) and (found[:, 2:] == 0).all()
+
+
+def test_a_duel_that_is_over_is_judged_by_its_result() -> None:
+    game = at_turn(table(2), 3)
+    while not game.is_over:
+        game.step(int(game.legal_actions()[0]))
+    assert duel_chances(game)[game.winner] == 1 if game.winner >= 0 else set(duel_chances(game)[:2]) == {0.5}
+
+
+def test_in_duels_much_is_tried_only_while_they_are_open() -> None:
+    games = [at_turn(table(2), turns) for turns in range(2, 26)]
+    is_open = [bool(duel_chances(game).max() < DECIDED) for game in games if not game.is_over]
+    assert set(is_open) == {False, True}
+    for wanted, plans in ((True, DUEL_PLANS), (False, MARSHALS[:2])):
+        told = analyse(games[is_open.index(wanted)], SMALL, seed=1)
+        assert {plan.plan for plan in told.plans} == {plan.name for plan in plans}
+        assert sum(told.chances) == pytest.approx(1) and all(plan.games >= 2 for plan in told.plans)
 
 
 def test_a_learned_judge_decides_what_is_chosen() -> None:

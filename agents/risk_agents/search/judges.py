@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
 from risk_agents.learned.table_value import TableValueFile, write_chances, write_decided
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
 from risk_agents.search.rollouts import Judge
+from risk_agents.search.value_beam import ValueFile
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.compiler import entry_point
+from risk_env.compiler import entry_point, vectorized_entry_point
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import Lanes
@@ -58,6 +60,35 @@ def judges_by(learned: TableValueFile, source: str) -> JudgeFinder:
         return judge
 
     return find
+
+
+def judge_by_beam_value(learned: ValueFile) -> Judge:
+    """A judge that asks a beam's value, where a turn begins.
+
+    Such a value is a seat's chance when its turn is over: that of the others here. The seat in turn gets the rest.
+    """
+    weights = learned.packed[0]
+
+    def judge(batch: Lanes, lanes: Array) -> Array:
+        chances = np.zeros((len(lanes), MAX_SEATS))
+        write_beam_values(batch.records, batch.tables.board, batch.tables.rules, lanes, weights, chances)
+        return chances
+
+    return judge
+
+
+@vectorized_entry_point
+def write_beam_values(games, boards, rules, lanes, weights, chances):
+    """Write what `judge_by_beam_value` says of each of these lanes, float64 (k, 6); weights float32 (n,)."""
+    work = np.zeros(LEARNED_WORKSPACE, np.float32)
+    for k in range(len(lanes)):
+        game = games[lanes[k]]
+        if write_decided(game, rules[0], chances[k]):
+            continue
+        for seat in range(int(rules[0].num_players)):
+            if seat != game.turn:
+                chances[k, seat] = evaluate(game, Evaluator(boards[0], rules[0], seat, weights, work))
+        chances[k, int(game.turn)] = max(1.0 - chances[k].sum(), 0.0)
 
 
 def judge_heuristically(batch: Lanes, lanes: Array) -> Array:

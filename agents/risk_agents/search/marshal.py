@@ -6,4 +6,5 @@ from risk_agents.search.value_beam import ValueFile
 
 FILE = Path(__file__).parent.parent / "learned" / "policies" / "marshal.npz"
 
-BOT = ValueFile.load_bot(FILE, "marshal")
+VALUE = ValueFile.load(FILE)
+BOT = VALUE.bot(str(FILE), "marshal")

@@ -2,11 +2,12 @@
 
 When its turn begins, each of the plans (a bot that would play the turn) is played on in samples of the game that could
 be the one played: others' turns as `breaker` or `hunter`, or as a beam where headquarters or objectives win, until a
-learned value, or the heuristic evaluation for tables that it does not know, judges the position. Most plans are beams:
-the best turns that draft to different places, by different weights. Plans that do badly are dropped while samples come
-in (sequential halving, Karnin 2013). It chooses again before some of its attacks, where the dice may have fallen
-otherwise. Rollouts of fixed policies with common chance are a policy improvement step (Tesauro and Galperin 1996). The
-place of the first troops is chosen likewise (`search.first_troops`). Budgets count games, not time.
+learned value, or the heuristic evaluation for tables that it does not know, judges the position. In duels the value of
+`marshal` judges the end of the turn. Most plans are beams: the best turns that draft to different places, by different
+weights. Plans that do badly are dropped while samples come in (sequential halving, Karnin 2013). It chooses again
+before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with common chance are
+a policy improvement step (Tesauro and Galperin 1996). The place of the first troops is chosen likewise
+(`search.first_troops`). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from risk_agents.learned.table_value import TableValueFile
 from risk_agents.scripted import breaker, hunter
 from risk_agents.search import beam, marshal, planner, raider
 from risk_agents.search.first_troops import PLAYER, QUICK_PLAYER, FirstTroops
-from risk_agents.search.judges import JudgeFinder, judge_for, judges_by
+from risk_agents.search.judges import JudgeFinder, judge_by_beam_value, judge_for, judges_by
 from risk_agents.search.rollouts import Draft, Judge, Rollouts
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -48,15 +49,16 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
 
 
 PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # weights that are not the usual ones there
-# In duels, where no other turn is better than `marshal`'s (training/README.md)
-DUEL_PLANS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
+# In duels, judged by `marshal`'s value: its own turns by several drafts, and turns that it did not search itself
+MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
+DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on at such tables
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYERS know and the scripts do not
 DECIDED = 0.95  # a seat's chance to win in a duel from which on few games choose the turns
 MANY = 5  # from this number of players on, first troops are played on by the quick beam and over one own turn
-SET_UP = breaker.BOT  # the plan that places the first troops, where it is one
+SET_UP = breaker.BOT  # the plan that places the first troops, but in duels
 LEAST_GAMES = len(PLANS)
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)  # that plays on from places in duels
 MOST_LANES = 480  # games that are played on at once
@@ -82,7 +84,7 @@ class Strategist(Agent):
     """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
 
     name = "strategist"
-    version = "6"
+    version = "7"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -94,21 +96,27 @@ class Strategist(Agent):
         """A game begins."""
         super().reset(seat, rules, board, seed)
         if self._table != (rules, board):
-            judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
-            lanes = min(self.budget.games, MOST_LANES)
-            players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
-            self._rollouts = Rollouts(rules, board, self._plans, players, judge, lanes)
-            self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
-            self._set_up = self._plans.index(SET_UP) if SET_UP in self._plans else 0
-            self._price = 2 if self._plans is DUEL_PLANS or players is GOAL_PLAYERS else 1
-            self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
-            self._advisers = [CompiledAgent(plan) for plan in self._plans]
+            self._prepare(rules, board)
             self._table = rules, board
         self._reset_advisers()
         self._plan, self._turn = self._set_up, (0, -1)
         if self._first_troops:
             self._first_troops.reset()
         self._considered: tuple[View, Array, int, list[Array]] | None = None
+
+    def _prepare(self, rules: Rules, board: Board) -> None:
+        """Choose plans, players and judges for such games; DUEL_JUDGE in duels unless another judge was asked for."""
+        judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
+        self._is_duel = self._plans is DUEL_PLANS
+        lanes = min(max(self.budget.games, len(self._plans)), MOST_LANES)
+        players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
+        of_turns = DUEL_JUDGE if self._is_duel and self._find_judge is judge_for else judge
+        self._rollouts = Rollouts(rules, board, self._plans, players, of_turns, lanes)
+        self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
+        self._set_up = self._plans.index(MARSHALS[0] if self._is_duel else SET_UP)
+        self._price = 2 if self._is_duel or players is GOAL_PLAYERS else 1
+        self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
+        self._advisers = [CompiledAgent(plan) for plan in self._plans]
 
     def act(self, view: View) -> int:
         """What the chosen plan does."""
@@ -134,18 +142,19 @@ class Strategist(Agent):
 
     def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:
         game = Game.from_record(view.rules, view.board, samples[:1])
-        estimates = [_estimate(*row, self._captures(row[0], game)) for row in zip(self._plans, found, strict=True)]
+        tried = [plan for plan, values in enumerate(found) if len(values)]
+        estimates = {plan: self._estimate(self._plans[plan], found[plan], game) for plan in tried}
         first = estimates.pop(chosen)
-        estimates.sort(key=lambda estimate: -estimate.chance)
+        others = sorted(estimates.values(), key=lambda estimate: -estimate.chance)
         rng = np.random.default_rng(self.seed)
         chances = self._rollouts.continue_games(samples, self.seat, rng, self._turns).mean(axis=0)
         seats = tuple(map(float, chances[: view.rules.num_players]))
-        return Explanation(self.seat, game.round, first.plan, (first, *estimates), seats)
+        return Explanation(self.seat, game.round, first.plan, (first, *others), seats)
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
         """What chooses the place for the first troops."""
         games, turns, player = self.budget.places, self.budget.turns, PLAYER
-        if self._plans is DUEL_PLANS:
+        if self._is_duel:
             turns, player = min(turns, 1), DUEL_PLAYER
         elif rules.num_players >= MANY:
             turns, player = min(turns, 1), QUICK_PLAYER
@@ -163,14 +172,14 @@ class Strategist(Agent):
         """Choose the plan of a turn; what `_explain` takes."""
         self._reset_advisers()
         self._attacks, self._turn_matters = 0, self._matters(view)
-        games = self.budget.games if self._turn_matters else LEAST_GAMES
-        self._ranked, found, samples = self._rank(view, list(range(len(self._plans))), games)
+        plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
+        self._ranked, found, samples = self._rank(view, range(len(plans)), games)
         self._plan = self._ranked[0]
         return view, samples, self._plan, found
 
     def _matters(self, view: View) -> bool:
         """Whether much depends on the turn that begins: not in a duel that is all but decided."""
-        if self._plans is not DUEL_PLANS:
+        if not self._is_duel:
             return True
         now = view.samples(view.rng.integers(2**63, size=1))
         return bool(self._rollouts.continue_games(now, self.seat, view.rng, turns=0).max() < DECIDED)
@@ -205,6 +214,11 @@ class Strategist(Agent):
             ranked[:open_plans] = sorted(ranked[:open_plans], key=lambda plan: -found[plan].mean())
             open_plans = -(-open_plans // 2)
         return ranked, found, samples[0]
+
+    def _estimate(self, plan: CompiledBot, values: Array, game: Game) -> PlanEstimate:
+        """What came of a plan."""
+        error = float(values.std(ddof=1) / np.sqrt(len(values)))
+        return PlanEstimate(plan.name, len(values), float(values.mean()), error, self._captures(plan, game))
 
     def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
         """The attacks that a plan makes in a sample."""
@@ -252,8 +266,3 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     agent = Strategist(budget)
     agent.reset(game.seat, game.rules, game.board, seed)
     return agent._explain(*agent._begin_turn(View(game, chance=seed)))
-
-
-def _estimate(plan: CompiledBot, values: Array, captures: tuple[tuple[str, str], ...]) -> PlanEstimate:
-    error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return PlanEstimate(plan.name, len(values), float(values.mean()), error, captures)
