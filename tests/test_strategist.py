@@ -405,10 +405,12 @@ def test_the_value_of_marshal_judges_the_seat_whose_turn_is_over() -> None:
 
 
 def test_a_duel_that_is_over_is_judged_by_its_result() -> None:
-    game = at_turn(table(2), 3)
-    while not game.is_over:
-        game.step(int(game.legal_actions()[0]))
-    assert duel_chances(game)[game.winner] == 1 if game.winner >= 0 else set(duel_chances(game)[:2]) == {0.5}
+    for choice, chances in ((0, {0: 0, 1: 1}), (-1, {0: 0.5, 1: 0.5})):  # attacks while it can; never attacks
+        game = at_turn(table(2), 3)
+        while not game.is_over:
+            game.step(int(game.legal_actions()[choice]))
+        assert game.winner == (1 if choice == 0 else -1)
+        assert dict(enumerate(duel_chances(game)[:2])) == chances
 
 
 def test_in_duels_much_is_tried_only_while_they_are_open() -> None:

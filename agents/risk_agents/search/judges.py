@@ -67,10 +67,10 @@ def judge_by_beam_value(learned: ValueFile) -> Judge:
 
     Such a value is a seat's chance when its turn is over: that of the others here. The seat in turn gets the rest.
     """
-    weights = learned.packed[0]
 
     def judge(batch: Lanes, lanes: Array) -> Array:
         chances = np.zeros((len(lanes), MAX_SEATS))
+        weights = learned.packed[0]
         write_beam_values(batch.records, batch.tables.board, batch.tables.rules, lanes, weights, chances)
         return chances
 

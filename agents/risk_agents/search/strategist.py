@@ -59,7 +59,7 @@ GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYER
 DECIDED = 0.95  # a seat's chance to win in a duel from which on few games choose the turns
 MANY = 5  # from this number of players on, first troops are played on by the quick beam and over one own turn
 SET_UP = breaker.BOT  # the plan that places the first troops, but in duels
-LEAST_GAMES = len(PLANS)
+LEAST_GAMES = len(PLANS)  # in a budget: one of each plan of most tables
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)  # that plays on from places in duels
 MOST_LANES = 480  # games that are played on at once
 
@@ -88,7 +88,7 @@ class Strategist(Agent):
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
-            raise ValueError(f"games={budget.games!r} must be at least {LEAST_GAMES}, one of each plan")
+            raise ValueError(f"games={budget.games!r} must be at least {LEAST_GAMES}")
         self.budget, self._find_judge = budget, find_judge
         self._table: tuple[Rules, Board] | None = None
 
@@ -107,7 +107,6 @@ class Strategist(Agent):
     def _prepare(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for such games; DUEL_JUDGE in duels unless another judge was asked for."""
         judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
-        self._is_duel = self._plans is DUEL_PLANS
         lanes = min(max(self.budget.games, len(self._plans)), MOST_LANES)
         players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
         of_turns = DUEL_JUDGE if self._is_duel and self._find_judge is judge_for else judge
@@ -117,6 +116,11 @@ class Strategist(Agent):
         self._price = 2 if self._is_duel or players is GOAL_PLAYERS else 1
         self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
         self._advisers = [CompiledAgent(plan) for plan in self._plans]
+
+    @property
+    def _is_duel(self) -> bool:
+        """Whether these are games that `marshal` knows."""
+        return self._plans is DUEL_PLANS
 
     def act(self, view: View) -> int:
         """What the chosen plan does."""
