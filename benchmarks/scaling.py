@@ -98,6 +98,7 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
     windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
     for number in range(arguments.pairs):
         for kind in list(windows)[:: -1 if number % 2 else 1]:
+            print(f"round {number + 1} of {arguments.pairs}: {kind}", file=sys.stderr, flush=True)
             with workers(kind) as executor, TemporaryDirectory() as folder:
                 windows[kind].append(Window(kind, executor, Path(folder)).measure(arguments))
     return [summary(kind, windows) for kind in windows]

@@ -260,7 +260,7 @@ def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str])
         for row in rows
         if "of_processes" in row
     ]
-    return f"{RAY}\n{_rows(('× as many processes', *shown), compared)}\n" if compared else ""
+    return f"{RAY}\n{_rows(('× as many processes', *shown), compared)}" if compared else ""
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
