@@ -14,7 +14,7 @@ from tests.fuzz.targets import Target, named
 ROOT = Path(__file__).parents[1]
 QUICK = (
     *("map", "position", "save", "action", "protocol", "plan", "model", "wish", "message", "replay", "kept", "specs"),
-    *("config", "value", "zip"),
+    *("config", "value", "zip", "positions"),
 )
 
 
@@ -22,7 +22,7 @@ QUICK = (
 def test_some_inputs_of_every_target(name):
     target, rng = named()[name], random.Random(name)
     seeds = target.make()
-    for _ in range(5 if name in ("value", "zip", "config") else 60):
+    for _ in range(5 if name in ("value", "zip", "config", "positions") else 60):
         data = target.change(rng.choice(seeds), rng)
         outcome, what = read_one(target, data)
         assert outcome != "broke", f"{what}\n{Finding(name, 0, what, data).keep()}"

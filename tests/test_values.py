@@ -301,6 +301,28 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
     assert not (tmp_path / CHECKPOINT).exists() and not (tmp_path / VALUE).exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"features": np.zeros((2, 3), np.float16)}, "other arrays"),
+        ({"features": np.full((2, 5), np.nan, np.float16)}, "no finite numbers"),
+        ({"games": np.zeros(2, np.int64)}, "other arrays"),
+        ({"won": np.zeros(3, np.bool_)}, "other arrays"),
+        ({"seats": np.array([{}, {}])}, "cannot be read"),
+        ({"more": np.zeros(2, np.float16)}, "other arrays"),
+    ],
+)
+def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    path, games, seats = tmp_path / "positions.npz", np.array([0, 1], np.int32), np.zeros(2, np.int8)
+    good = Positions(np.ones((2, 5), np.float16), games, seats, np.ones(2, np.bool_), np.zeros(2, np.bool_))
+    good.save(path)
+    read = Positions.load(path, 5)
+    assert all(np.array_equal(getattr(read, name), values) for name, values in vars(good).items())
+    np.savez(path, **vars(good) | change)
+    with pytest.raises(ValueError, match=f"positions.npz .*{problem}"):
+        Positions.load(path, 5)
+
+
 @pytest.mark.slow
 def test_it_learns(tmp_path: Path) -> None:
     """What a few hundred games of others taught it predicts its own games better than the heuristic does."""

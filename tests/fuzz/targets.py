@@ -433,12 +433,12 @@ def read_a_kept_game(data: bytes) -> None:
 
 
 def change_arrays(path: Path, rng: random.Random) -> bytes:
-    """A trained file with other facts, or an array of another shape, type or value; sometimes other bytes."""
+    """A file of arrays with other facts, or an array of another shape, type or value; sometimes other bytes."""
     if rng.random() < 0.3:
         return change_bytes(path.read_bytes(), rng)
     arrays = dict(contents(path))
     name = rng.choice([name for name in arrays if name != "facts"])
-    match rng.randrange(6):
+    match rng.randrange(0 if "facts" in arrays else 2, 6):
         case 0 | 1:
             facts = change_value(json.loads(str(arrays["facts"])), rng)
             arrays["facts"] = np.array(as_json(facts).decode())
@@ -608,6 +608,27 @@ def read_a_checkpoint(data: bytes) -> None:
     ppo.Trainer.resume(path)
 
 
+@functools.cache
+def positions() -> Path:
+    """The positions of a short round of a value's run."""
+    from risk_training import values
+    from tests.test_values import TINY
+
+    path = folder() / "positions.npz"
+    values.play_chunk(TINY, 0, 4, None).save(path)
+    return path
+
+
+def read_positions(data: bytes) -> None:
+    """The positions of a round, learned from as a run does."""
+    from risk_training.values import Network, Positions, lambda_returns
+
+    columns = contents(positions())["features"].shape[1]
+    found = Positions.load(written("changed.npz", data), columns)
+    if len(found.won):
+        lambda_returns(found, Network(columns, 8, 4).chances(found.features), 0.7)
+
+
 def specs() -> list[str]:
     """What may stand behind `--agents`."""
     return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
@@ -651,5 +672,6 @@ def named() -> dict[str, Target]:
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
         "config": Target(configs, change_lines, read_a_config, files),
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
+        "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),
     }

@@ -36,14 +36,16 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
+from risk_env.untrusted import UNREADABLE, read_npz
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.devices import NamedWeights, moved
-from risk_training.run import Metrics, TorchRun, replace_file, timed
+from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
 
 Tensor = torch.Tensor
 
 VALUE = "value.npz"
 POSITIONS = "positions-{:06}.npz"  # of a round
+POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -145,10 +147,20 @@ class Positions:
         np.savez_compressed(path, **vars(self))  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, path: Path) -> Positions:
-        """What `save` wrote."""
-        with np.load(path) as found:
-            return cls(**{name: found[name] for name in found.files})
+    def load(cls, path: Path, columns: int) -> Positions:
+        """What `save` wrote, with as many columns; ValueError with the file's name for anything else."""
+        try:
+            arrays = read_npz(path, MOST_BYTES, "fib")
+        except UNREADABLE as error:
+            raise ValueError(f"{path.name} cannot be read: {error}") from error
+        count = np.size(arrays.get("games", ()))
+        wanted = {name: (np.dtype(dtype), (count,)) for name, dtype in POSITION_TYPES.items()}
+        wanted["features"] = np.dtype(np.float16), (count, columns)
+        if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
+            raise ValueError(f"{path.name} has other arrays than the positions of {columns} columns")
+        if not np.isfinite(arrays["features"]).all():
+            raise ValueError(f"{path.name} has features that are no finite numbers")
+        return cls(**arrays)
 
 
 def play_chunk(config: Config, first: int, count: int, learner: ValueFile | None) -> Positions:
@@ -341,7 +353,8 @@ class Trainer(TorchRun):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
-        self.positions = {int(number): Positions.load(self._file(int(number))) for number in state["positions"]}
+        columns, numbers = num_columns(self.rules, self.board), map(int, state["positions"])
+        self.positions = {number: Positions.load(self._file(number), columns) for number in numbers}
         self.ahead = state.get("ahead")  # checkpoints before 2026-11-23 have none
         if self.ahead is not None:
             self._begin_round(self.steps, self.ahead)

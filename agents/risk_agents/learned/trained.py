@@ -1,8 +1,6 @@
 """Files of trained weights (`.npz`): weights, what they were trained for, and how. Only data, nothing pickled."""
 
-import io
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +13,7 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
+from risk_env.untrusted import UNREADABLE, parse_json, read_npz
 
 Weights = Mapping[str, Any]
 
@@ -94,8 +92,7 @@ def facts_of(path: str | Path) -> dict[str, Any]:
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Weights as float32, and facts; whatever is wrong with the file is a ValueError with its name."""
     try:
-        members = read_zip(read_file(path, MOST_BYTES), MOST_BYTES)
-        arrays = {name.removesuffix(".npy"): _read_array(data) for name, data in members.items()}
+        arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))
         _check_facts(facts)
     except UNREADABLE as error:
@@ -104,17 +101,6 @@ def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     if wrong:
         raise ValueError(f"policy file {str(path)!r}: weights {', '.join(wrong)} are not finite numbers")
     return {name: values.astype(np.float32) for name, values in arrays.items()}, facts
-
-
-def _read_array(data: bytes) -> Array:
-    """An array of NumPy's format, whose size is compared with that of the data before any memory is asked for."""
-    file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array of another format than NumPy's 1.0")
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.kind not in "fU" or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise ValueError(f"an array of {dtype} and shape {shape} in {len(data)} bytes")
-    return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if fortran_order else "C")
 
 
 def _check_facts(facts: Any) -> None:
