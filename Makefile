@@ -52,7 +52,7 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 	@touch $@ $(CORE)
 
-demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play a tournament
+demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play tournaments of two and of six
 	@echo "== Compiling the rules and the bots (once)"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@echo "== Playing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,17 +19,29 @@ def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
     (tmp_path / "small.yml").write_text(small)
     monkeypatch.setattr(demo, "CONFIG", tmp_path / "small.yml")
     monkeypatch.setattr(demo, "LADDER", ("attacker", "grower"))
+    monkeypatch.setattr(demo, "SIX", ("grower", "hunter", "breaker"))
     monkeypatch.setattr("os.cpu_count", lambda: 1)  # no more processes
-    demo.main(["--decisions", "1024", "--games", "6", "--out", str(tmp_path / "out")])
+    demo.main(["--decisions", "1024", "--games", "6", "--six-games", "6", "--out", str(tmp_path / "out")])
     told = capsys.readouterr().out
-    for words in ("won", "Games won", "yours", "attacker", "6 games"):
+    for words in ("won", "Games won", "yours", "attacker", "6 games", "hunter", "4. Tournament"):
         assert words in told
-    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+    for report in ("tournament.html", "six_players.html"):
+        assert (tmp_path / "out" / report).stat().st_size > 10_000
     assert (tmp_path / "out" / "policy.npz").is_file()
+    with pytest.raises(FileExistsError, match="--out must be a new folder"):
+        demo.main(["--out", str(tmp_path / "out")])
 
 
-def test_what_the_demo_asks_the_tournament_for() -> None:
-    arguments: Any = type("Arguments", (), {"games": 10, "seed": 3})
-    words = demo.tournament_arguments(["a", "b=c.npz"], arguments, Path("folder"), Path("folder/report.html"))
-    assert words[:6] == ["--agents", "a,b=c.npz", "--players", "2", "--games", "10"]
-    assert words[words.index("--report") + 1] == str(Path("folder/report.html"))
+def test_what_the_demo_asks_the_tournament_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr("risk_agents.tournament.cli.main", asked.append)
+    demo.play(Path("folder/name"), ["a", "b=c.npz"], players=2, games=10, seed=3)
+    assert asked[0][:8] == ["--agents", "a,b=c.npz", "--players", "2", "--games", "10", "--seed", "3"]
+    assert asked[0][asked[0].index("--out") + 1] == str(Path("folder/name.sqlite"))
+
+
+@pytest.mark.parametrize("option", ["--games", "--six-games", "--decisions"])
+def test_numbers_of_the_demo_are_checked_before_anything_is_played(option: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{option} 0: must be at least 1"):
+        demo.main([option, "0", "--out", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""`risk-env demo`: watch a game, train a small agent, and see where it stands on the ladder."""
+"""`risk-env demo`: watch a game, train a small agent, see where it stands, and the best agents of six."""
 
 import argparse
 import os
@@ -20,7 +20,8 @@ from risk_training.cli import training_bar, win_rates
 
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
 LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist")
-TOURNAMENT = "tournament.sqlite"
+SIX = ("strategist", "tactician", "breaker", "hunter", "beam", "planner")
+TOURNAMENT, TOURNAMENT_OF_SIX = "tournament", "six_players"  # names of files
 TRAINED = "yours"  # the label of the agent that the demo trains
 WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
@@ -28,7 +29,8 @@ WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 def main(argv: Sequence[str] | None = None) -> None:
     """The command `demo`."""
     parser = command_parser("demo")
-    parser.add_argument("--games", type=int, default=280, help="games of the tournament (default: %(default)s)")
+    parser.add_argument("--games", type=int, default=280, help="duels of the tournament (default: %(default)s)")
+    parser.add_argument("--six-games", type=int, default=36, metavar="N", help="games of six (default: %(default)s)")
     parser.add_argument("--decisions", type=int, metavar="N", help="to train on (default: about two minutes' worth)")
     parser.add_argument("--no-training", action="store_true", help="leave the training out")
     parser.add_argument("--seed", type=int, default=1, help="of the games (default: %(default)s)")
@@ -45,22 +47,26 @@ def main(argv: Sequence[str] | None = None) -> None:
         console.rule("2. Training an agent for two players, by playing itself and the ladder")
         agents.append(f"{TRAINED}={train(folder, arguments.decisions, console)}")
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
-    report = folder / "report.html" if find_spec("matplotlib") else None
-    tournament.main(tournament_arguments(agents, arguments, folder, report))
+    play(folder / TOURNAMENT, agents, players=2, games=arguments.games, seed=arguments.seed)
+    console.rule("4. Tournament: six players, agents that search whole turns by learned values, and scripts")
+    play(folder / TOURNAMENT_OF_SIX, SIX, players=len(SIX), games=arguments.six_games, seed=arguments.seed)
     console.rule("Done")
-    found = f"Report with plots: {report}" if report else "No report: pip install 'risk-env[tournament]'"
+    reports = ", ".join(map(str, sorted(folder.glob("*.html"))))
+    found = f"Reports with plots: {reports}" if reports else "No reports: pip install 'risk-env[tournament]'"
     console.print(f"{found}\nAll files: {folder}{os.sep}", soft_wrap=True, markup=False)
 
 
 def _check(arguments: argparse.Namespace, folder: Path) -> None:
     """Raise the errors now that training or tournament would raise minutes later."""
-    for name, value in (("--games", arguments.games), ("--decisions", arguments.decisions)):
+    for name in ("games", "six_games", "decisions"):
+        value = getattr(arguments, name)
         if value is not None and value < 1:
-            raise ValueError(f"{name} {value}: must be at least 1")
+            raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
     if not arguments.no_training:
         require("torch")
-    if (folder / TOURNAMENT).exists():
-        raise FileExistsError(f"{folder / TOURNAMENT} exists: --out must be a new folder")
+    file = folder / f"{TOURNAMENT}.sqlite"
+    if file.exists():
+        raise FileExistsError(f"{file} exists: --out must be a new folder")
 
 
 def watch(seed: int) -> str:
@@ -91,9 +97,10 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     return folder / POLICY
 
 
-def tournament_arguments(agents: Sequence[str], arguments: Any, folder: Path, report: Path | None) -> list[str]:
-    """The arguments of `risk-env tournament`."""
-    named = {"agents": ",".join(agents), "players": 2, "games": arguments.games, "seed": arguments.seed}
-    named |= {"jobs": os.cpu_count() or 1, "out": folder / TOURNAMENT}
-    named |= {"report": report} if report else {}
-    return [word for name, value in named.items() for word in (f"--{name}", str(value))]
+def play(path: Path, agents: Sequence[str], **numbers: int) -> None:
+    """Play a tournament (`players`, `games`, `seed`) into `path`.sqlite, with a report `path`.html if possible."""
+    named: dict[str, Any] = {"agents": ",".join(agents), **numbers, "jobs": os.cpu_count() or 1}
+    named["out"] = path.with_suffix(".sqlite")
+    if find_spec("matplotlib"):
+        named["report"] = path.with_suffix(".html")
+    tournament.main([word for name, value in named.items() for word in (f"--{name}", str(value))])
