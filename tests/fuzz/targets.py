@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import random
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -557,12 +558,15 @@ def read_a_config(data: bytes) -> None:
 
 @functools.cache
 def checkpoints() -> tuple[bytes, ...]:
-    """The checkpoint of a short run of PPO."""
-    from risk_training import ppo
-    from tests.test_run import PPO
+    """The checkpoints of short runs of the own trainers."""
+    from tests.test_run import TRAINERS
 
-    ppo.Trainer(PPO, folder() / "run").train()
-    return ((folder() / "run" / "checkpoint.pt").read_bytes(),)
+    found = []
+    for name in ("ppo", "values", "table_values", "plan_policies"):
+        module, config, _ = TRAINERS[name]
+        module.Trainer(config, folder() / name).train()
+        found.append((folder() / name / "checkpoint.pt").read_bytes())
+    return tuple(found)
 
 
 def change_checkpoint(data: bytes, rng: random.Random) -> bytes:
@@ -599,13 +603,17 @@ def _change_tree(state: Any, rng: random.Random) -> None:
 
 
 def read_a_checkpoint(data: bytes) -> None:
-    """The run of a folder with this checkpoint, resumed and trained for an update."""
-    from risk_training import ppo
+    """The run of a folder with this checkpoint, resumed. The folder also has positions that a value's run keeps."""
+    from importlib import import_module
+
+    from risk_training.config import TRAINERS
+    from risk_training.run import load_checkpoint
 
     path = folder() / "resumed"
-    path.mkdir(exist_ok=True)
+    if not path.exists():
+        shutil.copytree(folder() / "values", path)
     (path / "checkpoint.pt").write_bytes(data)
-    ppo.Trainer.resume(path)
+    import_module(TRAINERS[load_checkpoint(path)["config"]["trainer"]]).Trainer.resume(path)
 
 
 @functools.cache

@@ -34,7 +34,7 @@ from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import compiled
 from risk_env.untrusted import parse_json, read_file, shortened
-from risk_training.config import CHECKPOINT, METRICS, RunSettings
+from risk_training.config import CHECKPOINT, METRICS, TRAINERS, RunSettings
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
 from risk_training.win_rate import Seating, win_rate_by
 
@@ -288,8 +288,8 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
         raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT}: nothing to resume")
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
-        if not isinstance(state["config"]["trainer"], str):
-            raise ValueError("no trainer")
+        if state["config"]["trainer"] not in TRAINERS:
+            raise ValueError(f"trainer={shortened(state['config']['trainer'])}")
     except Exception as error:  # torch raises whatever it likes
         raise _no_checkpoint(path, error) from error
     return state
