@@ -1,11 +1,38 @@
-"""Types of arrays in signatures; shapes stand in docstrings and comments."""
+"""Types of arrays in signatures (shapes stand in docstrings and comments), and arrays in files of others."""
 
+import io
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.untrusted import read_file, read_zip
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Numbers = Ints  # of lanes, seats, actions
+
+
+def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
+    """The arrays in NumPy's archive of at most `most` bytes, by name; one of UNREADABLE for any other file.
+
+    `kinds` are the letters of the dtypes that are allowed (`numpy.dtype.kind`), none of objects.
+    """
+    members = read_zip(read_file(path, most), most)
+    return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
+
+
+def _read_array(data: bytes, kinds: str) -> Array:
+    """An array of NumPy's format, whose size is compared with that of the data before any memory is asked for."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of another format than NumPy's 1.0")
+    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
+        raise ValueError(f"an array of {dtype} and shape {shape} in {len(data)} bytes")
+    if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
+        raise ValueError("an array of truth values with others than 0 and 1")
+    return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if fortran_order else "C").copy()

@@ -2,16 +2,11 @@
 
 import io
 import json
-import math
 import zipfile
 import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-
-from risk_env.arrays import Array
 
 MOST_NESTING = 32  # levels of lists and tables in a JSON text
 MOST_ENTRIES = 1000  # files in a zip archive
@@ -97,25 +92,3 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         content = file.read(entry.file_size)  # with a size no more is expanded
         file.read(1)  # the checksum is compared at the end
     return content
-
-
-def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
-    """The arrays in NumPy's archive of at most `most` bytes, by name; one of UNREADABLE for any other file.
-
-    `kinds` are the letters of the dtypes that are allowed (`numpy.dtype.kind`), none of objects.
-    """
-    members = read_zip(read_file(path, most), most)
-    return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
-
-
-def _read_array(data: bytes, kinds: str) -> Array:
-    """An array of NumPy's format, whose size is compared with that of the data before any memory is asked for."""
-    file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array of another format than NumPy's 1.0")
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise ValueError(f"an array of {dtype} and shape {shape} in {len(data)} bytes")
-    if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
-        raise ValueError("an array of truth values with others than 0 and 1")
-    return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if fortran_order else "C").copy()

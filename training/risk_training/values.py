@@ -30,13 +30,13 @@ from risk_agents.search.turn_search import MOST_WIDTH
 from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_agents.workers import WorkExecutor
 from risk_env.arena import Arena
-from risk_env.arrays import Array
+from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
-from risk_env.untrusted import UNREADABLE, read_npz
+from risk_env.untrusted import UNREADABLE
 from risk_training.config import EvaluationSettings, RunSettings, check_range
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed

@@ -9,11 +9,11 @@ from typing import Any, BinaryIO, ClassVar, Self
 import numpy as np
 
 from risk_agents.learned.schema import Schema, schema_of
-from risk_env.arrays import Array
+from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.untrusted import UNREADABLE, parse_json, read_npz
+from risk_env.untrusted import UNREADABLE, parse_json
 
 Weights = Mapping[str, Any]
 
