@@ -23,6 +23,24 @@ def stop_once(mark: Path, number: int) -> int:
     return -1
 
 
+def link(
+    state: npt.NDArray[np.int64], number: int, mark: Path | None = None, how: str = "", seconds: float = 0
+) -> tuple[int, npt.NDArray[np.int64]]:
+    """A link of a chain: number and the sum of the state; the state plus 1.
+
+    With a mark the first call of all stops its process for ever, ends it, or raises ("stop", "end", "raise").
+    """
+    time.sleep(seconds)
+    if how == "raise":
+        raise ArithmeticError(number)
+    if mark is not None and not mark.exists():
+        if how == "stop":
+            stop_once(mark, number)
+        mark.touch()
+        os._exit(1)
+    return number + int(state.sum()), state + 1
+
+
 def store_and_stop_once(config: TournamentConfig, path: str, chunk: Chunk) -> float:
     """`play_and_store`; the first call of all stops its process for ever when the first game is in the file."""
     play_and_store(config, path, chunk[:1])
@@ -61,3 +79,10 @@ def place(seconds: float) -> str:
 
     time.sleep(seconds)
     return str(ray.get_runtime_context().get_node_id())
+
+
+def put() -> tuple[object, int]:
+    """A value in Ray's object store, and the process that it belongs to."""
+    import ray
+
+    return ray.put(None), os.getpid()

@@ -4,10 +4,11 @@ import dataclasses
 import math
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from risk_agents.workers import (
     InProcess,
     ProcessExecutor,
     RayExecutor,
+    WorkExecutor,
     in_order,
     local_processes,
     open_executor,
@@ -147,6 +149,50 @@ def test_work_that_always_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch):
         executor.submit(hanging.loop, 60).result()
 
 
+STATE = np.zeros(1 << 17, np.int64)  # a megabyte, so that it is in Ray's object store
+
+
+def chained(executor: WorkExecutor, *options: Any) -> list[int]:
+    """The results of two chains of four links, all out at once; options are those of the second link of the first."""
+    before: list[Any] = [STATE, STATE]
+    links: list[Any] = []
+    for number in range(4):
+        first = options if number == 1 else ()
+        before = [
+            executor.submit_after(before[chain], hanging.link, number, *(first if chain == 0 else ()))
+            for chain in range(2)
+        ]
+        links += before
+    results = [found.result(timeout=120) for found in links]
+    assert all((state == number // 2 + 1).all() for number, (_, state) in enumerate(results))
+    return [result for result, _ in results]
+
+
+CHAINED = [number + number * len(STATE) for number in range(4) for _ in range(2)]
+
+
+@pytest.mark.parametrize("how", ["", "end", "stop"])
+def test_a_chain_of_work_hands_its_state_on(how: str, tmp_path: Path):
+    if not how:
+        assert chained(InProcess()) == CHAINED
+    with ProcessExecutor(2, limit=4) as executor:
+        assert chained(executor, *((tmp_path / "mark", how) if how else ())) == CHAINED
+
+
+def test_a_chain_ends_with_the_first_error():
+    with ProcessExecutor(2) as executor:
+        failing = executor.submit_after(STATE, hanging.link, 7, None, "raise")
+        following = executor.submit_after(failing, hanging.link, 8)
+        with pytest.raises(ArithmeticError, match="7"):
+            following.result(timeout=60)
+        late = executor.submit_after(executor.submit_after(STATE, hanging.link, 0, None, "", 0.5), hanging.link, 1)
+    assert late.result(timeout=0)[0] == 1 + len(STATE)  # `shutdown` waits for it
+    with open_executor("2") as executor:
+        dropped = executor.submit_after(executor.submit_after(STATE, hanging.link, 0, None, "", 60), hanging.link, 1)
+    with pytest.raises(CancelledError):
+        dropped.result(timeout=10)
+
+
 def test_large_results_and_errors_come_back():
     with ProcessExecutor(1) as executor:
         given = np.arange(1e5)
@@ -237,8 +283,6 @@ def lose(ray, cluster, node) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch):
-    import ray
-
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
     config = make_config(["beam", "planner"], rules, record=True)
     with closing(Store.create(tmp_path / "here.sqlite", config)) as store:
@@ -248,7 +292,7 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, clu
         conduct(store, GAMES, executor=executor)
         assert rows(store) == expected
     monkeypatch.setattr("risk_agents.workers.cluster.RETRIES", 0)  # each would start a process
-    with RayExecutor() as executor, pytest.raises(ray.exceptions.WorkerCrashedError):
+    with RayExecutor() as executor, pytest.raises(WorkLostError, match="ended the process of a worker"):
         executor.submit(os._exit, 1).result(timeout=120)
 
 
@@ -258,6 +302,37 @@ def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cl
     with losing_a_machine(cluster) as executor:
         values.Trainer(VALUES, tmp_path / "ray", executor).train()
     assert trained(tmp_path / "ray") == trained(tmp_path / "here")
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, cluster):
+    ppo.Trainer(ACTORS, tmp_path / "here").train()
+    with losing_a_machine(cluster) as executor:
+        ppo.Trainer(ACTORS, tmp_path / "ray", executor).train()
+    assert trained(tmp_path / "ray") == trained(tmp_path / "here")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "said"), [("", ""), ("end", "was lost"), ("stop", "took more than 2 s")])
+def test_a_chain_of_work_on_a_cluster(how: str, said: str, tmp_path: Path, cluster, capsys):
+    with RayExecutor(limit=2) as executor:
+        assert chained(executor, *((tmp_path / "mark", how) if how else ())) == CHAINED
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_state_that_the_cluster_has_lost_is_sent_again(cluster):
+    import ray
+
+    with RayExecutor() as executor:
+        link: Any = executor.submit_after(STATE, hanging.link, 0)
+        link.result(timeout=120)
+        link.reference, owner = ray.get(ray.remote(hanging.put).remote())
+        os.kill(owner, signal.SIGKILL)  # what it has put into the store is lost with it
+        assert executor.submit_after(link, hanging.link, 1).result(timeout=120)[0] == 1 + len(STATE)
+        failing = executor.submit_after(link, hanging.link, 7, None, "raise")
+        with pytest.raises(ArithmeticError, match="7"):
+            executor.submit_after(failing, hanging.link, 8).result(timeout=120)
 
 
 @pytest.mark.slow

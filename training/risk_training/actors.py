@@ -3,15 +3,17 @@
 An update learns from a rollout of each actor. With `staleness: 0` the latest weights play them, and the learner waits;
 with `staleness: 1` they are played during the update before, by the weights that it started from. Which weights play
 depends on the settings only: the same seed gives the same run wherever the actors are, and a run that was killed
-resumes exactly. An actor is no process: its games go to a worker with every rollout and come back with it, so a
-worker that is lost loses nothing.
+resumes exactly. An actor is no process: its games go to a worker with every rollout, and come back with it, so a
+worker that is lost loses nothing. With staleness the next rollout follows without waiting for this process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future, as_completed
-from typing import Any
+from typing import Any, NamedTuple
+
+import torch
 
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arrays import Array
@@ -25,6 +27,14 @@ State = dict[str, Any]
 Weights = Mapping[str, Array]
 
 
+class Played(NamedTuple):
+    """What comes back from an actor."""
+
+    rollout: dict[str, Array]  # packed
+    won: list[tuple[str, bool]]  # games that ended: opponent, learner won
+    rounds: list[int]  # of the games that ended
+
+
 def begin_games(config: SelfPlaySettings, actor: int, weights: Weights) -> State:
     """Begin the games of an actor: their state."""
     games = SelfPlay(config, load_map(config.map), actor)
@@ -33,16 +43,16 @@ def begin_games(config: SelfPlaySettings, actor: int, weights: Weights) -> State
 
 
 def play_rollout(
+    state: State,
     config: SelfPlaySettings,
     actor: int,
-    state: State,
     is_from_file: bool,
     joining: list[int],
     weights: Weights,
     names: list[str],
     *snapshots: Weights,
-) -> tuple[dict[str, Array], State]:
-    """Play a rollout of an actor, from a state of its games: the rollout, packed, and the state afterwards.
+) -> tuple[Played, State]:
+    """Play a rollout of an actor, from a state of its games: what it has played, and the state afterwards.
 
     Snapshots of the learner after `joining` decisions join the league before it; `names` and `snapshots` are all that
     can play.
@@ -55,11 +65,14 @@ def play_rollout(
     network = _network(games, weights)
     rollout = Rollout.empty(config.n_steps, config.n_envs, network.layout, keeps_features=False)
     games.collect(network, rollout)
-    return rollout.packed(), games.game_state()
+    played = Played(rollout.packed(), games.won, games.rounds)
+    games.won, games.rounds = [], []
+    return played, games.game_state()
 
 
 def _network(games: SelfPlay, weights: Weights) -> Network:
-    network = games.new_network()
+    with torch.device("meta"):  # first weights would be drawn for nothing
+        network = games.new_network()
     network.load_arrays(weights)
     return network
 
@@ -70,16 +83,15 @@ class Actors:
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         self.config, self.executor = config, executor
         self.states: list[State] = []  # of each actor's games, before the rollouts that are being played
-        self.are_from_file = False  # these states, so that they are checked
         self.snapshots: dict[str, Weights] = {}  # by name
         self.joining: list[int] = []  # decisions of the snapshots that join with the next rollouts
         self.sent: State | None = None  # the weights that are playing, and who joined before
-        self.running: list[Future[Any]] = []  # a rollout of each actor
-        self.weights: Any = None  # that are playing, as the executor takes them
-        self.shared: dict[str, Any] = {}  # the snapshots, likewise
+        self.running: list[Future[tuple[Played, State]]] = []  # the latest rollout of each actor; none after a file
+        self.shared: dict[str, Any] = {}  # the snapshots, as the executor takes them
         self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
         self.rounds: list[int] = []
         self.staleness = 0  # of the latest rollouts
+        self.are_from_file = False  # the states, so that they are checked
 
     def start(self, network: Network) -> None:
         """Start all games and play until the learner is to decide."""
@@ -88,48 +100,41 @@ class Actors:
         self.states = list(in_order(self.executor, begin_games, pieces))
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Fill the rollout with those of all actors, without features; with staleness each begins its next one."""
+        """Fill the rollout with those of all actors, without features; with staleness the next ones follow."""
         self.staleness = int(self.sent is not None)
         if self.sent is None:
-            self._prepare(network)
-            self._begin_rollouts()
-        actors = {future: actor for actor, future in enumerate(self.running)}
-        self.sent, self.are_from_file = None, False
+            self._send(network)
+        actors, self.sent = {future: actor for actor, future in enumerate(self.running)}, None
         if self.config.staleness:
-            self._prepare(network)
-        results: list[Any] = [None] * len(actors)
+            self._send(network)
+        played: list[Any] = [None] * len(actors)
         rollout.clear()
         for future in as_completed(actors):
-            actor, (packed, state) = actors[future], future.result()
-            results[actor] = state.pop("won"), state.pop("rounds")
-            self.states[actor] = state | {"won": [], "rounds": []}
-            if self.config.staleness:
-                self.running[actor] = self._begin_rollout(actor)
-            rollout.unpack(packed, actor * self.config.n_envs)
-        for won, rounds in results:
-            self.won += won
-            self.rounds += rounds
+            actor = actors[future]
+            played[actor], self.states[actor] = future.result()
+            rollout.unpack(played[actor].rollout, actor * self.config.n_envs)
+        for found in played:
+            self.won += found.won
+            self.rounds += found.rounds
         self._forget_snapshots()
 
-    def _prepare(self, network: Network) -> None:
+    def _send(self, network: Network) -> None:
         """Let the network play the next rollouts."""
         self.sent, self.joining = {"weights": network.arrays(), "joining": self.joining}, []
-        self._share()
+        self._begin_rollouts(self.sent)
 
-    def _share(self) -> None:
-        """Hand what all actors need to the executor."""
-        self.weights = self.executor.share((self.sent or {})["weights"])
+    def _begin_rollouts(self, sent: State) -> None:
+        """Hand the next rollout of each actor to the executor, behind the latest one."""
+        weights = self.executor.share(sent["weights"])
         for name in set(self.snapshots) - set(self.shared):
             self.shared[name] = self.executor.share(self.snapshots[name])
-
-    def _begin_rollouts(self) -> None:
-        self.running = [self._begin_rollout(actor) for actor in range(self.config.actors)]
-
-    def _begin_rollout(self, actor: int) -> Future[Any]:
-        """Hand the next rollout of an actor to the executor."""
-        before = actor, self.states[actor], self.are_from_file, (self.sent or {})["joining"]
-        snapshots = [self.shared[name] for name in self.snapshots]
-        return self.executor.submit(play_rollout, self.config, *before, self.weights, list(self.snapshots), *snapshots)
+        playing = [self.shared[name] for name in self.snapshots]
+        settings = self.are_from_file, sent["joining"], weights, list(self.snapshots), *playing
+        self.running = [
+            self.executor.submit_after(before, play_rollout, self.config, actor, *settings)
+            for actor, before in enumerate(self.running or self.states)
+        ]
+        self.are_from_file = False
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
         """Add a copy of the learner to the leagues of all actors."""
@@ -161,9 +166,8 @@ class Actors:
         """Restore what `state_dict` returned, and begin the rollouts that were being played."""
         for name in self._STATE:
             setattr(self, name, state[name])
-        self.are_from_file = True
+        self.are_from_file, self.running = True, []
         if len(self.states) != self.config.actors:
             raise ValueError(f"games of {len(self.states)} actors, not {self.config.actors}")
         if self.sent is not None:
-            self._share()
-            self._begin_rollouts()
+            self._begin_rollouts(self.sent)

@@ -90,8 +90,8 @@ class Network(NamedWeights):
         return Inputs(trunk, shared, *own, torch.cat(hidden), torch.cat(outputs, 1).T)
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `arrays` returned."""
-        self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()})
+        """Take over what `arrays` returned, on the CPU."""
+        self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()}, assign=True)
 
 
 def sample_actions(logprobs: Tensor, legal: Tensor) -> Tensor:

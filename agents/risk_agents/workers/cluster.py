@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
@@ -15,7 +15,8 @@ from functools import cache, partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from threading import Event, Lock, Thread
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -43,17 +44,24 @@ OWN_SETTINGS = {
 }
 
 
-@dataclass(eq=False)
-class _Piece:
-    """A piece of work that is out."""
+@dataclass(eq=False, repr=False)
+class _Piece(Future[Any]):
+    """A piece of work that is out, and its result to come."""
 
+    number: int
     function: Callable[..., Any]
     arguments: tuple[Any, ...]  # of `_run_piece`
-    future: Future[Any] = field(default_factory=Future)
-    reference: Any = None  # Ray's, of the latest try
-    tries: int = 0
+    before: _Piece | None = None  # in its chain, if that was out too
+    following: list[_Piece] = field(default_factory=list)  # in its chain
+    reference: Any = None  # Ray's, of the result of the latest try
+    result_to_come: Future[Any] | None = None  # the same; None if the try was given up, or has ended
+    attempt: int = 0  # number of the latest try
+    losses: int = 0  # how often its worker was lost, or hung
     submitted: float = 0.0  # when the latest try was handed to Ray
     begun: float = math.inf  # when that was first seen running; until then it may wait for a processor
+
+    def __post_init__(self) -> None:
+        super().__init__()
 
 
 class RayExecutor(WorkExecutor):
@@ -71,11 +79,17 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
             _connect(ray, address, processors)
-        self._run = ray.remote(num_cpus=1, max_retries=RETRIES)(_run_piece)
+        # Ray keeps, of work that it could do again itself, all that came before it in a chain
+        self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
+        found = ray.exceptions
+        self._losses = found.WorkerCrashedError, found.NodeDiedError, found.ObjectLostError, found.OutOfMemoryError
         self._running = _Running()
         self._version = version()
-        self._numbers, self._lock, self._is_closed = count(), Lock(), Event()
+        self._numbers = count()
+        self._trying = Lock()  # held while work is handed to Ray
+        self._lock = Lock()  # of what Ray's threads change: they must not wait for Ray
         self._out: dict[int, _Piece] = {}
+        self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # whose worker was lost; None: this is closed
         self._watcher = Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
@@ -93,65 +107,123 @@ class RayExecutor(WorkExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call the function somewhere."""
+        return self._begin(_Piece(next(self._numbers), function, self._sent(function, args, kwargs)))
+
+    def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
+        """`WorkExecutor.submit_after`: taken from the result before, which stays in the object store."""
+        if not isinstance(before, _Piece):
+            return self.submit(function, before, *args)
+        sent = self._sent(function, (_StateBefore(), *args), {})
+        return self._begin(_Piece(next(self._numbers), function, sent, before))
+
+    def _sent(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Arguments of `_run_piece`."""
         shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
         places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
-        work = self._ray.cloudpickle.dumps((function, places, kwargs))
-        number = next(self._numbers)
-        piece = _Piece(function, (self._version, work, *shared))
-        self._out[number] = piece
-        self._try(number, piece)
-        return piece.future
+        return self._version, self._ray.cloudpickle.dumps((function, places, kwargs)), *shared
 
-    def _try(self, number: int, piece: _Piece) -> None:
-        """Hand a piece to Ray, which does it again itself where a process or a machine is lost."""
-        piece.tries, piece.begun, piece.submitted = piece.tries + 1, math.inf, time.monotonic()
-        piece.reference = self._run.remote(self._running.name, _try_name(number, piece), *piece.arguments)
-        piece.reference.future().add_done_callback(partial(self._ended, number, piece, piece.reference))
+    def _begin(self, piece: _Piece) -> _Piece:
+        """Note a piece, and hand it to Ray."""
+        with self._trying:
+            self._out[piece.number] = piece
+            if piece.before:
+                piece.before.following.append(piece)
+            self._try(piece)
+        return piece
 
-    def _ended(self, number: int, piece: _Piece, reference: Any, found: Future[Any]) -> None:
-        """A try of a piece has ended."""
+    def _try(self, piece: _Piece) -> None:
+        """Hand a piece to Ray."""
+        piece.attempt, piece.begun, piece.submitted = piece.attempt + 1, math.inf, time.monotonic()
+        before = [piece.before.reference] if piece.before else []
+        piece.reference = self._run.remote(self._running.name, _try_name(piece), *piece.arguments, *before)
+        piece.result_to_come = found = piece.reference.future()
+        found.add_done_callback(partial(self._look, piece))
+
+    def _look(self, piece: _Piece, found: Future[Any]) -> None:
+        """A try has ended."""
         with self._lock:
-            if piece.reference is not reference or self._out.pop(number, None) is None:
+            if piece.result_to_come is not found:
                 return  # it was given up
-        if error := found.exception():
-            piece.future.set_exception(error)
-            return
-        self._limits.ended(
-            piece.function, time.monotonic() - (piece.submitted if piece.begun == math.inf else piece.begun)
-        )
-        piece.future.set_result(found.result())
+            if (error := found.exception()) and piece.before and not piece.before.done():
+                return  # so may be the piece before
+            piece.result_to_come = None
+        if isinstance(error, self._losses):
+            self._lost.put(piece)
+        else:
+            self._end(piece, error, None if error else found.result())
+
+    def _end(self, piece: _Piece, error: BaseException | None, result: Any = None) -> None:
+        """Let a piece end with an error or a result."""
+        del self._out[piece.number]
+        piece.before = None
+        if error:
+            piece.set_exception(error)
+        else:
+            begun = piece.submitted if piece.begun == math.inf else piece.begun
+            self._limits.ended(piece.function, time.monotonic() - begun)
+            piece.set_result(result)
+        for following in piece.following:
+            if (found := following.result_to_come) and found.done():
+                self._look(following, found)
 
     def _watch(self) -> None:
-        """Begin again what takes too long, until this is closed."""
-        while not self._is_closed.wait(min(WATCHED, self._limits.shortest() / 4)):
-            begun, pieces = self._running.begun(), list(self._out.items())
-            self._running.keep({_try_name(number, piece) for number, piece in pieces})
-            for number, piece in pieces:
-                if _try_name(number, piece) in begun:
-                    piece.begun = time.monotonic()
-                if time.monotonic() - piece.begun > self._limits.of(piece.function):
-                    self._begin_again(number, piece)
-
-    def _begin_again(self, number: int, piece: _Piece) -> None:
-        """Give up a try that takes too long, and begin another where there may be one more."""
-        with self._lock:
-            if number not in self._out:
+        """Begin again what was lost or takes too long, until this is closed."""
+        while True:
+            try:
+                piece = self._lost.get(timeout=min(WATCHED, self._limits.shortest() / 4))
+            except Empty:
+                self._find_late()
+                continue
+            if piece is None:
                 return
-            late, piece.reference = piece.reference, None
-        self._ray.cancel(late, force=True)
-        if piece.tries > RETRIES:
-            del self._out[number]
-            piece.future.set_exception(WorkLostError(1 + RETRIES))
+            self._begin_again(piece, "a Ray worker, or its machine, was lost")
+
+    def _find_late(self) -> None:
+        """Give up what takes too long."""
+        begun, pieces = self._running.begun(), list(self._out.values())
+        self._running.keep(set(map(_try_name, pieces)))
+        for piece in pieces:
+            if _try_name(piece) in begun:
+                piece.begun = time.monotonic()
+            limit = self._limits.of(piece.function)
+            if time.monotonic() - piece.begun > limit and self._give_up(piece):
+                self._ray.cancel(piece.reference, force=True)
+                self._begin_again(piece, f"a Ray worker took more than {limit:,.0f} s")
+
+    def _give_up(self, piece: _Piece) -> bool:
+        """Let the latest try of a piece count no more; False if it has ended."""
+        with self._lock:
+            found, piece.result_to_come = piece.result_to_come, None
+        return found is not None
+
+    def _begin_again(self, piece: _Piece, why: str) -> None:
+        """Begin a piece whose try was given up, and what waits for its state, once more; not for ever."""
+        piece.losses += 1
+        if piece.losses > RETRIES:
+            self._end(piece, WorkLostError(1 + RETRIES))
             return
-        say_again(f"a Ray worker took more than {self._limits.of(piece.function):,.0f} s")
-        self._try(number, piece)
+        say_again(why)
+        try:
+            with self._trying:
+                if piece.before and piece.before.done():  # its state may be lost in the cluster
+                    piece.before.reference = self.share(piece.before.result())
+                self._try_chain(piece)
+        except Exception as error:  # the whole cluster may be lost
+            self._end(piece, error)
+
+    def _try_chain(self, piece: _Piece) -> None:
+        """Hand a piece to Ray, and all that waits for its state."""
+        self._try(piece)
+        for following in piece.following:
+            if self._give_up(following):
+                self._try_chain(following)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Wait for what is running, or cancel it; leave the cluster, or end one's own."""
         pieces = list(self._out.values())
         if wait and not cancel_futures:
-            wait_for([piece.future for piece in pieces])
-        self._is_closed.set()
+            wait_for(pieces)
+        self._lost.put(None)
         self._watcher.join()
         for piece in pieces if cancel_futures else ():
             self._ray.cancel(piece.reference, force=True)
@@ -195,8 +267,8 @@ def _store(call: str, *args: Any, **options: Any) -> Any:
         return getattr(internal_kv, f"_internal_kv_{call}")(*args, **options)
 
 
-def _try_name(number: int, piece: _Piece) -> str:
-    return f"{number}.{piece.tries}"
+def _try_name(piece: _Piece) -> str:
+    return f"{piece.number}.{piece.attempt}"
 
 
 def _try_of(key: bytes) -> str:
@@ -204,7 +276,7 @@ def _try_of(key: bytes) -> str:
 
 
 def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Do a piece of work, in a try of that name; `name` is that of what runs. Ray may do this again elsewhere."""
+    """Do a piece of work, in a try of that name; `name` is that of what runs."""
     _store("put", f"{name}:{attempt}:{uuid4().hex}", "")
     return run_same_version(wanted, work, *shared)
 
@@ -250,6 +322,18 @@ class _Shared:
 
     number: int
 
+    def value(self, shared: Sequence[Any]) -> Any:
+        """The value."""
+        return shared[self.number]
+
+
+class _StateBefore:
+    """The place of the state that the piece before returned: a part of the last value that Ray sends apart."""
+
+    def value(self, shared: Sequence[Any]) -> Any:
+        """The state."""
+        return shared[-1][1]
+
 
 def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     """Call a function with its arguments, if the packages of this worker are the caller's; RuntimeError otherwise.
@@ -261,7 +345,8 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     import ray
 
     function, args, kwargs = ray.cloudpickle.loads(work)
-    return function(*(shared[found.number] if isinstance(found, _Shared) else found for found in args), **kwargs)
+    places = (_Shared, _StateBefore)
+    return function(*(found.value(shared) if isinstance(found, places) else found for found in args), **kwargs)
 
 
 @cache

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -121,6 +122,39 @@ class WorkExecutor(Executor, ABC):
 
     def allow(self, seconds: float) -> None:
         """Let every piece of work take at least that long, where the user sets no limit."""
+
+    def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
+        """Call `function(state, *args)`, which returns a result and the next state: a link of a chain of work.
+
+        `before` is the first state, or what this method returned for the link before, which may be running.
+        """
+        if not isinstance(before, Future):
+            return self.submit(function, before, *args)
+        link = Future[tuple[Any, Any]]()
+        before.add_done_callback(partial(self._follow, link, function, args))
+        return link
+
+    def _follow(
+        self, link: Future[Any], function: Callable[..., Any], args: tuple[Any, ...], before: Future[Any]
+    ) -> None:
+        """The link before has ended."""
+        if before.cancelled() or before.exception():
+            _end_alike(link, before)
+            return
+        try:
+            self.submit(function, before.result()[1], *args).add_done_callback(partial(_end_alike, link))
+        except RuntimeError:  # this executor has been shut down
+            link.cancel()
+
+
+def _end_alike(future: Future[Any], ended: Future[Any]) -> None:
+    """Let a future end as another one has."""
+    if ended.cancelled():
+        future.cancel()
+    elif error := ended.exception():
+        future.set_exception(error)
+    else:
+        future.set_result(ended.result())
 
 
 class InProcess(WorkExecutor):

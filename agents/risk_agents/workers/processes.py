@@ -49,7 +49,14 @@ class ProcessExecutor(WorkExecutor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call the function in the next process that is free."""
-        future = self._threads.submit(self._run, function, args, kwargs)
+        return self._noted(self._threads.submit(self._run, function, args, kwargs))
+
+    def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
+        """`WorkExecutor.submit_after`: states go through this process."""
+        return self._noted(super().submit_after(before, function, *args))
+
+    def _noted(self, future: Future[Any]) -> Future[Any]:
+        """The future, which `shutdown` waits for."""
         self._out.add(future)
         future.add_done_callback(self._out.discard)
         return future
