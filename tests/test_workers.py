@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -255,16 +256,21 @@ def cluster():
     found.shutdown()
 
 
-@contextmanager
-def losing_a_machine(cluster):
-    """An executor on two machines, one of which is killed as soon as both have work."""
+def all_have_work() -> bool:
+    """Whether no machine of the cluster has a processor without work."""
     import ray
 
+    return not ray.available_resources().get("CPU")
+
+
+@contextmanager
+def losing_a_machine(cluster, at: Callable[[], bool] = all_have_work):
+    """An executor on two machines, one of which is killed as soon as `at` is true."""
     lost = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     with RayExecutor() as executor:
         assert executor.size() == 2
-        loser = threading.Thread(target=lose, args=(ray, cluster, lost))
+        loser = threading.Thread(target=lose, args=(cluster, lost, at))
         loser.start()
         yield executor
         loser.join()
@@ -274,9 +280,10 @@ def losing_a_machine(cluster):
         assert executor.size() == 1
 
 
-def lose(ray, cluster, node) -> None:
-    """Kill a machine of the cluster as soon as all of them have work."""
-    while ray.available_resources().get("CPU"):
+def lose(cluster, node, at: Callable[[], bool]) -> None:
+    """Kill a machine of the cluster as soon as `at` is true, or a minute later."""
+    until = time.monotonic() + 60
+    while not at() and time.monotonic() < until:
         time.sleep(0.02)
     cluster.remove_node(node, allow_graceful=False)
 
@@ -306,9 +313,16 @@ def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cl
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, cluster):
-    ppo.Trainer(ACTORS, tmp_path / "here").train()
-    with losing_a_machine(cluster) as executor:
-        ppo.Trainer(ACTORS, tmp_path / "ray", executor).train()
+    size = {"n_envs": 400, "n_steps": 32, "batch_size": 4096}  # a rollout takes long enough to be sent to both machines
+    config = dataclasses.replace(ACTORS, **size, n_timesteps=8 * 2 * 400 * 32)
+    ppo.Trainer(config, tmp_path / "here").train()
+    log = tmp_path / "ray" / METRICS
+
+    def at() -> bool:
+        return log.exists() and log.read_text().count("\n") > 1 and all_have_work()
+
+    with losing_a_machine(cluster, at) as executor:
+        ppo.Trainer(config, tmp_path / "ray", executor).train()
     assert trained(tmp_path / "ray") == trained(tmp_path / "here")
 
 
