@@ -344,9 +344,25 @@ def test_a_state_that_the_cluster_has_lost_is_sent_again(cluster):
         link.reference, owner = ray.get(ray.remote(hanging.put).remote())
         os.kill(owner, signal.SIGKILL)  # what it has put into the store is lost with it
         assert executor.submit_after(link, hanging.link, 1).result(timeout=120)[0] == 1 + len(STATE)
-        failing = executor.submit_after(link, hanging.link, 7, None, "raise")
+
+
+@pytest.mark.slow
+def test_a_chain_on_a_cluster_ends_with_the_first_error(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("risk_agents.workers.cluster.RETRIES", 0)
+    executor = RayExecutor()
+    failing = executor.submit_after(STATE, hanging.link, 7, None, "raise")
+    for following in (executor.submit_after(failing, hanging.link, 8), executor.submit_after(failing, hanging.link, 9)):
         with pytest.raises(ArithmeticError, match="7"):
-            executor.submit_after(failing, hanging.link, 8).result(timeout=120)
+            following.result(timeout=120)
+    with pytest.raises(ArithmeticError, match="7"):
+        executor.submit_after(failing, hanging.link, 8).result(timeout=120)  # which has ended
+    lost = executor.submit_after(STATE, hanging.link, 0, tmp_path / "mark", "end")
+    with pytest.raises(WorkLostError):
+        executor.submit_after(lost, hanging.link, 1).result(timeout=120)
+    dropped = executor.submit_after(executor.submit_after(STATE, hanging.link, 0, None, "", 60), hanging.link, 1)
+    executor.shutdown(cancel_futures=True)
+    with pytest.raises(CancelledError):
+        dropped.result(timeout=10)
 
 
 @pytest.mark.slow

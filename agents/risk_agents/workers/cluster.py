@@ -16,7 +16,7 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, RLock, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -51,10 +51,10 @@ class _Piece(Future[Any]):
     number: int
     function: Callable[..., Any]
     arguments: tuple[Any, ...]  # of `_run_piece`
-    before: _Piece | None = None  # in its chain, if that was out too
-    following: list[_Piece] = field(default_factory=list)  # in its chain
+    before: _Piece | None = None  # in its chain, until this one has ended
+    following: list[_Piece] = field(default_factory=list)  # in its chain, until this one has ended
     reference: Any = None  # Ray's, of the result of the latest try
-    result_to_come: Future[Any] | None = None  # the same; None if the try was given up, or has ended
+    result_to_come: Future[Any] | None = None  # of the same; None if the try was given up, or has ended
     attempt: int = 0  # number of the latest try
     losses: int = 0  # how often its worker was lost, or hung
     submitted: float = 0.0  # when the latest try was handed to Ray
@@ -86,7 +86,7 @@ class RayExecutor(WorkExecutor):
         self._running = _Running()
         self._version = version()
         self._numbers = count()
-        self._trying = Lock()  # held while work is handed to Ray
+        self._trying = RLock()  # held while work is handed to Ray
         self._lock = Lock()  # of what Ray's threads change: they must not wait for Ray
         self._out: dict[int, _Piece] = {}
         self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # whose worker was lost; None: this is closed
@@ -126,17 +126,24 @@ class RayExecutor(WorkExecutor):
         """Note a piece, and hand it to Ray."""
         with self._trying:
             self._out[piece.number] = piece
-            if piece.before:
+            if piece.before and not piece.before.done():
                 piece.before.following.append(piece)
             self._try(piece)
         return piece
 
-    def _try(self, piece: _Piece) -> None:
-        """Hand a piece to Ray."""
+    def _try(self, piece: _Piece, again: bool = False) -> None:
+        """Hand a piece to Ray; it ends with an error where Ray takes nothing."""
         piece.attempt, piece.begun, piece.submitted = piece.attempt + 1, math.inf, time.monotonic()
-        before = [piece.before.reference] if piece.before else []
-        piece.reference = self._run.remote(self._running.name, _try_name(piece), *piece.arguments, *before)
-        piece.result_to_come = found = piece.reference.future()
+        try:
+            if again and piece.before and piece.before.done():  # its state may be lost in the cluster
+                piece.before.reference = self.share(piece.before.result())
+            before = [piece.before.reference] if piece.before else []
+            piece.reference = self._run.remote(self._running.name, _try_name(piece), *piece.arguments, *before)
+            found = piece.reference.future()
+        except Exception as error:
+            self._end(piece, error)
+            return
+        piece.result_to_come = found
         found.add_done_callback(partial(self._look, piece))
 
     def _look(self, piece: _Piece, found: Future[Any]) -> None:
@@ -144,17 +151,18 @@ class RayExecutor(WorkExecutor):
         with self._lock:
             if piece.result_to_come is not found:
                 return  # it was given up
-            if (error := found.exception()) and piece.before and not piece.before.done():
-                return  # so may be the piece before
+            if (error := found.exception()) and piece.before:
+                if not piece.before.done():
+                    return  # the error may be that of the piece before
+                error = piece.before.exception() or error
             piece.result_to_come = None
-        if isinstance(error, self._losses):
+        if isinstance(getattr(error, "cause", error), self._losses):  # over `ray://` it is a cause
             self._lost.put(piece)
         else:
             self._end(piece, error, None if error else found.result())
 
     def _end(self, piece: _Piece, error: BaseException | None, result: Any = None) -> None:
-        """Let a piece end with an error or a result."""
-        del self._out[piece.number]
+        """Let a piece, which nobody else looks at any more, end with an error or a result."""
         piece.before = None
         if error:
             piece.set_exception(error)
@@ -162,9 +170,13 @@ class RayExecutor(WorkExecutor):
             begun = piece.submitted if piece.begun == math.inf else piece.begun
             self._limits.ended(piece.function, time.monotonic() - begun)
             piece.set_result(result)
+        del self._out[piece.number]
         for following in piece.following:
-            if (found := following.result_to_come) and found.done():
+            if error and self._give_up(following):
+                self._end(following, error)
+            elif (found := following.result_to_come) and found.done():
                 self._look(following, found)
+        piece.following = []
 
     def _watch(self) -> None:
         """Begin again what was lost or takes too long, until this is closed."""
@@ -177,9 +189,10 @@ class RayExecutor(WorkExecutor):
             if piece is None:
                 return
             self._begin_again(piece, "a Ray worker, or its machine, was lost")
+            del piece  # and what it returns
 
     def _find_late(self) -> None:
-        """Give up what takes too long."""
+        """Begin again what takes too long."""
         begun, pieces = self._running.begun(), list(self._out.values())
         self._running.keep(set(map(_try_name, pieces)))
         for piece in pieces:
@@ -187,8 +200,13 @@ class RayExecutor(WorkExecutor):
                 piece.begun = time.monotonic()
             limit = self._limits.of(piece.function)
             if time.monotonic() - piece.begun > limit and self._give_up(piece):
-                self._ray.cancel(piece.reference, force=True)
+                self._cancel(piece)
                 self._begin_again(piece, f"a Ray worker took more than {limit:,.0f} s")
+
+    def _cancel(self, piece: _Piece) -> None:
+        """End the worker of a piece, which may have ended, or be lost."""
+        with suppress(Exception):
+            self._ray.cancel(piece.reference, force=True)
 
     def _give_up(self, piece: _Piece) -> bool:
         """Let the latest try of a piece count no more; False if it has ended."""
@@ -203,20 +221,14 @@ class RayExecutor(WorkExecutor):
             self._end(piece, WorkLostError(1 + RETRIES))
             return
         say_again(why)
-        try:
-            with self._trying:
-                if piece.before and piece.before.done():  # its state may be lost in the cluster
-                    piece.before.reference = self.share(piece.before.result())
-                self._try_chain(piece)
-        except Exception as error:  # the whole cluster may be lost
-            self._end(piece, error)
+        with self._trying:
+            for late in [piece, *self._give_up_after(piece)]:
+                self._try(late, again=True)
 
-    def _try_chain(self, piece: _Piece) -> None:
-        """Hand a piece to Ray, and all that waits for its state."""
-        self._try(piece)
-        for following in piece.following:
-            if self._give_up(following):
-                self._try_chain(following)
+    def _give_up_after(self, piece: _Piece) -> list[_Piece]:
+        """Give up the tries of all that waits for the state of a piece: these, in the order of the chain."""
+        given_up = [following for following in piece.following if self._give_up(following)]
+        return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Wait for what is running, or cancel it; leave the cluster, or end one's own."""
@@ -226,7 +238,10 @@ class RayExecutor(WorkExecutor):
         self._lost.put(None)
         self._watcher.join()
         for piece in pieces if cancel_futures else ():
-            self._ray.cancel(piece.reference, force=True)
+            self._give_up(piece)
+        for piece in pieces if cancel_futures else ():
+            self._cancel(piece)
+            piece.cancel()
         self._running.forget()
         if self._owns_session:
             self._ray.shutdown()
@@ -260,10 +275,9 @@ class _Running:
 
 def _store(call: str, *args: Any, **options: Any) -> Any:
     """Call Ray's key-value store; None if it does not answer: its machine may be lost and begin again."""
-    from ray.exceptions import RayError
     from ray.experimental import internal_kv
 
-    with suppress(RayError):
+    with suppress(Exception):
         return getattr(internal_kv, f"_internal_kv_{call}")(*args, **options)
 
 

@@ -99,7 +99,8 @@ class Limits:
 
 def say_again(why: str) -> None:
     """Say in a line that work begins again."""
-    print(f"{why}; its work begins again elsewhere", file=sys.stderr)
+    with suppress(OSError):  # nobody reads any more
+        print(f"{why}; its work begins again elsewhere", file=sys.stderr)
 
 
 class WorkLostError(RuntimeError):
@@ -126,7 +127,8 @@ class WorkExecutor(Executor, ABC):
     def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
         """Call `function(state, *args)`, which returns a result and the next state: a link of a chain of work.
 
-        `before` is the first state, or what this method returned for the link before, which may be running.
+        `before` is the first state, or what this method returned for the link before, which may be running: if that
+        fails, so does this one.
         """
         if not isinstance(before, Future):
             return self.submit(function, before, *args)
@@ -143,8 +145,8 @@ class WorkExecutor(Executor, ABC):
             return
         try:
             self.submit(function, before.result()[1], *args).add_done_callback(partial(_end_alike, link))
-        except RuntimeError:  # this executor has been shut down
-            link.cancel()
+        except Exception as error:  # such as that this executor has been shut down
+            link.set_exception(error)
 
 
 def _end_alike(future: Future[Any], ended: Future[Any]) -> None:
