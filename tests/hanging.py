@@ -28,7 +28,7 @@ def link(
 ) -> tuple[int, npt.NDArray[np.int64]]:
     """A link of a chain: number and the sum of the state; the state plus 1.
 
-    With a mark the first call of all stops its process for ever, ends it, or raises ("stop", "end", "raise").
+    `how` "raise" raises; with "stop" or "end" the first call of all, which makes the mark, stops or ends its process.
     """
     time.sleep(seconds)
     if how == "raise":

@@ -155,15 +155,13 @@ STATE = np.zeros(1 << 17, np.int64)  # a megabyte, so that it is in Ray's object
 
 def chained(executor: WorkExecutor, *options: Any) -> list[int]:
     """The results of two chains of four links, all out at once; options are those of the second link of the first."""
-    before: list[Any] = [STATE, STATE]
+    first: Any = STATE
+    second: Any = STATE
     links: list[Any] = []
     for number in range(4):
-        first = options if number == 1 else ()
-        before = [
-            executor.submit_after(before[chain], hanging.link, number, *(first if chain == 0 else ()))
-            for chain in range(2)
-        ]
-        links += before
+        first = executor.submit_after(first, hanging.link, number, *(options if number == 1 else ()))
+        second = executor.submit_after(second, hanging.link, number)
+        links += [first, second]
     results = [found.result(timeout=120) for found in links]
     assert all((state == number // 2 + 1).all() for number, (_, state) in enumerate(results))
     return [result for result, _ in results]

@@ -50,7 +50,7 @@ class _Piece(Future[Any]):
 
     number: int
     function: Callable[..., Any]
-    arguments: tuple[Any, ...]  # of `_run_piece`
+    arguments: tuple[Any, ...]  # of `_run_piece`, behind the names
     before: _Piece | None = None  # in its chain, until this one has ended
     following: list[_Piece] = field(default_factory=list)  # in its chain, until this one has ended
     reference: Any = None  # Ray's, of the result of the latest try
@@ -79,7 +79,7 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         if self._owns_session:
             _connect(ray, address, processors)
-        # Ray keeps, of work that it could do again itself, all that came before it in a chain
+        # Not again by Ray itself, which would keep all that came before in a chain: `_begin_again`
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
         found = ray.exceptions
         self._losses = found.WorkerCrashedError, found.NodeDiedError, found.ObjectLostError, found.OutOfMemoryError
@@ -110,14 +110,14 @@ class RayExecutor(WorkExecutor):
         return self._begin(_Piece(next(self._numbers), function, self._sent(function, args, kwargs)))
 
     def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
-        """`WorkExecutor.submit_after`: taken from the result before, which stays in the object store."""
+        """`WorkExecutor.submit_after`: a worker takes the state from the result before, in the object store."""
         if not isinstance(before, _Piece):
             return self.submit(function, before, *args)
         sent = self._sent(function, (_StateBefore(), *args), {})
         return self._begin(_Piece(next(self._numbers), function, sent, before))
 
     def _sent(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Arguments of `_run_piece`."""
+        """`_Piece.arguments`: the work, and the values among its arguments that are in the object store."""
         shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
         places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
         return self._version, self._ray.cloudpickle.dumps((function, places, kwargs)), *shared
@@ -150,7 +150,7 @@ class RayExecutor(WorkExecutor):
         """A try has ended."""
         with self._lock:
             if piece.result_to_come is not found:
-                return  # it was given up
+                return  # it was given up, or another look has seen it
             if (error := found.exception()) and piece.before:
                 if not piece.before.done():
                     return  # the error may be that of the piece before
