@@ -20,8 +20,8 @@ from typing import Any
 
 from benchmarks.arguments import at_least_one
 from benchmarks.records import heading, heading_lines, keep, table
-from risk_agents.base import View
 from risk_agents.external import ExternalAgent
+from risk_env.agent import View
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 

@@ -27,7 +27,6 @@ from benchmarks.kept_out import other_beams
 from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
 from risk_agents import registry
-from risk_agents.base import Agent, View
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.scripted import breaker, grower, hunter, random_bot
@@ -37,6 +36,7 @@ from risk_agents.search.judges import judge_by, judge_by_beam_value, judge_heuri
 from risk_agents.search.rollouts import Judge, Rollouts
 from risk_agents.search.value_beam import ValueFile
 from risk_agents.tournament.rules_arguments import dealt
+from risk_env.agent import Agent, View
 from risk_env.arena import STOPPED, Arena
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules

@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.kept_out import kept_out
 from risk_agents.agent_player import AgentPlayer
-from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
 from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.tactician import FILE as TACTICIAN
+from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import MAX_LANES, Player, play
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, read_option

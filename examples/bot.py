@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents import Agent, View
-from risk_env import ActionSpace
+from risk_env import ActionSpace, Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase

@@ -31,8 +31,8 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 from ray.tune.registry import register_env
 
 from risk_agents import make
-from risk_agents.base import View
 from risk_env import risk_v0
+from risk_env.agent import View
 from risk_training.config import METRICS
 from risk_training.curves import plot
 from risk_training.win_rate import WinRate

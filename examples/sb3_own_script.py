@@ -21,7 +21,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
-from risk_agents import Agent, View
+from risk_env import Agent, View
 from risk_training.sb3 import RiskVecEnv
 from risk_training.win_rate import WinRate
 

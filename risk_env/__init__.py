@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from risk_env.doors.registration import register_if_loaded
 
 if TYPE_CHECKING:
+    from risk_env.agent import Agent, View
     from risk_env.batch import GameBatch
     from risk_env.board.action_space import ActionSpace
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
     from risk_env.events import Event
     from risk_env.game import Game, SaveError
+    from risk_env.match import Match, MatchResult, PlayerFault
     from risk_env.public import PublicState
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
@@ -22,32 +24,42 @@ if TYPE_CHECKING:
 # What is public, and where it lives: a module is imported when its first name is asked for.
 _HOMES = {
     "ActionSpace": "board.action_space",
+    "Agent": "agent",
     "Board": "board.maps",
     "Event": "events",
     "Game": "game",
     "GameBatch": "batch",
     "IllegalAction": "text.notation",
     "MapError": "board.maps",
+    "Match": "match",
+    "MatchResult": "match",
+    "PlayerFault": "match",
     "PositionError": "text.positions",
     "PublicState": "public",
     "Rules": "board.rules",
     "SaveError": "game",
+    "View": "agent",
     "load_map": "board.maps",
     "map_names": "board.maps",
     "presets": "board.rules",
 }
 __all__ = [
     "ActionSpace",
+    "Agent",
     "Board",
     "Event",
     "Game",
     "GameBatch",
     "IllegalAction",
     "MapError",
+    "Match",
+    "MatchResult",
+    "PlayerFault",
     "PositionError",
     "PublicState",
     "Rules",
     "SaveError",
+    "View",
     "load_map",
     "map_names",
     "presets",

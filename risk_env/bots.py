@@ -1,6 +1,6 @@
 """Players by name: all, this project's own included, register in the entry-point group `risk_env.agents`.
 
-Each is a `CompiledBot` or a class of agents (`risk_agents.base.Agent`).
+Each is a `CompiledBot` or a class of agents (`risk_env.agent.Agent`).
 """
 
 import sys

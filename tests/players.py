@@ -1,6 +1,6 @@
 """Players for the tests of the tournament: compiled ones, good and bad, and one in Python."""
 
-from risk_agents.base import Agent
+from risk_env.agent import Agent
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point
 from risk_env.core.bits import has

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risk_agents import base, registry
+from risk_agents import registry
 from risk_agents.scripted import grower, hunter
 from risk_agents.search import search
 from risk_env import arena, bots
+from risk_env.agent import Agent, CompiledAgent, View, chance_seeds
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import PRESETS, Rules
@@ -88,12 +89,12 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
     forced = 0
     for seed in (0, 2):
         game = Game(rules, classic(), seed, ask_forced=True)
-        players = [base.CompiledAgent(LADDER[bot]) for bot in (name, "attacker", "grower")]
+        players = [CompiledAgent(LADDER[bot]) for bot in (name, "attacker", "grower")]
         for seat, player in enumerate(players):
             player.reset(seat, rules, classic(), seat)
         while not game.is_over:
             forced += game.phase == Phase.ATTACK and len(game.legal_actions()) == 1
-            game.step(players[game.seat].act(base.View(game)))  # IllegalAction for another answer
+            game.step(players[game.seat].act(View(game)))  # IllegalAction for another answer
     assert forced >= 10
 
 
@@ -114,16 +115,16 @@ def test_no_memory_leads_a_bot_outside(name: str) -> None:
         batch.step(table.actions)  # which refuses illegal actions
 
 
-def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[base.Agent]]]:
+def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[Agent]]]:
     """Decisions at regular intervals of a game between compiled bots, with the bots as they were when asked."""
     game = Game(rules, classic(), seed)
-    players = [base.CompiledAgent(bot) for bot in bots]
+    players = [CompiledAgent(bot) for bot in bots]
     for seat, player in enumerate(players):
         player.reset(seat, rules, classic(), int(bot_seed(int(game_seed(seed)), seat)))
     while not game.is_over:
         if int(game.record.decisions) % every == 0:
             yield game, list(players)
-        game.step(players[game.seat].act(base.View(game)))
+        game.step(players[game.seat].act(View(game)))
 
 
 def answer(agent: Any, game: Game) -> int:
@@ -189,7 +190,7 @@ def test_bots_have_names_versions_and_no_more_memory_than_they_say() -> None:
 
 def test_a_view_shows_the_seat_what_it_may_see_and_nothing_else() -> None:
     game = Game(Rules.preset("secret_mission", 3), classic(), seed=2)
-    view = base.View(game)
+    view = View(game)
     assert view.seat == game.seat
     assert view.mission == game.mission(game.seat)
     assert view.legal_actions.tolist() == game.legal_actions().tolist()
@@ -198,7 +199,7 @@ def test_a_view_shows_the_seat_what_it_may_see_and_nothing_else() -> None:
     assert np.array_equal(view.position.troops, game.troops)
     with pytest.raises(ValueError, match="read-only"):
         view.position.owner[0] = 1
-    assert view.rng.integers(1000) == base.View(game).rng.integers(1000)
+    assert view.rng.integers(1000) == View(game).rng.integers(1000)
     assert view.sample(1) == view.sample(1)
     assert view.sample(1) != view.sample(2)
 
@@ -207,14 +208,14 @@ def test_a_view_does_not_tell_who_was_asked_to_trade() -> None:
     game = Game(Rules.preset("classic", 3, setup="random"), classic(), seed=2)
     asked = game.copy()
     asked.records["decisions"] += 1
-    assert base.View(asked)._game.to_record() == base.View(game)._game.to_record()
-    assert base.View(asked).rng.integers(1 << 60) == base.View(game).rng.integers(1 << 60)
+    assert View(asked)._game.to_record() == View(game)._game.to_record()
+    assert View(asked).rng.integers(1 << 60) == View(game).rng.integers(1 << 60)
 
 
 def test_only_a_compiled_bot_is_told_a_seed_that_tells_the_games() -> None:
     bots = [registry.make("random"), search.SearchAgent(samples=2), registry.make("attacker")]
     open_seeds = [int(bot_seed(5, seat)) for seat in range(3)]
-    assert base.chance_seeds(bots, 5) == [open_seeds[0], veiled(open_seeds[1]), open_seeds[2]]
+    assert chance_seeds(bots, 5) == [open_seeds[0], veiled(open_seeds[1]), open_seeds[2]]
 
 
 @pytest.mark.parametrize("preset", ["classic", "capital", "secret_mission", "command_room"])
@@ -222,9 +223,9 @@ def test_views_of_games_that_differ_in_hidden_facts_are_equal(preset: str) -> No
     rules = Rules.preset(preset, 3, max_rounds=4)
     bots = [LADDER["grower"], LADDER["attacker"], LADDER["hunter"]]
     for game, _ in positions(rules, bots, seed=3, every=5):
-        seen = base.View(game)._game.to_bytes()
+        seen = View(game)._game.to_bytes()
         for seed in range(3):
-            assert base.View(game.determinize(game.seat, seed))._game.to_bytes() == seen
+            assert View(game.determinize(game.seat, seed))._game.to_bytes() == seen
 
 
 def test_bots_claim_otherwise_from_game_to_game() -> None:
@@ -244,10 +245,10 @@ def test_bots_claim_otherwise_from_game_to_game() -> None:
 def test_the_planner_captures_remnants_in_two_places(troops: int) -> None:
     rules = "preset=classic, num_players=2, attack=blitz, defender_dice=max"
     game = position(rules, f"rest {2 * troops}", f"Iceland {troops}, Argentina {troops}")
-    player = base.CompiledAgent(LADDER["planner"])
+    player = CompiledAgent(LADDER["planner"])
     player.reset(0, game.rules, game.board, 1)
     while not game.is_over and game.turn == 0:
-        game.step(player.act(base.View(game)))
+        game.step(player.act(View(game)))
     assert game.winner == 0
 
 
@@ -266,7 +267,7 @@ def test_search_plays_and_repeats_itself() -> None:
 def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "from risk_agents import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n    def act(self, view):\n"
+        "from risk_env import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n    def act(self, view):\n"
         "        return int(view.legal_actions[0])\n"
     )
     assert registry.make(f"{file}:First").name == "first"
@@ -282,4 +283,4 @@ def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
     with pytest.raises(ValueError, match="unknown"):
         registry.make("growser")
     with pytest.raises(TypeError, match="act"):
-        base.Agent().act(base.View(Game(seed=1)))
+        Agent().act(View(Game(seed=1)))

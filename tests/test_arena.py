@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from risk_agents.agent_player import AgentPlayer, player_for
-from risk_agents.base import Agent
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower, random_bot
 from risk_env import GameBatch, IllegalAction, Rules, arena, load_map
+from risk_env.agent import Agent
 from risk_env.arena import CALLER, REFUSED, STOPPED, Arena
 from risk_env.bots import CompiledBot, compiled
 from risk_env.compiler import JIT_DISABLED, entry_point

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from risk_agents.base import View
 from risk_agents.external import ExternalAgent, game_facts, question_facts
 from risk_agents.program import ProgramFault
 from risk_agents.protocol2 import state_facts
@@ -18,6 +17,7 @@ from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import FORFEIT, NOBODY
 from risk_agents.tournament.runner import play_single
+from risk_env.agent import View
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.game import Game

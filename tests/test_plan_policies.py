@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from risk_agents import base
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import input_columns, table_value_shapes
 from risk_agents.registry import load, play_game
@@ -17,6 +16,7 @@ from risk_agents.search.lookahead import UNTRIED
 from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.plans import NAMES, NUMBER, ROUND
 from risk_env import Game, load_map
+from risk_env.agent import CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.lanes import Lanes
 from risk_training.plan_policies import Config, Trainer, play_chunk
@@ -95,10 +95,10 @@ def test_memory_of_a_stranger_names_no_plan_that_there_is_not() -> None:
     games, expected = beginnings(2, 1), []
     game = Game.from_record(rules, BOARD, games)
     for number in (0, 1000, -1):
-        agent = base.CompiledAgent(bot)
+        agent = CompiledAgent(bot)
         agent.reset(game.seat, rules, BOARD, 0)
         agent.seated.memory[0, game.seat, [ROUND, NUMBER]] = game.round + 1, number
-        expected.append(agent.act(base.View(game)))
+        expected.append(agent.act(View(game)))
     assert expected[1] == expected[2]
 
 

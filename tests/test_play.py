@@ -10,26 +10,28 @@ from typing import Any
 
 import pytest
 
-from risk_agents import base, registry
+from risk_agents import registry
 from risk_agents.human.answers import understand
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import own_lines
 from risk_agents.human.terminal import Terminal
 from risk_agents.play import cli
-from risk_agents.play.saved import SavedGameError, load_game, save_game
-from risk_agents.play.table import BotFault, Leave, Table
+from risk_agents.play.saved import SavedGame, SavedGameError, load_game, save_game
+from risk_agents.play.table import Leave, Table
 from risk_agents.tournament.loading import make_config
-from risk_env.board.maps import load_map
+from risk_env.agent import Agent, View
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import PRESETS, Rules
 from risk_env.cli import main
 from risk_env.core.types import Phase
 from risk_env.game import Game
+from risk_env.match import PlayerFault
 
 SEED = 3
 ROOT = Path(__file__).parent.parent
 
-Answer = Callable[[base.View], str]
+Answer = Callable[[View], str]
 
 
 class Typist(io.StringIO):
@@ -47,14 +49,14 @@ class Typist(io.StringIO):
             self.pressed_enter += 1
             return "\n"
         self._left -= 1
-        return f"{self._answer(base.View(self.table.game))}\n" if self._left >= 0 else ""
+        return f"{self._answer(View(self.table.game))}\n" if self._left >= 0 else ""
 
 
 def as_attacker() -> Answer:
     """Types what `attacker` would do."""
-    bots: dict[int, base.Agent] = {}
+    bots: dict[int, Agent] = {}
 
-    def answer(view: base.View) -> str:
+    def answer(view: View) -> str:
         if view.seat not in bots:
             bots[view.seat] = registry.make("attacker")
             bots[view.seat].reset(view.seat, view.rules, view.board, view.seat)
@@ -69,9 +71,14 @@ def table_of(
     """A table at which a typist sits, and what is on the screen."""
     screen = io.StringIO()
     typist = Typist(screen, answer, lines)
-    table = Table(Game(rules, "classic", seed), players, Terminal(typist, screen), path)
+    table = Table(rules, load_map("classic"), seed, players, Terminal(typist, screen), path)
     typist.table = table
     return table, screen, typist
+
+
+def begun_with(saved: SavedGame) -> tuple[Rules, Board, int]:
+    """Rules, map and seed of a kept game."""
+    return saved.start.rules, saved.start.board, saved.start.seed
 
 
 GAMES = [(preset, players) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5, 6)]
@@ -98,15 +105,15 @@ def test_a_game_without_limit_is_won_by_somebody() -> None:
 # ------------------------------------------------------------------------------------------------ answers
 
 
-def view_at(*actions: str, rules: Rules | None = None, seed: int = SEED) -> base.View:
+def view_at(*actions: str, rules: Rules | None = None, seed: int = SEED) -> View:
     """The view after some actions of a quick start."""
     game = Game(rules or Rules.preset("classic", 3, setup="random"), "classic", seed)
     for action in actions:
         game.step(action)
-    return base.View(game)
+    return View(game)
 
 
-def meant(answer: str, view: base.View, listed: list[str] | None = None) -> str:
+def meant(answer: str, view: View, listed: list[str] | None = None) -> str:
     """The words of the action that an answer is understood as."""
     action = understand(answer, view, view.texts if listed is None else listed).action
     return view.texts[view.legal_actions.tolist().index(action)]
@@ -127,7 +134,7 @@ def test_answers_are_understood_in_many_forms() -> None:
         meant("1", view, listed=["claim Nowhere"])
 
 
-def attack_view() -> base.View:
+def attack_view() -> View:
     """A view of the attacks in a quick start."""
     view = view_at()
     return view_at(view.texts[0], "troops all")
@@ -151,7 +158,7 @@ def test_amounts_are_numbers_and_any_number_can_be_said() -> None:
     game = Game(view.rules, "classic", SEED)
     game.record.draft_left = 20
     game.step(view.texts[0])
-    view = base.View(game)
+    view = View(game)
     assert meant("20", view) == meant("all", view) == meant("A", view) == "troops all"
     assert meant("8", view) == meant("troops 8", view) == "troops 8"
     assert meant("10", view) == "troops 10"
@@ -178,7 +185,9 @@ def screen_after(lines: list[str], rules: Rules | None = None, path: str = "") -
     """What is shown while a person types these lines and leaves, and the game then."""
     screen = io.StringIO()
     rules = rules or Rules.preset("classic", 2, setup="random")
-    table = Table(Game(rules, "classic", SEED), ["human", "attacker"], Terminal(Scripted(screen, lines), screen), path)
+    table = Table(
+        *(rules, load_map("classic"), SEED, ["human", "attacker"], Terminal(Scripted(screen, lines), screen), path)
+    )
     with pytest.raises((EOFError, Leave)):
         table.play()
     return screen.getvalue(), table.game
@@ -204,7 +213,7 @@ def test_several_answers_go_on_one_line() -> None:
 def test_numbers_keep_their_meaning_while_a_list_is_on_the_screen() -> None:
     screen = io.StringIO()
     typist = Scripted(screen, ["1", "3", "1", "2"])
-    table = Table(Game(Rules.preset("classic", 3), "classic", SEED), ["human"] * 3, Terminal(typist, screen), "")
+    table = Table(Rules.preset("classic", 3), load_map("classic"), SEED, ["human"] * 3, Terminal(typist, screen), "")
     with pytest.raises(EOFError):
         table.play()
     claimed = [event.territory for event in table.game.events() if event.kind == "claim"]
@@ -233,7 +242,7 @@ def test_a_drawn_card_and_a_secret_choice_are_told_without_what_they_are(preset:
 def test_only_the_own_mission_is_shown_until_the_end() -> None:
     rules = Rules.preset("secret_mission", 4, max_rounds=3)
     table, screen, _ = table_of(rules, ["human", *["attacker"] * 3], as_attacker())
-    own = own_lines(base.View(table.game, 0), table._words(0), 100)[-1]
+    own = own_lines(View(table.game, 0), table._words(0), 100)[-1]
     table.play()
     before, _, after = screen.getvalue().partition("Mission of ")
     assert before.count("mission") == before.count(own) > 0
@@ -244,7 +253,7 @@ def test_the_screen_shows_the_same_whatever_is_hidden() -> None:
     """At every question: what is written about copies that differ in what the seat cannot know is the same."""
     rules, attacker = Rules.preset("capital", 3, max_rounds=3), as_attacker()
 
-    def answer(view: base.View) -> str:
+    def answer(view: View) -> str:
         game = table.game
         written = []
         for other in (game, game.determinize(game.seat, 1), game.determinize(game.seat, 2)):
@@ -252,7 +261,7 @@ def test_the_screen_shows_the_same_whatever_is_hidden() -> None:
             person = Human(Desk(Terminal(io.StringIO("hand\nboard\nlist\n"), screen)))
             person.reset(view.seat, rules, game.board, 0)
             with pytest.raises(EOFError):
-                person.act(base.View(other))
+                person.act(View(other))
             written.append(screen.getvalue())
         assert written[0] == written[1] == written[2]
         return attacker(view)
@@ -322,7 +331,7 @@ def test_a_resumed_game_is_the_same_game(lines: int, tmp_path: Path) -> None:
     rules = Rules.preset("secret_mission", 3, max_rounds=5)
     players = ["attacker", "human", "random"]
 
-    def firsts(view: base.View) -> str:
+    def firsts(view: View) -> str:
         return view.texts[0] if view.phase.name != "ATTACK" else "done"
 
     whole, _, _ = table_of(rules, players, firsts)
@@ -336,7 +345,7 @@ def test_a_resumed_game_is_the_same_game(lines: int, tmp_path: Path) -> None:
     assert saved.actions == part.game.actions == whole.game.actions[: len(saved.actions)]
     screen = io.StringIO()
     typist = Typist(screen, firsts)
-    rest = Table(saved.start, saved.players, Terminal(typist, screen), str(path))
+    rest = Table(*begun_with(saved), saved.players, Terminal(typist, screen), str(path))
     typist.table = rest
     rest.resume(saved)
     assert rest.game == part.game
@@ -389,7 +398,7 @@ def test_a_file_whose_game_goes_otherwise_is_refused(tmp_path: Path) -> None:
         path.write_text(json.dumps({**other, "checksum": _checksum(other)}))
         with pytest.raises(SavedGameError, match=said):
             saved = load_game(path)
-            Table(saved.start, saved.players, Terminal(io.StringIO(), io.StringIO()), str(path)).resume(saved)
+            Table(*begun_with(saved), saved.players, Terminal(io.StringIO(), io.StringIO()), str(path)).resume(saved)
 
 
 def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
@@ -417,7 +426,7 @@ def test_a_game_that_cannot_be_kept_where_it_should_is_kept_elsewhere(
 
 
 def test_an_interrupt_keeps_the_game(tmp_path: Path) -> None:
-    def interrupt(view: base.View) -> str:
+    def interrupt(view: View) -> str:
         raise KeyboardInterrupt
 
     path = tmp_path / "kept.json"
@@ -434,7 +443,7 @@ def test_a_bot_that_fails_is_named_and_the_game_kept(bot: str, said: str, tmp_pa
     path = tmp_path / "kept.json"
     spec = f"{ROOT}/tests/bad_bots/agents.py:{bot}"
     table, screen, _ = table_of(Rules.preset("classic", 2), ["human", spec], as_attacker(), path=str(path))
-    with pytest.raises(BotFault, match=said) as fault:
+    with pytest.raises(PlayerFault, match=said) as fault:
         cli.play(table)
     assert bot.lower() in str(fault.value) and "seat 1" in str(fault.value)
     assert load_game(path).actions == table.game.actions
@@ -444,11 +453,11 @@ def test_a_bot_that_fails_is_named_and_the_game_kept(bot: str, said: str, tmp_pa
 def test_bots_play_as_in_any_other_arena() -> None:
     rules = Rules.preset("classic", 3, max_rounds=4)
 
-    class Puppet(base.Agent):
-        def act(self, view: base.View) -> int:
+    class Puppet(Agent):
+        def act(self, view: View) -> int:
             return int(view.legal_actions[0])
 
-    def first(view: base.View) -> str:
+    def first(view: View) -> str:
         return view.texts[0]
 
     arena = registry.play_game(rules, load_map("classic"), [Puppet(), "attacker", "random"], SEED)
@@ -459,7 +468,7 @@ def test_bots_play_as_in_any_other_arena() -> None:
 
 @pytest.mark.parametrize("typed", ["", "quit"])
 def test_people_who_are_out_may_watch_or_leave(typed: str) -> None:
-    def weak(view: base.View) -> str:
+    def weak(view: View) -> str:
         return "done" if "done" in view.texts else view.texts[0]
 
     class Loser(Typist):
@@ -470,7 +479,7 @@ def test_people_who_are_out_may_watch_or_leave(typed: str) -> None:
     screen = io.StringIO()
     typist = Loser(screen, weak)
     rules = Rules.preset("classic", 4, setup="random")
-    table = Table(Game(rules, "classic", SEED), ["human", *["attacker"] * 3], Terminal(typist, screen), "")
+    table = Table(rules, load_map("classic"), SEED, ["human", *["attacker"] * 3], Terminal(typist, screen), "")
     typist.table = table
     if typed:
         with pytest.raises(Leave):
@@ -574,7 +583,7 @@ def test_a_human_plays_in_any_arena() -> None:
     typist = Typist(screen, attacker)
 
     class Watched(Human):
-        def act(self, view: base.View) -> int:
+        def act(self, view: View) -> int:
             typist.table = type("Now", (), {"game": view._game})
             return super().act(view)
 

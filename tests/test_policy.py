@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import risk_agents
-from risk_agents.base import View
 from risk_agents.learned import duelist
 from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import COUNT_SCALE, NEIGHBOUR_SCALE, Layout
@@ -21,6 +20,7 @@ from risk_agents.learned.schema import OLD_COLUMNS, Schema, schema_of
 from risk_agents.registry import play_game
 from risk_agents.search import duelist_search
 from risk_env import arena
+from risk_env.agent import View
 from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules

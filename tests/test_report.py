@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from risk_agents.base import View
 from risk_agents.registry import make
 from risk_env import Game, Rules
+from risk_env.agent import View
 from risk_env.core.types import Phase
 from risk_env.words.last_turns import armies_of
 from risk_env.words.report import income, read_report

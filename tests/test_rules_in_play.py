@@ -8,10 +8,10 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from risk_agents.base import View
 from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, question
 from risk_env import Game, Rules, presets
+from risk_env.agent import View
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from tests import test_twin

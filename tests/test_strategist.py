@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from risk_agents import base
 from risk_agents.learned.learned_value import num_columns
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.table_value import TERRITORY_INPUTS, TableValueFile, input_columns, table_value_shapes
@@ -24,6 +23,7 @@ from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
 from risk_agents.search.strategist import DECIDED, DUEL_PLANS, MARSHALS, Budget, Strategist, analyse, plans_for
 from risk_agents.search.value_beam import encode_positions
 from risk_env import Game, Rules, load_map
+from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena, play
 from risk_env.board.maps import Board
 from risk_env.board.tables import tables
@@ -80,7 +80,7 @@ def test_a_lane_stops_where_the_turn_of_any_seat_begins() -> None:
 
 
 def test_many_samples_are_those_of_single_seeds() -> None:
-    view = base.View(at_turn(table(3, "secret_mission"), 5))
+    view = View(at_turn(table(3, "secret_mission"), 5))
     records = view.samples(np.array([4, 9]))
     assert [row.tobytes() for row in records] == [view.sample(seed).to_record() for seed in (4, 9)]
 
@@ -88,7 +88,7 @@ def test_many_samples_are_those_of_single_seeds() -> None:
 @pytest.mark.parametrize("turns", [0, 2, TO_THE_END])
 def test_rollouts_do_not_depend_on_the_number_of_lanes(turns: int | None) -> None:
     rules = table(3)
-    samples = base.View(at_turn(rules, 5)).samples(np.arange(6))
+    samples = View(at_turn(rules, 5)).samples(np.arange(6))
     found = [
         Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically, lanes).play(
             [2, 0, 1], samples, np.random.default_rng(1), turns
@@ -103,16 +103,16 @@ def test_rollouts_do_not_depend_on_the_number_of_lanes(turns: int | None) -> Non
 def test_a_plan_is_the_turn_that_its_bot_plays() -> None:
     rules = table(4)
     game = at_turn(rules, 6)
-    samples = base.View(game).samples(np.arange(3))
+    samples = View(game).samples(np.arange(3))
     rollouts = Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically)
     ends = rollouts.ends_of_turn([2, 0], samples, np.random.default_rng(0))
     for row, bot in enumerate((SECOND_BEAM, beam.BOT)):
         for sample in range(3):
             alone = Game.from_record(rules, BOARD, samples[sample : sample + 1])
-            player = base.CompiledAgent(bot)
+            player = CompiledAgent(bot)
             player.reset(alone.seat, rules, BOARD, 0)
             while not alone.is_over and alone.turn == game.turn:
-                alone.step(player.act(base.View(alone)))
+                alone.step(player.act(View(alone)))
             assert np.array_equal(alone.record["troops"], ends[row, sample]["troops"])
 
 
@@ -121,10 +121,10 @@ def test_a_beam_of_another_rank_drafts_to_another_place() -> None:
     while game.phase == Phase.TRADE:
         game.step(int(game.legal_actions()[0]))
     bots = [beam.other_turn(beam.BOT, f"beam {rank}", rank) for rank in range(40)]
-    places = [base.CompiledAgent(bot) for bot in bots]
+    places = [CompiledAgent(bot) for bot in bots]
     for player in places:
         player.reset(game.seat, game.rules, BOARD, 0)
-    drafted = [player.act(base.View(game)) for player in places]
+    drafted = [player.act(View(game)) for player in places]
     assert set(drafted) <= set(game.legal_actions().tolist())
     assert drafted[0] == SeatedBot(beam.BOT, 0).choose(game)
     assert len(set(drafted[:3])) == 3
@@ -145,7 +145,7 @@ def test_beams_of_other_ranks_and_weights_play_other_games() -> None:
 
 def test_games_that_are_played_to_the_end_are_won_by_one_seat() -> None:
     rules = table(3)
-    samples = base.View(at_turn(rules, 4)).samples(np.arange(16))
+    samples = View(at_turn(rules, 4)).samples(np.arange(16))
     rollouts = Rollouts(rules, BOARD, PLANS, PLAYERS, judge_heuristically, lanes=8)
     chances = rollouts.continue_games(samples, 0, np.random.default_rng(0))
     assert np.allclose(chances.sum(1), 1) and (chances[:, 3:] == 0).all()
@@ -307,12 +307,12 @@ def test_a_game_begins_with_troops_where_playing_on_is_best(preset: str, players
     rules = table(players, preset)
     game = Game(rules, BOARD, seed=3)
     wanted, placed = int(game.legal_actions()[4]), int(game.records[0]["to_place"][game.seat])
-    seats: list[base.Agent] = [base.CompiledAgent(grower.BOT) for _ in range(players)]
+    seats: list[Agent] = [CompiledAgent(grower.BOT) for _ in range(players)]
     seats[game.seat] = agent = Strategist(SMALL, lambda rules, board: troops_on(wanted))
     for seat in range(players):
         seats[seat].reset(seat, rules, BOARD, 5)
     while game.phase == Phase.DEPLOY:
-        game.step(seats[game.seat].act(base.View(game, chance=5)))
+        game.step(seats[game.seat].act(View(game, chance=5)))
     assert game.troops[wanted] == 1 + placed
     assert game.owner[wanted] == agent.seat
 
@@ -323,25 +323,25 @@ def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
     agent = Strategist(SMALL, heuristic_judge)
     agent.reset(0, rules, BOARD, 5)
     game, asked = Game(rules, BOARD, seed=2), 0
-    others = base.CompiledAgent(grower.BOT)
+    others = CompiledAgent(grower.BOT)
     others.reset(1, rules, BOARD, 0)
     while asked < 12 and not game.is_over:
         if game.seat != 0:
-            game.step(others.act(base.View(game)))
+            game.step(others.act(View(game)))
             continue
         again = Strategist(SMALL, heuristic_judge)
         again.__dict__.update({**vars(agent), "_advisers": copies(agent._advisers)})
-        action = agent.act(base.View(game, chance=5))
-        assert again.act(base.View(game.determinize(0, 99), chance=5)) == action
+        action = agent.act(View(game, chance=5))
+        assert again.act(View(game.determinize(0, 99), chance=5)) == action
         asked += game.phase >= Phase.TRADE
         game.step(action)
 
 
-def copies(advisers: list[base.CompiledAgent]) -> list[base.CompiledAgent]:
+def copies(advisers: list[CompiledAgent]) -> list[CompiledAgent]:
     """Advisers with the same memory."""
     found = []
     for adviser in advisers:
-        copy = base.CompiledAgent(adviser.bot)
+        copy = CompiledAgent(adviser.bot)
         copy.reset(adviser.seat, adviser.rules, adviser.board, adviser.seed)
         copy.seated.memory[:], copy.seated.randoms[:] = adviser.seated.memory, adviser.seated.randoms
         found.append(copy)
@@ -364,7 +364,7 @@ def test_it_says_what_it_considered() -> None:
     agent = Strategist(SMALL)
     agent.reset(game.seat, rules, BOARD, 1)
     assert agent.explain() is None
-    agent.act(base.View(game, chance=1))
+    agent.act(View(game, chance=1))
     told = agent.explain()
     assert told is not None and (told.seat, told.round) == (game.seat, game.round)
     assert {plan.plan for plan in told.plans} == {plan.name for plan in plans_for(rules, BOARD)}
@@ -425,7 +425,7 @@ def test_in_duels_much_is_tried_only_while_they_are_open() -> None:
 
 def test_a_learned_judge_decides_what_is_chosen() -> None:
     rules = table(3)
-    view = base.View(at_turn(rules, 5), chance=1)
+    view = View(at_turn(rules, 5), chance=1)
     told = []
     for seed in range(3):
         agent = Strategist(SMALL, judges_by(value_file(rules, seed), "drawn"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risk_agents import base
 from risk_agents.agent_player import player_for
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower
 from risk_agents.search import beam, tactician
 from risk_env import Game, load_map
+from risk_env.agent import CompiledAgent, View
 from risk_env.arena import play
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase
@@ -35,19 +35,17 @@ def test_it_is_the_same_in_a_batch_and_alone(players: int) -> None:
 
 @pytest.mark.parametrize("players", [2, 6])
 def test_what_is_hidden_changes_no_choice(players: int) -> None:
-    agents = [base.CompiledAgent(tactician.BOT) for _ in range(2)]
+    agents = [CompiledAgent(tactician.BOT) for _ in range(2)]
     for agent in agents:
         agent.reset(0, table(players), BOARD, 5)
-    others = base.CompiledAgent(grower.BOT)
+    others = CompiledAgent(grower.BOT)
     others.reset(1, table(players), BOARD, 0)
     game, asked = Game(table(players), BOARD, seed=2), 0
     while asked < 40 and not game.is_over:
         if game.seat != 0:
-            game.step(others.act(base.View(game)))
+            game.step(others.act(View(game)))
             continue
-        actions = [
-            agent.act(base.View(shown)) for agent, shown in zip(agents, (game, game.determinize(0, 9)), strict=True)
-        ]
+        actions = [agent.act(View(shown)) for agent, shown in zip(agents, (game, game.determinize(0, 9)), strict=True)]
         assert actions[0] == actions[1]
         asked += game.phase >= Phase.TRADE
         game.step(actions[0])
@@ -57,12 +55,12 @@ def test_it_takes_the_plan_that_wins_now() -> None:
     """`raider` would stop after the first of the two last captures, and other plans might."""
     game = position("classic, num_players=2, attack=blitz", "rest, Alaska 30, Kamchatka 30, Alberta 30",
                     "Northwest Territory, Japan", phase="draft", draft_left="3")  # fmt: skip
-    agent = base.CompiledAgent(tactician.BOT)
+    agent = CompiledAgent(tactician.BOT)
     agent.reset(0, game.rules, BOARD, 1)
     for _ in range(30):
         if game.is_over or game.turn != 0:
             break
-        game.step(agent.act(base.View(game)))
+        game.step(agent.act(View(game)))
     assert game.is_over and game.winner == 0
 
 

@@ -240,7 +240,7 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
 
 
 AGENT = """
-from risk_agents.base import Agent
+from risk_env.agent import Agent
 
 class Mine(Agent):
     def reset(self, seat, rules, board, seed):

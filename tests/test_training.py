@@ -27,7 +27,7 @@ import risk_agents
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import Sb3Policy
 from risk_agents.registry import play_game
-from risk_env import Game, GameBatch, arena, cli, load_map
+from risk_env import Game, GameBatch, View, arena, cli, load_map
 from risk_env.core.observe import MOST_CODE
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_training.cli import config_path
@@ -353,7 +353,7 @@ def test_the_best_policy_is_an_agent(finished: Trainer) -> None:
     views = []
     other = Game(finished.rules, board, seed=3)
     while not other.is_over and len(views) < 20:
-        views.append(risk_agents.View(other))
+        views.append(View(other))
         other.step(int(other.legal_actions()[0]))
     agent.reset(0, finished.rules, board, 0)
     answers = [agent.act(view) for view in views]
@@ -376,14 +376,14 @@ def test_a_policy_with_sb3s_own_network_is_read_as_data(tmp_path: Path) -> None:
     game, agent = Game(run.rules, run.board, seed=3), risk_agents.make(str(tmp_path / "best.zip"))
     agent.reset(0, run.rules, run.board, 0)
     while not game.is_over and len(seen) < 20:
-        seen.append(risk_agents.View(game))
+        seen.append(View(game))
         game.step(int(game.legal_actions()[0]))
     assert [agent.act(view) for view in seen] == answers_of(MaskablePPO.load(path).policy, seen)
     assert not (tmp_path / "best.npz").exists()
     assert cli.main(["export", path, "--npz", str(tmp_path / "best.npz")]) == cli.WRONG_INPUT
 
 
-def answers_of(policy: Any, seen: list[risk_agents.View]) -> list[int]:
+def answers_of(policy: Any, seen: list[View]) -> list[int]:
     """The likeliest actions of a policy of SB3 itself."""
     observations, masks = (np.stack([getattr(view, name) for view in seen]) for name in ("codes", "action_mask"))
     return Sb3Policy(policy).logits(observations, masks).argmax(1).tolist()
@@ -420,7 +420,7 @@ def test_other_zips_are_refused(tmp_path: Path) -> None:
 
 
 ONE_BY_ONE = """
-from risk_agents.base import Agent
+from risk_env.agent import Agent
 from risk_agents.registry import make
 class OneByOne(Agent):
     name = "one by one"

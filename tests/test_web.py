@@ -59,7 +59,7 @@ def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
 
 def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
     bot = tmp_path / "bot.py"
-    bot.write_text("from risk_agents import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
+    bot.write_text("from risk_env import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
     with client(tmp_path, allow_programs=True) as found:
         begin = begun(found, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
         with seated(found, begin["game"], "") as socket:

@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import risk_env
-from risk_agents import Agent, View
-from risk_env import risk_v0
+from risk_env import Agent, View, risk_v0
 
 
 class First(Agent):

@@ -24,7 +24,7 @@ EXTRA_COMMANDS = {
     "tournament --agents random --against random --report report.html": "tournament",
 }
 BOT = '''
-from risk_agents import Agent, View
+from risk_env import Agent, View
 
 
 class Mine(Agent):

@@ -1,6 +1,5 @@
 """Players: random, the scripted ladder, search, trained policies, external programs, people; and the tournament."""
 
-from risk_agents.base import Agent, View
 from risk_agents.registry import load, make
 
-__all__ = ["Agent", "View", "load", "make"]
+__all__ = ["load", "make"]

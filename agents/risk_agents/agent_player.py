@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents.base import Agent, View, chance_seed
 from risk_agents.external import is_program
 from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.llm.agent import is_model
 from risk_agents.registry import load, make
+from risk_env.agent import Agent, View, chance_seed
 from risk_env.arena import Player
 from risk_env.arrays import Numbers
 from risk_env.board.maps import Board

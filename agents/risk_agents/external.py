@@ -9,9 +9,9 @@ import shlex
 from typing import Any
 
 from risk_agents import protocol2
-from risk_agents.base import Agent, View
 from risk_agents.program import Program, ProgramFault, brief, check_limit
 from risk_agents.sandbox import OPEN, Sandbox, folders_of
+from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables

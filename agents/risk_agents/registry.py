@@ -11,13 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_env import bots
+from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
-from risk_env.seeds import game_seed
+from risk_env.match import Match
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
@@ -125,18 +125,10 @@ def _module_of(path: Path) -> ModuleType:
 def play_game(
     rules: Rules, board: Board, players: Sequence[str | CompiledBot | Agent], seed: int = 0, lane: int = 0
 ) -> Game:
-    """Play one whole game between agents, one a seat, and return it: the simplest arena.
+    """Play one whole game between players, one a seat (what `make` takes), and return it; PlayerFault blames a player.
 
     With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`.
     """
-    if len(players) != rules.num_players:
-        raise ValueError(f"players={list(players)!r}: {len(players)} agents for num_players={rules.num_players}")
-    game = Game(rules, board, seed, lane=lane)
-    agents = [make(player) for player in players]
-    seeds = chance_seeds(agents, int(game_seed(seed, lane)))
-    for seat, agent in enumerate(agents):
-        agent.reset(seat, rules, board, seeds[seat])
-    while not game.is_over:
-        view = View(game, chance=seeds[game.seat], history=lambda seat: game.events(seat=seat))
-        game.step(int(agents[game.seat].act(view)))
-    return game
+    match = Match(rules, board, [make(player) for player in players], seed, lane=lane)
+    match.run()
+    return match.game

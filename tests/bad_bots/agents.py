@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from risk_agents.base import Agent
+from risk_env.agent import Agent
 
 
 class Bad(Agent):

@@ -220,7 +220,7 @@ def spoken(line: bytes) -> Any:
 @functools.cache
 def view() -> Any:
     """What an agent is asked."""
-    from risk_agents.base import View
+    from risk_env.agent import View
 
     return View(games()[0])
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from risk_agents.base import View
+from risk_env.agent import View
 from risk_env.board.action_space import DONE
 from risk_env.core.types import Phase
 from risk_env.public import most_troops

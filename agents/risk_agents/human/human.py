@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from risk_agents.base import Agent, View
 from risk_agents.human.answers import understand
 from risk_agents.human.narration import Words
 from risk_agents.human.questions import board_lines, legal_lines, own_lines, question
 from risk_agents.human.terminal import Terminal
+from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY, Phase

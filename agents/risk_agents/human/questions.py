@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from risk_agents.base import View
 from risk_agents.human.answers import argument_of, movable
 from risk_agents.human.narration import Words
 from risk_agents.human.terminal import wrapped
+from risk_env.agent import View
 from risk_env.board.action_space import DONE, WILD
 from risk_env.core.cards import (
     MAX_STARS,

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents.base import Agent, View
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
+from risk_env.agent import Agent, View
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
@@ -86,16 +86,9 @@ class Sb3Agent(Agent):
 
     def act(self, view: View) -> int:
         """The likeliest legal action."""
-        return self.act_batch([view])[0]
-
-    def act_batch(self, views: list[View]) -> list[int]:
-        """The same for many views in one inference."""
-        observations = np.stack([view.codes for view in views])
-        masks = np.stack([view.action_mask for view in views])
-        likeliest = self.policy.logits(observations, masks).argmax(1)
-        is_new = unfamiliar_phases(self.schema.rules)
-        answers = zip(views, likeliest, strict=True)
-        return [int(view.legal_actions[-1] if is_new[view.phase] else action) for view, action in answers]
+        if unfamiliar_phases(self.schema.rules)[view.phase]:
+            return int(view.legal_actions[-1])
+        return int(self.policy.logits(view.codes[None], view.action_mask[None])[0].argmax())
 
 
 def load_zip(path: str) -> Any:

@@ -11,10 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from risk_agents.base import Agent, View
 from risk_agents.llm.endpoint import Endpoint, EndpointError
 from risk_agents.llm.settings import Settings, settings_for
 from risk_agents.llm.transcript import Transcript
+from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase

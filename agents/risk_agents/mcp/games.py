@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from risk_agents.base import Agent, View, chance_seeds
 from risk_agents.human.narration import Words, narrate
 from risk_agents.registry import make
 from risk_env import bots
+from risk_env.agent import Agent, View, chance_seeds
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import MAX_ROUNDS

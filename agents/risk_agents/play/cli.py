@@ -18,7 +18,6 @@ from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
-from risk_env.game import Game
 
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # who sits there if nobody is named
 HELP = {
@@ -82,11 +81,11 @@ def _keep(table: Table) -> None:
     """Keep the game, if need be in the folder for temporary files, and say how to continue."""
     told = [""]
     try:
-        save_game(table.path, table.game, table.players)
+        save_game(table.path, table.game, table.specs)
     except (OSError, ValueError) as error:
         told.append(f"{error}.")
         table.path = str(Path(tempfile.gettempdir()) / _new_name())
-        save_game(table.path, table.game, table.players)
+        save_game(table.path, table.game, table.specs)
     told.append(f"The game is kept in {table.path}.")
     told.append(f"To go on: {PROGRAM} play --resume {shlex.quote(table.path)}")
     with suppress(OSError):  # the terminal may be gone
@@ -119,7 +118,7 @@ def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
         raise FileExistsError(f"--save {path}: exists; choose another name, or continue it by --resume")
-    table = Table(Game(rules, board, seed), players, terminal, path)
+    table = Table(rules, board, seed, players, terminal, path)
     terminal.say(f"{_title(table, arguments.preset or 'classic')}, seed {seed}")
     return table
 
@@ -134,7 +133,8 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, saved.players)
-    table = Table(saved.start, saved.players, terminal, arguments.resume)
+    start = saved.start
+    table = Table(start.rules, start.board, start.seed, saved.players, terminal, arguments.resume)
     try:
         table.resume(saved)
     except BaseException:

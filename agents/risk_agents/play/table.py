@@ -1,9 +1,7 @@
 """A game at the table: people at one terminal, bots in the other seats."""
 
-import operator
 from collections.abc import Sequence
 
-from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import board_lines, mission_in_words
@@ -11,9 +9,11 @@ from risk_agents.human.terminal import Terminal
 from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
 from risk_agents.program import ProgramFault
 from risk_agents.registry import HUMAN, make
+from risk_env.agent import Agent, CompiledAgent
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
-from risk_env.game import Game
-from risk_env.seeds import game_seed
+from risk_env.match import Match, PlayerFault
 from risk_env.text.escape import label
 
 YOU = "You"
@@ -24,101 +24,83 @@ class Leave(Exception):
     """The person wants to stop here."""
 
 
-class BotFault(RuntimeError):
-    """A bot crashed or gave no legal answer; the message names it."""
+class Table(Match):
+    """A match at a terminal: who sits where, and who has seen which events."""
 
-
-class Table:
-    """A game in progress: who sits where, and who has seen which events."""
-
-    def __init__(self, game: Game, players: Sequence[str], terminal: Terminal, path: str) -> None:
-        self.game, self.players, self.terminal = game, tuple(players), terminal
+    def __init__(
+        self, rules: Rules, board: Board, seed: int, specs: Sequence[str], terminal: Terminal, path: str
+    ) -> None:
+        self.specs, self.terminal = tuple(specs), terminal
         self.path = path  # the file to keep the game in
         desk = Desk(terminal)
-        desk.people = sum(spec == HUMAN for spec in players)
-        self._agents: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in players]
-        self.names = (*_names(self._agents), "neutral")
-        self._chances = chance_seeds(self._agents, int(game_seed(game.seed)))
-        self._seen = dict.fromkeys(self.people, 0)  # how many events each person has seen
+        desk.people = sum(spec == HUMAN for spec in specs)
+        seated: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in specs]
+        self._people = {seat: agent for seat, agent in enumerate(seated) if isinstance(agent, Human)}
+        self.names = (*_names(seated), "neutral")
+        super().__init__(rules, board, [None if seat in self._people else a for seat, a in enumerate(seated)], seed)
+        self._seen = dict.fromkeys(self._people, 0)  # how many events each person has seen
         self._watched_round = NOBODY
-        for seat, agent in enumerate(self._agents):
-            self._seat(seat, agent)
+        self._is_live = False  # whether the game is played, not resumed
+        self._begin()
 
     @property
     def people(self) -> list[int]:
         """The seats of people."""
-        return [seat for seat, agent in enumerate(self._agents) if isinstance(agent, Human)]
+        return list(self._people)
 
-    def _seat(self, seat: int, agent: Agent) -> None:
-        """Begin the game for an agent; a compiled one is compiled now rather than in the middle of the game."""
-        if isinstance(agent, Human):
-            agent.names = self.names
-            agent.commands = {
+    def _begin(self) -> None:
+        """Begin the game for all; a compiled bot is compiled now rather than in the middle of the game."""
+        try:
+            self.begin()
+        except PlayerFault as fault:
+            raise ValueError(f"agent={self.specs[fault.seat]!r} cannot play this game: {fault.reason}") from fault
+        for agent in self.players:
+            if isinstance(agent, CompiledAgent):
+                agent.seated.load(self.game.tables)
+        for seat, person in self._people.items():
+            person.names = self.names
+            person.commands = {
                 "log": (f"what happened, the last {LOG_LINES} lines, or as many as you say", self._show_log),
                 "save": ("keep the game in a file: save FILE", self._save_as),
                 "quit": ("stop here; the game is kept", self._quit),
             }
-        try:
-            agent.reset(seat, self.game.rules, self.game.board, self._chances[seat])
-        except Exception as error:
-            raise ValueError(f"agent={self.players[seat]!r} cannot play this game: {error}") from error
-        if isinstance(agent, CompiledAgent):
-            agent.seated.load(self.game.tables)
+            person.reset(seat, self.game.rules, self.game.board, 0)
 
     # ------------------------------------------------------------------------------------------ playing
 
     def play(self) -> None:
-        """Play to the end. Leave, EOFError and KeyboardInterrupt stop in between; BotFault blames a bot."""
-        while not self.game.is_over:
-            seat = self.game.seat
-            if isinstance(person := self._agents[seat], Human):
-                person.news = self._news(seat)
-            elif not self._is_anyone_in():
-                self._watch()
-            self.game.step(self._answer(seat))
+        """Play to the end. Leave, EOFError and KeyboardInterrupt stop in between; PlayerFault blames a bot."""
+        self._is_live = True
+        self._watch()
+        while (seat := self.run()) != NOBODY:
+            person = self._people[seat]
+            person.news = self._news(seat)
+            self.step(person.act(self.view()))
         self._show_the_end()
+
+    def step(self, action: int | str) -> None:
+        """Play an action; if no person is left in the game, show how it goes on."""
+        super().step(action)
+        if self._is_live:
+            self._watch()
 
     def resume(self, saved: SavedGame) -> None:
         """Play a kept game up to where it was left; the bots are asked again, so that they remember what they knew."""
-        strays = set()
+        changed = set()
         for action in saved.actions:
-            seat = self.game.seat
-            if seat in self._seen:
-                self._seen[seat] = len(self.game.events())
-            elif seat != NOBODY and self._answer(seat) != action:
-                strays.add(self.names[seat])
+            if self.game.seat in self._seen:
+                self._seen[self.game.seat] = len(self.game.events())
             try:
-                self.game.step(action)
+                changed |= self.replay([action])
             except ValueError as error:
                 raise SavedGameError(f"{self.path}: {error}") from error
         if digest(self.game) != saved.state:
             raise SavedGameError(f"{self.path}: this version of the program plays its actions otherwise")
-        for name in sorted(strays):
+        for name in sorted(self.names[seat] for seat in changed):
             self.terminal.say(f"{name} would play otherwise now than when the game was kept.")
-
-    def _answer(self, seat: int) -> int:
-        """What the player of a seat answers; BotFault if a bot gives no legal answer."""
-        agent, view = self._agents[seat], View(self.game, chance=self._chances[seat])
-        if isinstance(agent, Human):
-            return agent.act(view)
-        try:
-            action = operator.index(agent.act(view))
-        except Exception as error:
-            raise BotFault(f"{self._called(seat)} failed: {type(error).__name__}: {error}") from error
-        if action not in view.legal_actions:
-            raise BotFault(f"{self._called(seat)} gave an answer that is not legal: {self.game._illegal(action)}")
-        return action
-
-    def _called(self, seat: int) -> str:
-        return f"{self.names[seat]} (agent={self.players[seat]!r}, seat {seat})"
 
     def _is_anyone_in(self) -> bool:
         return any(self.game.alive[seat] for seat in self.people)
-
-    def close(self) -> None:
-        """End what the bots started."""
-        for agent in self._agents:
-            getattr(agent, "close", lambda: None)()
 
     # ------------------------------------------------------------------------------------------ what is shown
 
@@ -132,7 +114,9 @@ class Table:
         return narrate(events, self._words(seat), self.terminal.width)
 
     def _watch(self) -> None:
-        """No person is left in the game: ask once whether to go on, then show the standings, a line a round."""
+        """If no person is left in the game: ask once whether to go on, then show the standings, a line a round."""
+        if self.game.is_over or self._is_anyone_in():
+            return
         if self._watched_round == NOBODY:
             last = max(self.people, key=lambda seat: self._seen[seat])
             self.terminal.say("", *self._news(last), "")
@@ -153,7 +137,7 @@ class Table:
         if self._is_anyone_in() or self._watched_round == NOBODY:
             last = max(self.people, key=lambda seat: self._seen[seat])
             self.terminal.say("", *self._news(last))
-        game, view = self.game, View(self.game, self.people[0])
+        game, view = self.game, self.view(self.people[0])
         drawn = board_lines(view, self._words(NOBODY), self.terminal.width, self.terminal.has_colour)
         self.terminal.say("", *drawn, "")
         for seat in range(game.num_players):
@@ -181,7 +165,7 @@ class Table:
     def _save_as(self, rest: str) -> None:
         """The command `save FILE`: keep the game there, now and when it is left."""
         try:
-            save_game(rest or self.path, self.game, self.players)
+            save_game(rest or self.path, self.game, self.specs)
         except (OSError, ValueError) as error:
             self.terminal.say_wrapped(f"Not saved: {error}")
             return

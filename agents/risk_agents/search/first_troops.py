@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from risk_agents.base import View
 from risk_agents.scripted.board_sense import NONE
 from risk_agents.search import beam
 from risk_agents.search.rollouts import Judge, Rollouts
+from risk_env.agent import View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot

@@ -8,11 +8,11 @@ next turn begins. The position there is evaluated by `search.evaluation`. The bu
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam, planner
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
+from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.base import Agent, CompiledAgent, View
 from risk_agents.explanation import Explanation, PlanEstimate
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.scripted import breaker, hunter
@@ -28,6 +27,7 @@ from risk_agents.search import beam, marshal, planner, raider
 from risk_agents.search.first_troops import PLAYER, QUICK_PLAYER, FirstTroops
 from risk_agents.search.judges import JudgeFinder, judge_by_beam_value, judge_for, judges_by
 from risk_agents.search.rollouts import Draft, Judge, Rollouts
+from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import risk_agents
-from risk_agents.base import View
 from risk_agents.program import Program, ProgramFault, brief, python_command, python_path, serve_lines
 from risk_agents.registry import is_in_file
 from risk_agents.sandbox import OPEN, Sandbox
 from risk_agents.tournament.results import Forfeit
+from risk_env.agent import CompiledAgent, View
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
@@ -169,7 +169,7 @@ class AgentServer:
         """Name and version of the agent of a spec, and whether it is a compiled bot."""
         self.spec = spec
         agent = self._agent(0)
-        return label(agent.name), label(agent.version), isinstance(agent, risk_agents.base.CompiledAgent)
+        return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
 
     def rehearse(self) -> None:
         """Play the first turn of another game."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-from risk_agents.base import History, View
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault
@@ -14,6 +13,7 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.results import Forfeit
+from risk_env.agent import History, View
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.seeds import veiled

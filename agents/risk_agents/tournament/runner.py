@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents.base import History
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.players import AskedPlayer, PlayerPool, SinglePlayer
 from risk_agents.tournament.results import (
@@ -25,6 +24,7 @@ from risk_agents.tournament.results import (
     winner_of_forfeit,
 )
 from risk_agents.tournament.schedule import Pairing
+from risk_env.agent import History
 from risk_env.arena import REFUSED, Arena
 from risk_env.arrays import Ints, Numbers
 from risk_env.bots import CompiledBot

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from risk_agents.base import View, chance_seed
 from risk_agents.explanation import Explaining
 from risk_agents.program import Program, ProgramFault, python_command, python_path, serve_lines
 from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_env import bots
+from risk_env.agent import View, chance_seed
 from risk_env.game import Game
 
 LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; the first of a kind waits for what has to be compiled

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.registry import HUMAN, make
+from risk_env.agent import Agent, CompiledAgent, View, chance_seeds
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.core.odds import win_probability

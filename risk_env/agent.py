@@ -129,10 +129,7 @@ class View:
 
 
 class Agent:
-    """A player of one seat. Subclasses set `name` and `version`, and answer in `act`.
-
-    A policy may answer many views at once in a method `act_batch(views)`, which then returns a list of actions.
-    """
+    """A player of one seat. Subclasses set `name` and `version`, and answer in `act`."""
 
     name: str = "agent"
     version: str = "1"  # changes when its play does
