@@ -1,14 +1,11 @@
-"""The floors of the design: who may import whom, what `import risk_env` may load, and the size of functions and code.
+"""The floors of the design: who may import whom, what `import risk_env` may load, and the size of functions.
 
 import-linter (`lint-imports`, pyproject.toml) checks the layers; this file checks what it cannot say.
 """
 
 import ast
-import io
 import subprocess
 import sys
-import tokenize
-import tomllib
 import zipfile
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -21,14 +18,8 @@ FOLDERS = ("risk_env", "agents", "training", "benchmarks")
 PACKED = {"risk_env": "risk_env", "risk_agents": "agents/risk_agents", "risk_training": "training/risk_training"}
 LONGEST_FUNCTION = 40  # lines, decorators and docstring included
 MOST_PARAMETERS, MOST_OF_A_KERNEL = 10, 12  # `self`, `*args` and `**kwargs` included
-MOST_CODE_LINES = 24_000  # of what is packed; 23,656 when this was written
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-NO_CODE = {
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
-    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
-}
-
 # What the files of a folder, or one file, may import besides the standard library.
 MAY_IMPORT = {
     "risk_env/compiler": ("numpy", "numba", "llvmlite", "risk_env.compiler"),
@@ -37,7 +28,6 @@ MAY_IMPORT = {
     "risk_env/untrusted.py": (),
     "risk_env/board": ("numpy", "risk_env.core", "risk_env.untrusted", "risk_env.board"),
 }
-MAY_NOT_IMPORT = {"risk_env": ("risk_agents", "risk_training", "benchmarks", "tests")}
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame", "pettingzoo"),
     *("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),  # Numba loads a bare scipy
@@ -91,47 +81,6 @@ def test_a_floor_imports_only_what_is_below_it(place: str) -> None:
     assert not {name: found for name, found in wrong.items() if found}
 
 
-@pytest.mark.parametrize("place", MAY_NOT_IMPORT)
-def test_nothing_in_risk_env_imports_what_stands_on_it(place: str) -> None:
-    found = [
-        (path.name, names[0])
-        for path in sources(place)
-        for names in imports(path.read_text(), package_of(path))
-        if is_in(names[0], MAY_NOT_IMPORT[place])
-    ]
-    assert found == []
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import torch",
-        "from numba import types",
-        "import risk_env.game",
-        "from risk_env import game",
-        "from .. import game",
-        "from ..game import Game",
-        "def lazily():\n    import scipy.stats",
-    ],
-)
-def test_the_check_finds_an_import_that_is_too_high(source: str) -> None:
-    assert too_high(source, "risk_env.core", MAY_IMPORT["risk_env/core"])
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import math",
-        "import numpy.random",
-        "from risk_env.core import bits",
-        "from . import bits",
-        "from .bits import x",
-    ],
-)
-def test_the_check_allows_what_is_below(source: str) -> None:
-    assert too_high(source, "risk_env.core", MAY_IMPORT["risk_env/core"]) == []
-
-
 def modules() -> dict[str, Path]:
     """The files of all modules by their full names; a package's is its `__init__.py`."""
     places = {**PACKED, "benchmarks": "benchmarks"}
@@ -150,14 +99,6 @@ def test_no_import_circle() -> None:
         for names in imports(path.read_text(), package):
             graph[name] |= set([found for found in names if found in known][-1:]) - {name}
     TopologicalSorter(graph).prepare()  # CycleError names a circle
-
-
-def test_every_package_has_exhaustive_floors() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    floors = {container for contract in contracts if contract.get("exhaustive") for container in contract["containers"]}
-    names = modules()
-    packages = {name.rpartition(".")[0] for name in names} - {""}
-    assert packages <= floors, packages - floors
 
 
 @pytest.mark.parametrize("start", ["import risk_env", "import risk_env.cli, risk_env.board.rules, risk_env.board.maps"])
@@ -202,37 +143,6 @@ def parameters(function: Function) -> int:
     """How many parameters a function has, `*args` and `**kwargs` one each."""
     names = function.args
     return len(names.posonlyargs + names.args + names.kwonlyargs) + bool(names.vararg) + bool(names.kwarg)
-
-
-def test_the_packages_stay_small() -> None:
-    found = {package: sum(map(code_lines, sources(place))) for package, place in PACKED.items()}
-    total = sum(found.values())
-    assert total <= MOST_CODE_LINES, f"{total} lines of code ({found}), at most {MOST_CODE_LINES}"
-
-
-def code_lines(path: Path) -> int:
-    """Lines of a file that hold code: no blank lines, comments or docstrings."""
-    source = path.read_text()
-    with_code = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type not in NO_CODE
-        for line in range(token.start[0], token.end[0] + 1)
-    }
-    return len(with_code - docstring_lines(ast.parse(source)))
-
-
-def docstring_lines(tree: ast.Module) -> set[int]:
-    """The lines of all docstrings of a file."""
-    owners = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | Function)]
-    texts = [node.body[0] for node in owners if ast.get_docstring(node) is not None]
-    return {line for text in texts for line in range(text.lineno, (text.end_lineno or text.lineno) + 1)}
-
-
-def test_only_code_counts(tmp_path: Path) -> None:
-    path = tmp_path / "some.py"
-    path.write_text('"""A\nfile."""\n\n# words\nx = """two\nlines"""  # words\n\n\ndef f():\n    """Docs."""\n')
-    assert code_lines(path) == 3
 
 
 def test_kernels_of_the_core_make_no_arrays() -> None:
