@@ -176,8 +176,8 @@ rounded to three digits.
   is repeated and the best is kept; the records also have the medians.
 * **Other libraries** play their own games on the same core in the same run, each through its usual interface with its
   own observations and masks. The ratio says what a step costs, not how good a library is.
-* **The ladder** is measured in games, not in seconds: its table, commands and intervals are in the
-  [README](../README.md#the-ladder). Every deal is played from all seats (rotations of them from four players on),
+* **The ladder** is measured in games, not in seconds: its table, commands and intervals are on
+  [its page](ladder.md). Every deal is played from all seats (rotations of them from four players on),
   territories are dealt, [intervals](agents.md#openings) are by deals and openings, and a truncated game is won by
   nobody.
 """
