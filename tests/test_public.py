@@ -13,7 +13,7 @@ import pytest
 from risk_env import Event, Game, PublicState, Rules, load_map, presets
 from risk_env.core.types import Phase
 from risk_env.events import PRIVATE_PHASES
-from risk_env.public import public_facts
+from risk_env.public import VEILED_PHASES, public_facts
 from tests.games import Player
 from tests.positions import position
 from tests.test_docs import rows
@@ -50,10 +50,10 @@ def play(game, seed, steps=STEPS):
 
 @cache
 def played(name, seed):
-    """A game that was played, asked in full, and its public states before every action."""
+    """A game that was played, asked in full, and what the seat to decide saw before every action."""
     game = new_game(name, seed)
-    states = [game.public() for _ in play(game, seed)]
-    return game, [*states, game.public()]
+    states = [game.public(game.seat) for _ in play(game, seed)]
+    return game, [*states, game.public(None if game.is_over else game.seat)]
 
 
 def all_played():
@@ -71,25 +71,36 @@ def with_other_secrets(game, seat, seed):
 
 
 def told(events):
-    """What may not depend on secrets: without the card drawn, and without what a secret decides or reveals."""
+    """What may not depend on secrets: without the cards drawn or taken, and without what a secret decides or reveals."""
     is_open = any(event.kind in ("over", "reveal") for event in events)
-    return None if is_open else [event for event in events if event.kind != "card"]
+    return None if is_open else [event for event in events if event.kind not in ("card", "handed_over")]
 
 
 def check_secrets(game, action, seat, seed):
-    """Compare a game with one that differs in what `seat` cannot know, before and after an action; the new events."""
+    """Compare a game with one that differs in what `seat` cannot know, before and after an action; the new events.
+
+    What differs in the questions that hidden facts raise is the matter of test_hidden.
+    """
+    if game.phase in VEILED_PHASES:
+        game.step(action)
+        return []
     other, state = with_other_secrets(game, seat, seed), game.public()
     assert other.public() == state == game.determinize(seat, seed).public()
     assert json.dumps(other.public().to_json()) == json.dumps(state.to_json())
-    counts = {viewer: len(game.events(seat=viewer)) for viewer in (None, seat)}
-    is_possible = action in other.legal_actions()
-    game.step(action)
-    new = {viewer: told(game.events(count, viewer)) for viewer, count in counts.items()}
-    if not is_possible or None in new.values():
+    if action not in other.legal_actions() or other.phase != game.phase:
+        game.step(action)
         return []
-    other.step(action)
-    if told(other.events()) is not None:
-        assert new == {viewer: told(other.events(seat=viewer)) for viewer in counts}
+    counts = {viewer: len(game.events(seat=viewer)) for viewer in (None, seat)}
+    one = game.copy()
+    for each in (game, one, other):
+        each.step(action)
+    for each in (one, other):
+        if each.phase == Phase.REROLL:
+            each.step("done")
+    new = {viewer: told(one.events(count, viewer)) for viewer, count in counts.items()}
+    if None in new.values() or told(other.events()) is None:
+        return []
+    assert new == {viewer: told(other.events(seat=viewer)) for viewer in counts}
     return new[None]
 
 
@@ -104,7 +115,7 @@ def test_hidden_facts_change_neither_states_nor_events(name):
             action = player.choose(game.record, game.tables, game.legal_actions().tolist())
             compared += check_secrets(game, action, number % game.num_players, number)
     kinds = {event.kind for event in compared}
-    assert len(compared) > 250 and {"action", "turn", "draft", "battle"} <= kinds
+    assert len(compared) > 200 and {"action", "turn", "draft", "battle"} <= kinds
     assert "draw" in kinds or name == "basic_training"
 
 
@@ -114,7 +125,7 @@ def test_an_event_that_one_seat_alone_sees_is_for_it_alone(name):
         game, _ = played(name, seed)
         public, everything = game.events(), game._history().events
         assert all(event.only == -1 for event in public)
-        assert not {"card", "mission"} & {event.kind for event in public}
+        assert not {"card", "handed_over", "mission"} & {event.kind for event in public}
         assert not {p.name for p in PRIVATE_PHASES} & {event.phase for event in public}
         for seat in range(game.num_players):
             seen = game.events(seat=seat)
@@ -127,6 +138,8 @@ def test_who_drew_sees_the_card_and_the_others_that_it_was_drawn():
     for name, seed in all_played():
         game, _ = played(name, seed)
         for before, event in itertools.pairwise(game._history().events):
+            if event.kind == "handed_over":
+                assert event.only == event.seat == before.seat and len(event.cards) == before.number
             if event.kind == "card":
                 assert event.only == event.seat and len(event.cards) == 1
                 assert (before.only == -1 and before.seat == event.seat) or before.kind == "card"
