@@ -395,7 +395,7 @@ def _battle(
 
 
 def _elimination(before: Any, after: Any, other: int, board: Board) -> Iterator[Event]:
-    """A seat is out; its cards, which only the two seats know, and its Objectives go to who eliminated it (RULES 3.3)."""
+    """A seat is out: its Objectives and its cards, which only the two seats know, go to the other one (RULES 3.3)."""
     seat, objectives = int(before.turn), tuple(np.flatnonzero(before.objective == other).tolist())
     cards = _new_cards(before, after, seat, board)
     yield Event("elimination", seat=seat, other=other, number=len(cards), objectives=objectives)
@@ -430,7 +430,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """What follows without an action: headquarters revealed, the end of a turn and of the game, a new round and turn."""
+    """What follows without an action: headquarters revealed, the end of the game or of a turn, a new round and turn."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]

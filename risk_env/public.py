@@ -156,12 +156,12 @@ def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
 
 
 def public_state(games: Any, tables: Tables, seat: int = NOBODY) -> PublicState:
-    """The public facts of a game, an array of one record (`core.types.game_dtype`), with the question that `seat` sees."""
+    """The public facts of a game, an array of one record (`core.types.game_dtype`), and the question `seat` sees."""
     return PublicState._of_facts(public_facts(games, tables, seat))
 
 
 def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, Any]:
-    """The value of `public_state(games, tables, seat).to_json()`, without arrays on the way: in a fraction of the time."""
+    """What `public_state(games, tables, seat).to_json()` is, without arrays on the way: in a fraction of the time."""
     games = seen_by(games, tables, seat)
     rules, territories = tables.rules, tables.board["num_territories"].item()
     players, armies = rules["num_players"].item(), rules["num_armies"].item()

@@ -71,7 +71,7 @@ def with_other_secrets(game, seat, seed):
 
 
 def told(events):
-    """What may not depend on secrets: without the cards drawn or taken, and without what a secret decides or reveals."""
+    """What may not depend on secrets: without cards drawn or taken, and without what a secret decides or reveals."""
     is_open = any(event.kind in ("over", "reveal") for event in events)
     return None if is_open else [event for event in events if event.kind not in ("card", "handed_over")]
 

@@ -1,4 +1,4 @@
-"""What happened in a game, in words for people: events (`risk_env.events`) as lines, all battles of an attack in one."""
+"""What happened in a game, in words for people: events (`risk_env.events`) as lines, an attack in one."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -167,14 +167,16 @@ class Pages:
 
 
 async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
-    """Send what the viewer has not seen, and its question, whenever something has changed."""
+    """Send what the viewer has not seen, and its question, whenever something has changed for this viewer."""
     await socket.send_text(json.dumps({"facts": table.facts(viewer)}))
-    sent = min(max(sent, 0), len(table.frames[viewer]))
+    sent, told = min(max(sent, 0), table.shown(viewer)), ""
     while True:
-        changed, frames = table.changed, table.frames[viewer][sent:]
+        changed, frames = table.changed, table.frames[viewer][sent : table.shown(viewer)]
         sent += len(frames)
         rest = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
-        await socket.send_text(f'{{"frames":[{",".join(frames)}],{rest[1:]}')
+        if frames or rest != told:  # a decision that this viewer does not see sends nothing
+            told = rest
+            await socket.send_text(f'{{"frames":[{",".join(frames)}],{rest[1:]}')
         await changed.wait()
 
 
