@@ -287,6 +287,24 @@ class Table:
         return question_of(self.game, self._answers[viewer]) if viewer == self.game.seat != NOBODY else None
 
 
+class Feed:
+    """The messages of one viewer, who has `sent` frames already."""
+
+    def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
+        self._table, self._viewer = table, viewer
+        self._sent, self._told = min(max(sent, 0), table.shown(viewer)), ""
+
+    def message(self) -> str:
+        """New frames and the viewer's question, "" if there is nothing new: a hidden decision sends no message."""
+        table, viewer = self._table, self._viewer
+        frames = table.frames[viewer][self._sent : table.shown(viewer)]
+        told = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
+        if not frames and told == self._told:
+            return ""
+        self._sent, self._told = self._sent + len(frames), told
+        return f'{{"frames":[{",".join(frames)}],{told[1:]}'
+
+
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     """What the seat to decide is asked, with the number of its decisions before.
 
