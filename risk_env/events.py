@@ -129,7 +129,7 @@ class GameLog:
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
         self._games = self._tables.new_games(1)
         self._played = 0
-        self._held: list[Event] = []  # a roll that nobody sees before it is decided whether a die is rolled again
+        self._held: list[Event] = []  # what nobody sees before the next action, since its moment shows a hidden fact
         self._rolls, self._totals = np.zeros((2 * KEPT_ROLLS, 2, 2 * MAX_DICE + 1), np.int8), np.zeros(3, np.int64)
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
@@ -183,7 +183,7 @@ class GameLog:
         before = self._record
         entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
         step = Step(before, self._look(), self._tables.space.decode(action), forced, self._board)
-        self._add(action_events(step, text))
+        self._add(action_events(step, text), forced)
         self._play_chance()
 
     def _play_chance(self) -> None:
@@ -213,10 +213,14 @@ class GameLog:
         self._record = SimpleNamespace(**dict(zip(games.dtype.names, values, strict=True)))
         return self._record
 
-    def _add(self, events: list[Event]) -> None:
-        """Add events, with a roll that was held back before them; hold one back while a re-roll is asked."""
+    def _add(self, events: list[Event], forced: bool = False) -> None:
+        """Add events, after those held back.
+
+        A roll is held back while a re-roll is asked, and a draft to the only possible territory until its amount is
+        given: without a hidden trade the draft would come earlier.
+        """
         events, self._held = [*self._held, *events], []
-        if self._record.phase == Phase.REROLL:
+        if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):
             events, self._held = [], events
         self.events += events
         if self._watch is not None:

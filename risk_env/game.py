@@ -398,7 +398,7 @@ class Game:
         other.seed = int(seed)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
         other._chance = word(0)
-        if other._number_in("phase") == Phase.ROLL:  # dice that this seat has not seen are rolled again
+        if seat != other.seat:  # it may be at dice that this seat has not seen fall, or at a forced decision
             other._play_on()
         other._begin_history()
         return other

@@ -29,7 +29,7 @@ PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
 ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # those in which the dice lie on the table
 
 VEILED_PHASES = (Phase.TRADE, Phase.REROLL)  # asked, or answered, by what a hand holds
-_VEILED = frozenset(map(int, VEILED_PHASES))
+_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # in which others may see another question
 
 _EMPTY: Any = ()  # an array that is not given
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python

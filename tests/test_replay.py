@@ -20,6 +20,7 @@ from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.replays import parse_selection, selected
 from risk_agents.tournament.results import GameResult
 from risk_env import Game, Rules, load_map, presets
+from risk_env.core.cards import FORCED_HAND
 from risk_env.render import draw_rgb
 from tests.games import random_rules
 

@@ -2,12 +2,12 @@
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
-from risk_env.core.bits import add, bit, clear, nth_bit, popcount
+from risk_env.core.bits import ZERO, add, bit, clear, lowest, nth_bit, popcount
 from risk_env.core.cards import can_trade
 from risk_env.core.chance import any_of, below, draw_card
 from risk_env.core.draft import begin_draft, troops_due
 from risk_env.core.goals import mission_fulfilled
-from risk_env.core.position import is_alive
+from risk_env.core.position import is_alive, with_room
 from risk_env.core.setup import choose_headquarters, mission_pile
 from risk_env.core.turn import continue_draft
 from risk_env.core.types import NOWHERE, Phase, Trade, Victory
@@ -22,7 +22,8 @@ def veil(game, board, rules, seat):
 
     The position is that of a game in which the other seat holds no such cards: a draft before its first troops instead
     of a free trade, dice that have not fallen instead of a re-roll. Cards picked for a set are hidden until they are
-    traded. A trade that is owed stays: it follows from the number of cards, which is public (RULES 3.3.2, 5.3).
+    traded. A trade that is owed stays: it follows from the number of cards, which is public (RULES 3.3.2, 5.3). A draft
+    with a single territory is already there, since without a trade nobody is asked for the territory.
     """
     if game.seat == seat:
         return
@@ -35,6 +36,21 @@ def veil(game, board, rules, seat):
     elif game.phase == Phase.REROLL:
         game.phase = Phase.ROLL
         game.battles -= 1
+    if game.phase == Phase.DRAFT and only_draftable(game, rules) != NOWHERE:
+        game.target = only_draftable(game, rules)
+        game.phase = Phase.DRAFT_AMOUNT
+
+
+@kernel
+def only_draftable(game, rules):
+    """The only territory to which the seat in turn can draft, NOWHERE if there are several or none."""
+    found, count = NOWHERE, 0
+    for w in range(len(game.strong)):
+        roomy = with_room(game, rules, w, game.owned[game.turn, w])
+        count += popcount(roomy)
+        if roomy != ZERO:
+            found = (w << 6) + lowest(roomy)
+    return found if count == 1 else NOWHERE
 
 
 @kernel
@@ -61,8 +77,10 @@ def determinize(game, board, rules, seat, seed):
 @kernel
 def begin_draft_again(game, board, rules):
     """Ask for cards if the hand drawn for the player in turn holds a set and no troops have been placed."""
-    no_trade = game.phase == Phase.DRAFT and not game.set_traded
+    is_forced = game.phase == Phase.DRAFT_AMOUNT and only_draftable(game, rules) == game.target
+    no_trade = (game.phase == Phase.DRAFT or is_forced) and not game.set_traded
     if no_trade and game.draft_left == troops_due(game, board, rules, int(game.turn)):
+        game.target = NOWHERE
         begin_draft(game, board, rules)
         continue_draft(game, board, rules)
 
