@@ -32,11 +32,12 @@ def main() -> None:
         path = Path(folder) / "game.html"
         replay = game.replay(NAMES, evaluate=chances_by_play(rules, game.board, "breaker"))
         replay.save(path)
-        battles = [n for n, (_, events) in enumerate(replay.facts["frames"]) if events[0]["kind"] == "roll"]
+        kinds = [{event["kind"] for event in events} for _, events in replay.facts["frames"]]
+        battles = [n for n, found in enumerate(kinds) if "battle" in found]
         for name, size, scheme, battle in (
-            ("replay", DESKTOP, "light", 240),
-            ("replay_dark", DESKTOP, "dark", 420),
-            ("replay_phone", PHONE, "light", 240),
+            ("replay", DESKTOP, "light", 100),
+            ("replay_dark", DESKTOP, "dark", 170),
+            ("replay_phone", PHONE, "light", 100),
         ):
             with opened_page(browser, f"{path.as_uri()}#{battles[battle]}", size, scheme) as page:
                 page.wait_for_selector("body[data-ready]")

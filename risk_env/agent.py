@@ -92,8 +92,8 @@ class View:
 
     @cached_property
     def position(self) -> PublicState:
-        """What all at the table may see."""
-        return self._game.public()
+        """What all at the table may see, and the seat's own question."""
+        return self._game.public(self.seat)
 
     @property
     def hand(self) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ import numpy as np
 from risk_env import arena, bots, risk_v0
 from risk_env.batch import GameBatch
 from risk_env.board.rules import Rules
+from risk_env.core.entry import veil_game
+from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.lanes import LEAST_LANES
 
@@ -26,7 +28,11 @@ def compile_games() -> None:
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
     Game.from_text(Game(Rules.preset("classic", setup="random"), seed=0).to_text(), ask_forced=True)
-    str(game.last_battle)  # writes the log
+    fought = Game(Rules.preset("classic", setup="random", attack="blitz"), seed=0)
+    while fought.last_battle is None:  # writes the log
+        fought.step(int(fought.legal_actions()[0]))
+    seen = fought.records.copy()
+    veil_game(seen, 0, fought.tables.board, fought.tables.rules, NOBODY)
 
 
 def compile_batches() -> None:

@@ -1,7 +1,8 @@
 """What happened in a game, in one place: the log, the last battle, words and pages are made from these events.
 
-A `GameLog` plays a game's history again on a record of its own, forced actions and chance results one by one, and
-compares the records before and after each. An event that only one seat may see names it (RULES 2.4, 7.1, 8.1).
+A `GameLog` plays a game's history again on a record of its own, forced actions and chance results one by one and a
+blitz at once, and compares the records before and after each. An event that only one seat may see names it (RULES 2.4,
+7.1, 8.1).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from risk_env.board.action_space import DONE, Action
 from risk_env.board.maps import Board
@@ -18,16 +20,27 @@ from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Held, Phase
-from risk_env.public import dice_of, members
+from risk_env.core.step import NO_ACTION
+from risk_env.core.types import DICE_PHASES, MAX_DICE, NOBODY, NOWHERE, Held, Phase
+from risk_env.public import VEILED_PHASES, dice_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
-PRIVATE_PHASES = (Phase.HEADQUARTERS, Phase.TRADE, Phase.REROLL)  # the question or its answer reveals a hidden fact
+PRIVATE_PHASES = (Phase.HEADQUARTERS, *VEILED_PHASES)  # whose answers only the seat sees
+KEPT_ROLLS = 32  # of a blitz: that many of its first rolls, and of its last
+MOST_FORCED = 1000  # forced actions in a row with events of their own
 
 Numbers = tuple[int, ...]
 Pair = tuple[int, int]
 Dice = tuple[Numbers, Numbers]  # the attacker's and the defender's
+
+
+class Roll(NamedTuple):
+    """One roll of a blitz."""
+
+    rolled: Dice  # as they fell, extra dice included (RULES 9.8)
+    dice: Dice  # as they were compared, highest first (RULES 3.2.3, 10.6)
+    losses: Pair  # the attacker's and the defender's
 
 
 class Event(NamedTuple):
@@ -46,17 +59,18 @@ class Event(NamedTuple):
     source: int = NOWHERE
     target: int = NOWHERE
     other: int = NOBODY  # the defender, or who was eliminated; P for the neutral army
-    number: int = 0  # of troops, of cards, of a round, or of a mission in the map's list
+    number: int = 0  # of troops, of cards, of rolls, of a round, or of a mission in the map's list
     cards: Numbers = ()
     territories: Numbers = ()  # of each seat (capitals, headquarters), or a set of them
     owners: Numbers = ()  # (T,)
     troops: Numbers = ()  # (T,)
     objectives: Numbers = ()
     rewards: Numbers = ()  # that came with these Objectives, -1 none
-    rolled: Dice = ((), ())  # as they fell, extra dice included (RULES 9.8)
-    dice: Dice = ((), ())  # as they were compared, highest first (RULES 3.2.3, 10.6)
-    losses: Pair = (0, 0)  # the attacker's and the defender's
+    rolled: Dice = ((), ())  # of the last roll, as in `Roll`
+    dice: Dice = ((), ())
+    losses: Pair = (0, 0)  # the attacker's and the defender's, of all rolls
     left: Pair = (0, 0)  # troops in source and target after the losses
+    rolls: tuple[Roll, ...] = ()  # of a blitz: the first and the last ones
     faces: Pair = (0, 0)  # of a die, before and after
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +97,8 @@ def last_battle(events: Sequence[Event], board: Board) -> Battle | None:
     for event in reversed(events):
         if event.kind == "battle":
             source, target = (board.territories[t] for t in (event.source, event.target))
-            return Battle(source, target, *event.rolled, *event.dice, *event.losses)
+            losses = event.rolls[-1].losses if event.rolls else event.losses
+            return Battle(source, target, *event.rolled, *event.dice, *losses)
     return None
 
 
@@ -114,6 +129,8 @@ class GameLog:
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
         self._games = self._tables.new_games(1)
         self._played = 0
+        self._held: list[Event] = []  # what nobody sees before the next action, since its moment shows a hidden fact
+        self._rolls, self._totals = np.zeros((2 * KEPT_ROLLS, 2, 2 * MAX_DICE + 1), np.int8), np.zeros(3, np.int64)
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
             entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)
@@ -147,23 +164,47 @@ class GameLog:
 
     def _play_forced(self) -> None:
         """Forced actions, up to the next asked one."""
+        played = 0
         while not self._ask_forced and len(legal := members(self._record.legal)) == 1:
+            if played == MOST_FORCED:
+                self._skip_forced()
+                return
             self._act(legal[0], forced=True)
+            played += 1
+
+    def _skip_forced(self) -> None:
+        """Play the rest of a long run of forced actions at once."""
+        before = self._record
+        entry.step_game(self._games, 0, self._tables.board, self._tables.rules, NO_ACTION)
+        self._add([Event("skipped"), *_course(before, self._look())])
 
     def _act(self, action: int, forced: bool) -> None:
         text = action_text(action, self._games[0], self._tables, self._board)
         before = self._record
         entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, action)
         step = Step(before, self._look(), self._tables.space.decode(action), forced, self._board)
-        self._add(action_events(step, text))
+        self._add(action_events(step, text), forced)
         self._play_chance()
 
     def _play_chance(self) -> None:
         """Chance results, until a seat must decide."""
         while self._record.phase > Phase.OVER:
             before = self._record
-            entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules)
-            self._add(chance_events(before, self._look(), self._board))
+            if before.phase == Phase.ROLL and before.blitz:
+                tables = self._tables
+                entry.play_blitz(self._games, 0, tables.board, tables.rules, self._rolls, self._totals)
+                after = self._look()
+                self._add([*_battle(before, after, self._board, *self._blitz()), *_course(before, after)])
+            else:
+                entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules)
+                self._add(chance_events(before, self._look(), self._board))
+
+    def _blitz(self) -> tuple[int, Pair, tuple[Roll, ...]]:
+        """Of the blitz just played: the number of rolls, all losses, and the first and the last rolls."""
+        number, *losses = self._totals.tolist()
+        places = [place if place < KEPT_ROLLS else KEPT_ROLLS + place % KEPT_ROLLS for place in _kept(number)]
+        kept = tuple(_roll(self._rolls[place]) for place in places)
+        return number, (losses[ATTACKER], losses[DEFENDER]), kept
 
     def _look(self) -> Any:
         """The record as it is now, kept for what comes: its fields as attributes, read all at once, far quicker."""
@@ -172,10 +213,29 @@ class GameLog:
         self._record = SimpleNamespace(**dict(zip(games.dtype.names, values, strict=True)))
         return self._record
 
-    def _add(self, events: list[Event]) -> None:
+    def _add(self, events: list[Event], forced: bool = False) -> None:
+        """Add events, after those held back.
+
+        A roll is held back while a re-roll is asked, and a draft to the only possible territory until its amount is
+        given: without a hidden trade the draft would come earlier.
+        """
+        events, self._held = [*self._held, *events], []
+        if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):
+            events, self._held = [], events
         self.events += events
         if self._watch is not None:
             self._watch(self._games, events)
+
+
+def _kept(number: int) -> list[int]:
+    """Which of that many rolls of a blitz are kept."""
+    return [place for place in range(number) if not KEPT_ROLLS <= place < number - KEPT_ROLLS]
+
+
+def _roll(values: npt.NDArray[np.int8]) -> Roll:
+    """A roll as `entry.play_blitz` writes it."""
+    attacker, defender = values[:, -1].tolist()
+    return Roll(dice_of(values[:, :MAX_DICE]), dice_of(values[:, MAX_DICE:-1]), (attacker, defender))
 
 
 # ------------------------------------------------------------------------------------------------ from records
@@ -240,12 +300,25 @@ def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
     if before.phase == Phase.ROLL:
         source, target = int(before.source), int(before.target)
         roll = Event("roll", seat=seat, source=source, target=target, rolled=dice_of(after.rolled))
-        events = [roll, *_battle(before, after)]
+        events = [roll, *_battle(before, after, board)]
     else:
-        drawn = members(after.hand[seat] & ~before.hand[seat])
-        drawn += [board.num_territories] * (int(after.wilds[seat]) - int(before.wilds[seat]))
-        events = [Event("draw", seat=seat), Event("card", only=seat, seat=seat, cards=tuple(drawn))] if drawn else []
+        events = _shuffled(before, after)
+        if drawn := _new_cards(before, after, seat, board):
+            events += [Event("draw", seat=seat), Event("card", only=seat, seat=seat, cards=drawn)]
     return events + _course(before, after)
+
+
+def _new_cards(before: Any, after: Any, seat: int, board: Board) -> Numbers:
+    """The cards that a seat has got between two records."""
+    wilds = int(after.wilds[seat]) - int(before.wilds[seat])
+    return (*members(after.hand[seat] & ~before.hand[seat]), *[board.num_territories] * wilds)
+
+
+def _shuffled(before: Any, after: Any) -> list[Event]:
+    """The discard pile that became the deck, if it did (RULES 2.4)."""
+    number = len(members(before.discard)) + int(before.discard_wilds)
+    is_shuffled = number > len(members(after.discard)) + int(after.discard_wilds)
+    return [Event("shuffle", number=number)] if is_shuffled else []
 
 
 def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
@@ -286,41 +359,52 @@ def _rerolled(step: Step) -> Iterator[Event]:
         cards = tuple(members(step.after.shown & ~step.before.shown))
         before, again = step.after.rerolled.tolist()
         yield Event("reroll", seat=step.seat, cards=cards, faces=(before, again))
-    yield from _battle(step.before, step.after)
+    yield from _battle(step.before, step.after, step.board)
 
 
 def _commanded(step: Step) -> Iterator[Event]:
     """A die turned to a 6 (RULES 10.5); then the battle, which that decides."""
     if step.action.kind != DONE:
         yield Event("commander", seat=step.seat, faces=(step.action.arguments[0], 6))
-    yield from _battle(step.before, step.after)
+    yield from _battle(step.before, step.after, step.board)
 
 
-def _battle(before: Any, after: Any) -> Iterator[Event]:
-    """The roll that was decided, if one was, with a capture and an elimination (RULES 3.2.3, 3.2.5, 3.3)."""
+def _battle(
+    before: Any, after: Any, board: Board, number: int = 1, losses: Pair | None = None, rolls: tuple[Roll, ...] = ()
+) -> Iterator[Event]:
+    """A roll that was decided, if one was, or a blitz, with a capture and an elimination (RULES 3.2.3, 3.2.5, 3.3)."""
     if after.phase in DICE_PHASES:
         return
     seat, source, target = int(before.turn), int(before.source), int(before.target)
-    losses = (int(after.losses[ATTACKER]), int(after.losses[DEFENDER]))
+    losses = losses or (int(after.losses[ATTACKER]), int(after.losses[DEFENDER]))
     battle = Event(
         "battle",
         seat=seat,
         other=int(before.owner[target]),
         source=source,
         target=target,
+        number=number,
         rolled=dice_of(after.rolled),
         dice=dice_of(after.settled),
         losses=losses,
         left=(int(before.troops[source]) - losses[ATTACKER], int(before.troops[target]) - losses[DEFENDER]),
+        rolls=rolls,
     )
     yield battle
     if not battle.left[DEFENDER]:
         moved = int(after.troops[target])
         yield Event("capture", seat=seat, other=battle.other, source=source, target=target, number=moved)
     for other in np.flatnonzero(after.death != before.death).tolist():
-        cards = int(np.bitwise_count(before.hand[other]).sum()) + int(before.wilds[other])
-        objectives = tuple(np.flatnonzero(before.objective == other).tolist())
-        yield Event("elimination", seat=seat, other=other, number=cards, objectives=objectives)
+        yield from _elimination(before, after, other, board)
+
+
+def _elimination(before: Any, after: Any, other: int, board: Board) -> Iterator[Event]:
+    """A seat is out: its Objectives and its cards, which only the two seats know, go to the other one (RULES 3.3)."""
+    seat, objectives = int(before.turn), tuple(np.flatnonzero(before.objective == other).tolist())
+    cards = _new_cards(before, after, seat, board)
+    yield Event("elimination", seat=seat, other=other, number=len(cards), objectives=objectives)
+    if cards:
+        yield Event("handed_over", only=seat, seat=seat, other=other, cards=cards)
 
 
 def _took_objective(step: Step) -> Iterator[Event]:
@@ -350,7 +434,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """What follows without an action: headquarters revealed, the end of the game, a new round and turn."""
+    """What follows without an action: headquarters revealed, the end of the game or of a turn, a new round and turn."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]
@@ -358,6 +442,8 @@ def _course(before: Any, after: Any) -> list[Event]:
     if after.phase == Phase.OVER:
         events.append(Event("over", seat=int(after.winner)))
     elif after.round_number != before.round_number or (after.turn != before.turn and after.round_number):
+        if before.round_number:
+            events.append(Event("turn_end", seat=int(before.turn)))
         events += _turn_begins(after, after.round_number != before.round_number)
     return events
 
@@ -378,9 +464,25 @@ def log_lines(events: Iterable[Event], board: Board) -> list[str]:
             lines.append(f"chance: missions {_numbers(event.number for event in group)}")
         elif kind == "action":
             lines += [f"{event.seat}: {event.text}{' (forced)' * event.forced}" for event in group]
+        elif kind == "battle":
+            lines += [line for event in group for line in _blitz_lines(event)]
         elif kind in _CHANCE_LINES:
             lines += [f"chance: {_CHANCE_LINES[kind](event, board)}" for event in group]
     return lines
+
+
+def _blitz_lines(event: Event) -> list[str]:
+    """The lines of a blitz: its rolls, of a long one the first and the last ones; none for another battle."""
+    lines = [f"chance: roll {_dice(roll.rolled)}" for roll in event.rolls]
+    if left_out := event.number - len(lines) if lines else 0:
+        told = zip(event.losses, *(roll.losses for roll in event.rolls), strict=True)
+        lost = _numbers(total - sum(others) for total, *others in told)
+        lines.insert(KEPT_ROLLS, f"chance: {left_out} more rolls, losses {lost}")
+    return lines
+
+
+def _dice(rolled: Dice) -> str:
+    return f"{_numbers(rolled[ATTACKER])} | {_numbers(rolled[DEFENDER])}"
 
 
 def _numbers(values: Iterable[int]) -> str:
@@ -400,6 +502,6 @@ _CHANCE_LINES: dict[str, Callable[[Event, Board], str]] = {
     "capitals": lambda event, board: f"capitals {_numbers(event.territories)}",
     "headquarters": lambda event, board: f"headquarters {_numbers(event.territories)}",
     "card": lambda event, board: f"card {event.seat} {card_text(event.cards[0], board)}",
-    "roll": lambda event, board: f"roll {_numbers(event.rolled[ATTACKER])} | {_numbers(event.rolled[DEFENDER])}",
+    "roll": lambda event, board: f"roll {_dice(event.rolled)}",
     "reroll": lambda event, board: f"reroll {event.faces[-1]}",
 }

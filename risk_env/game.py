@@ -24,7 +24,7 @@ from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
-from risk_env.public import PHASES, PublicState, hand_of, members, public_state
+from risk_env.public import PHASES, PublicState, hand_of, members, public_state, seen_by
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
@@ -345,9 +345,11 @@ class Game:
 
     # ------------------------------------------------------------------------------------------ what may be seen
 
-    def public(self) -> PublicState:
-        """What all at the table may see."""
-        return public_state(self._games, self._tables)
+    def public(self, seat: int | None = None) -> PublicState:
+        """What all at the table may see; with `seat`, also a question that this seat alone knows to be asked."""
+        if seat is not None:
+            self._check_seat(seat)
+        return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
     def report(self, seat: int, style: str = "brief") -> str:
         """What a seat may know, in words: situation, question, legal answers and odds (docs/llm.md).
@@ -368,7 +370,7 @@ class Game:
         """
         reader = Reader(seat, self.hand(seat), self.mission(seat), self.headquarters(seat))
         legal = members(self._games["legal"][0]) if seat == self.seat else []
-        return write_report(self.public(), legal, self._tables, self.rules, reader, style, before)
+        return write_report(self.public(seat), legal, self._tables, self.rules, reader, style, before)
 
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
@@ -385,7 +387,8 @@ class Game:
         """What a seat may see, as the int8 (D,) codes of the core."""
         view = np.zeros(observation_size(self.board), np.int8)
         words = view.view(np.uint64)
-        entry.observe_game(self._games, 0, self._tables.board, self._tables.rules, seat, words, view)
+        games = seen_by(self._games, self._tables, seat)
+        entry.observe_game(games, 0, self._tables.board, self._tables.rules, seat, words, view)
         return view
 
     def determinize(self, seat: int, seed: int) -> Game:
@@ -395,6 +398,8 @@ class Game:
         other.seed = int(seed)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
         other._chance = word(0)
+        if seat != other.seat:  # it may be at dice that this seat has not seen fall, or at a forced decision
+            other._play_on()
         other._begin_history()
         return other
 

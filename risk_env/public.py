@@ -1,7 +1,8 @@
 """What all at the table may see of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
 
 Agents, programs, pictures and pages read a `PublicState`; only here is one made from a game's record. Cards in hands,
-missions and headquarters that are not open yet are not in it, nor anything that depends on them.
+missions and headquarters that are not open yet are not in it, nor anything that depends on them. Nobody but the seat
+itself sees a question that its hand alone has raised (`seen_by`).
 """
 
 import math
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
+from risk_env.core import entry
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
 from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
@@ -25,6 +27,9 @@ from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeC
 SCHEMA = 1
 PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
 ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # those in which the dice lie on the table
+
+VEILED_PHASES = (Phase.TRADE, Phase.REROLL)  # asked, or answered, by what a hand holds
+_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # in which others may see another question
 
 _EMPTY: Any = ()  # an array that is not given
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python
@@ -41,7 +46,7 @@ class PublicState:
     troops: Ints  # (T,)
     num_players: int
 
-    phase: Phase = Phase.OVER  # what is asked (docs/decisions.md)
+    phase: Phase = Phase.OVER  # what is asked, as far as it is public (docs/public.md)
     seat: int = NOBODY  # who is asked, -1 when the game is over
     turn: int = NOBODY  # whose turn it is
     round: int = 0  # 0 in set-up, then from 1
@@ -58,7 +63,7 @@ class PublicState:
     discard_wilds: int = 0
     shown: tuple[int, ...] = ()  # territories whose cards a re-roll has shown (RULES 10.4)
     shown_hands: tuple[int, ...] = ()  # seat that holds each of these cards, -1 for the discard pile
-    picked: tuple[int, ...] = ()  # territories of the cards laid out for a set
+    picked: tuple[int, ...] = ()  # territories of the cards picked for a set, for the seat that picks only
     picked_wilds: int = 0
 
     to_place: tuple[int, ...] = ()  # (P,), or (P + 1,) with a neutral army: set-up troops not yet placed
@@ -137,13 +142,27 @@ _PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)] 
 _ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # of public facts
 
 
-def public_state(games: Any, tables: Tables) -> PublicState:
-    """The public facts of a game, an array of one record (`core.types.game_dtype`)."""
-    return PublicState._of_facts(public_facts(games, tables))
+def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
+    """A game, an array of one record, with the question that `seat` sees; NOBODY: that all at the table see.
+
+    While another seat is asked what only its hand has raised, this is a copy in which it holds no such cards: the free
+    trade at the start of a draft is not asked, and before a re-roll the dice have not fallen (`core.hidden.veil`).
+    """
+    if games["phase"].item() not in _VEILED or games["seat"].item() == seat:
+        return games
+    seen = np.frombuffer(bytearray(games.tobytes()), games.dtype)  # far quicker than a copy of records
+    entry.veil_game(seen, 0, tables.board, tables.rules, seat)
+    return seen
 
 
-def public_facts(games: Any, tables: Tables) -> dict[str, Any]:
-    """What `public_state(games, tables).to_json()` is, without arrays on the way: in a fraction of the time."""
+def public_state(games: Any, tables: Tables, seat: int = NOBODY) -> PublicState:
+    """The public facts of a game, an array of one record (`core.types.game_dtype`), and the question `seat` sees."""
+    return PublicState._of_facts(public_facts(games, tables, seat))
+
+
+def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, Any]:
+    """What `public_state(games, tables, seat).to_json()` is, without arrays on the way: in a fraction of the time."""
+    games = seen_by(games, tables, seat)
     rules, territories = tables.rules, tables.board["num_territories"].item()
     players, armies = rules["num_players"].item(), rules["num_armies"].item()
     game = _reader(tables.sizes, territories, players, armies)(games)

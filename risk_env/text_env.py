@@ -178,7 +178,12 @@ class TextEnv:
     def _info(self) -> dict[str, Any]:
         game = self.game
         ends = {"winner": game.winner, "placement": int(game.placements()[self.seat])} if self._is_done() else {}
-        course = {"seat": self.seat, "round": game.round, "phase": game.phase.name, "episode": self._episode}
+        course = {
+            "seat": self.seat,
+            "round": game.round,
+            "phase": game.public(self.seat).phase.name,
+            "episode": self._episode,
+        }
         return course | vars(self.counts) | ends
 
 

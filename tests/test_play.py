@@ -27,6 +27,7 @@ from risk_env.cli import main
 from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.match import PlayerFault
+from tests.positions import position
 
 SEED = 3
 ROOT = Path(__file__).parent.parent
@@ -321,6 +322,24 @@ def test_each_headquarters_is_picked_with_nobody_looking() -> None:
     picks = screen.getvalue().split("headquarters> ")[1:-1]
     assert len(picks) == 2
     assert all("press Enter to clear the screen" in after and "\n" * 40 in after for after in picks)
+
+
+@pytest.mark.parametrize("hand", ["Alaska, Alberta, Argentina", "Alaska, Alberta, Ontario"])
+def test_the_screen_is_cleared_after_a_turn_whatever_cards_were_held(hand: str) -> None:
+    """Otherwise the next person would learn whether a trade was asked."""
+    board = load_map("classic")
+    symbols = {board.symbols[board.territory(card)] for card in hand.split(", ")}
+    can_trade = len(symbols) in (1, 3)
+    phase = "trade" if can_trade else "draft"
+    game = position("classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase=phase, hand_0=hand)
+    desk = Desk(Terminal(io.StringIO("\n1\n1\n"), io.StringIO()))
+    desk.people = 2
+    person = Human(desk)
+    person.reset(0, game.rules, game.board, 0)
+    if can_trade:
+        game.step("done")
+    person.act(base.View(game))
+    assert desk.secrets_of == 0
 
 
 # ------------------------------------------------------------------------------------------------ going on

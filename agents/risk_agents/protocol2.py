@@ -62,7 +62,7 @@ class Answers:
 def state_facts(game: Game, seat: int) -> dict[str, Any]:
     """The public state and what the seat alone knows; territories, cards and seats are numbers throughout."""
     mission, phase = game.mission(seat), game.phase
-    facts = public_facts(game.records, game.tables)
+    facts = public_facts(game.records, game.tables, seat)
     del facts["phase"], facts["seat"]
     facts["headquarters"][seat] = game.records["headquarters"].item(0, seat)
     facts["hand"] = hand_of(game.records, seat, game.tables)

@@ -8,6 +8,7 @@ from risk_env.core.chance import below, roll
 from risk_env.core.position import change_owner, holds_nothing, owner_of, set_troops, troops_on
 from risk_env.core.types import (
     BLITZ,
+    MAX_DICE,
     NOBODY,
     NOWHERE,
     NUM_AIRFIELDS,
@@ -101,6 +102,24 @@ def roll_on(game):
     """The next roll of a blitz."""
     game.chosen_dice[ATTACKER] = most_attack_dice(game)
     choose_defence_dice(game, most_defence_dice(game))
+
+
+@inlined
+def may_end_within(game, rules, rolls):
+    """Whether a blitz may be decided by the next `rolls` rolls: each costs a side two troops at most (RULES 3.2.3)."""
+    most = MAX_DEFENCE_DICE * rolls
+    is_close = troops_on(game, int64(game.source)) - 1 <= most or troops_on(game, int64(game.target)) <= most
+    return is_close or rules.max_battles - game.battles <= rolls
+
+
+@kernel
+def write_roll(game, values):
+    """Write the last roll into int8 (2, 9): of each side the dice as rolled, the dice as compared, and the losses."""
+    for side in range(2):
+        for d in range(MAX_DICE):
+            values[side, d] = game.rolled[side, d]
+            values[side, MAX_DICE + d] = game.settled[side, d]
+        values[side, 2 * MAX_DICE] = game.losses[side]
 
 
 @kernel

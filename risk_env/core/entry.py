@@ -8,11 +8,13 @@ from risk_env.compiler import entry_point
 from risk_env.core import hidden
 from risk_env.core.actions import write_legal
 from risk_env.core.chance import mix
+from risk_env.core.combat import ATTACKER, DEFENDER, may_end_within, write_roll
 from risk_env.core.draft import begin_draft
 from risk_env.core.goals import place_of
 from risk_env.core.observe import observe
 from risk_env.core.setup import set_up
 from risk_env.core.step import NO_ACTION, answer, apply, is_chance, play_one_chance, resume
+from risk_env.core.types import Phase
 
 
 @entry_point
@@ -54,6 +56,36 @@ def play_chance_once(games, i, boards, rules):
     play_one_chance(games[i], boards[0], rules[0])
     write_legal(games[i], boards[0], rules[0])
     return True
+
+
+@entry_point
+def play_blitz(games, i, boards, rules, rolls, totals):
+    """Play the rolls of a blitz in game `i` until it is decided.
+
+    `totals` int64 (3,) gets the number of rolls and the losses of attacker and defender. `rolls` int8 (2 K, 2, 9) gets
+    the first K rolls and then the last K, these in a ring: for each side its dice as rolled (4), its dice as compared
+    (4), and its losses.
+    """
+    game = games[i]
+    kept = len(rolls) // 2
+    for k in range(len(totals)):
+        totals[k] = 0
+    while game.blitz and game.phase == Phase.ROLL:
+        number = totals[0]
+        is_kept = number < kept or may_end_within(game, rules[0], kept)
+        play_one_chance(game, boards[0], rules[0])
+        if is_kept:
+            write_roll(game, rolls[number if number < kept else kept + number % kept])
+        totals[0] += 1
+        totals[1] += game.losses[ATTACKER]
+        totals[2] += game.losses[DEFENDER]
+    write_legal(game, boards[0], rules[0])
+
+
+@entry_point
+def veil_game(games, i, boards, rules, seat):
+    """Hide from `seat` what another seat of game `i` is asked in secret, in a copy that is only looked at."""
+    hidden.veil(games[i], boards[0], rules[0], seat)
 
 
 @entry_point

@@ -1,17 +1,56 @@
-"""Determinization: drawing again what a seat does not know: hands, deck, missions, headquarters, the generator."""
+"""What a seat does not know: the questions that are hidden from it, and drawing again all hidden facts."""
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
-from risk_env.core.bits import add, bit, has, is_empty, nth_bit, popcount
-from risk_env.core.cards import can_trade, num_picked
+from risk_env.core.bits import ZERO, add, bit, clear, lowest, nth_bit, popcount
+from risk_env.core.cards import can_trade
 from risk_env.core.chance import any_of, below, draw_card
+from risk_env.core.draft import begin_draft, troops_due
 from risk_env.core.goals import mission_fulfilled
-from risk_env.core.position import is_alive
+from risk_env.core.position import is_alive, with_room
 from risk_env.core.setup import choose_headquarters, mission_pile
-from risk_env.core.types import NOWHERE, Phase, Victory
+from risk_env.core.turn import continue_draft
+from risk_env.core.types import NOWHERE, Phase, Trade, Victory
 
 MISSION_TRIES = 64  # draws before a mission that is already fulfilled is accepted
 COUNT_BITS = 9  # of each seat's number of cards, in a word that holds all of them
+
+
+@kernel
+def veil(game, board, rules, seat):
+    """Turn a game into what `seat` sees while another seat answers a question that its hand alone has raised.
+
+    The position is that of a game in which the other seat holds no such cards: a draft before its first troops instead
+    of a free trade, dice that have not fallen instead of a re-roll. Cards picked for a set are hidden until they are
+    traded. A trade that is owed stays: it follows from the number of cards, which is public (RULES 3.3.2, 5.3). A draft
+    with a single territory is already there, since without a trade nobody is asked for the territory.
+    """
+    if game.seat == seat:
+        return
+    if game.phase == Phase.TRADE:
+        clear(game.picked)
+        game.picked_wilds = 0
+        if game.trade == Trade.FREE:
+            game.phase = Phase.DRAFT
+            continue_draft(game, board, rules)
+    elif game.phase == Phase.REROLL:
+        game.phase = Phase.ROLL
+        game.battles -= 1
+    if game.phase == Phase.DRAFT and only_draftable(game, rules) != NOWHERE:
+        game.target = only_draftable(game, rules)
+        game.phase = Phase.DRAFT_AMOUNT
+
+
+@kernel
+def only_draftable(game, rules):
+    """The only territory to which the seat in turn can draft, NOWHERE if there are several or none."""
+    found, count = NOWHERE, 0
+    for w in range(len(game.strong)):
+        roomy = with_room(game, rules, w, game.owned[game.turn, w])
+        count += popcount(roomy)
+        if roomy != ZERO:
+            found = (w << 6) + lowest(roomy)
+    return found if count == 1 else NOWHERE
 
 
 @kernel
@@ -20,6 +59,7 @@ def determinize(game, board, rules, seat, seed):
 
     Decisions are counted from 0 again: their number would reveal who was asked whether to trade, and so had a set.
     """
+    veil(game, board, rules, seat)
     game.random = seed
     game.decisions = 0
     if rules.victory == Victory.MISSION:
@@ -29,7 +69,20 @@ def determinize(game, board, rules, seat, seed):
     redraw_hands(game, rules, seat)
     while not hand_explains_question(game, board, rules, seat):
         redraw_hands(game, rules, seat)
+    if game.turn != seat:
+        begin_draft_again(game, board, rules)
     write_legal(game, board, rules)
+
+
+@kernel
+def begin_draft_again(game, board, rules):
+    """Ask for cards if the hand drawn for the player in turn holds a set and no troops have been placed."""
+    is_forced = game.phase == Phase.DRAFT_AMOUNT and only_draftable(game, rules) == game.target
+    no_trade = (game.phase == Phase.DRAFT or is_forced) and not game.set_traded
+    if no_trade and game.draft_left == troops_due(game, board, rules, int(game.turn)):
+        game.target = NOWHERE
+        begin_draft(game, board, rules)
+        continue_draft(game, board, rules)
 
 
 @kernel
@@ -46,32 +99,24 @@ def redraw_hands(game, rules, seat):
 
 @kernel
 def take_back_unknown(game, other):
-    """Put the unknown cards of a hand into the deck, and count them; those shown or picked for a set stay."""
+    """Put the unknown cards of a hand into the deck, and count them; those shown for a re-roll stay."""
     taken = 0
     for w in range(len(game.deck)):
-        unknown = game.hand[other, w] & ~game.shown[w] & ~game.picked[w]
+        unknown = game.hand[other, w] & ~game.shown[w]
         taken += popcount(unknown)
         game.hand[other, w] &= ~unknown
         game.deck[w] |= unknown
-    picked = int(game.picked_wilds) if other == game.turn else 0
-    wilds = int(game.wilds[other]) - picked
-    game.wilds[other] = picked
+    wilds = int(game.wilds[other])
+    game.wilds[other] = 0
     game.deck_wilds += wilds
     return taken + wilds
 
 
 @kernel
 def hand_explains_question(game, board, rules, seat):
-    """Whether the hand drawn for the player in turn is consistent with the question that it is visibly asked."""
+    """Whether the hand drawn for the player in turn holds the set that all know it owes."""
     turn = int(game.turn)
-    if turn == seat:
-        return True
-    if game.phase == Phase.TRADE:
-        write_legal(game, board, rules)
-        return not is_empty(game.legal) and (num_picked(game) > 0 or can_trade(game, board, rules, turn))
-    if game.phase == Phase.REROLL:
-        return has(game.hand[turn], int(game.source)) or has(game.hand[turn], int(game.target))
-    return True
+    return turn == seat or game.phase != Phase.TRADE or can_trade(game, board, rules, turn)
 
 
 @kernel

@@ -49,7 +49,7 @@ TERRITORY_COLUMNS = (
     ("source", "1: attacks, or troops leave from here"),
     ("target", "1: attacked, moved to or drafted to"),
     ("own_card", "1: its card is in the own hand; 2: picked for a set"),
-    ("known_card", "1 + player in whose hand all know its card to be: shown for a re-roll, or picked by another"),
+    ("known_card", "1 + player in whose hand all know its card to be: shown for a re-roll"),
     ("discarded", "1: its card lies on the discard pile"),
     ("city", "1: a city"),
     ("headquarters_of", "1 + player whose capital or (public or own) headquarters it is"),
@@ -248,9 +248,9 @@ def observe_places(game, rules, seat, observation):
 
 @kernel
 def mark_known_cards(game, rules, seat, w, observation):
-    """The cards of word w whose holder all players know (RULES 2.4, 10.4)."""
+    """The cards of word w whose holder all players know (RULES 10.4)."""
     for holder in range(rules.num_players):
-        known = game.hand[holder, w] & (game.shown[w] if holder == seat else game.shown[w] | game.picked[w])
+        known = game.hand[holder, w] & game.shown[w]
         mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))
 
 

@@ -12,7 +12,7 @@ from risk_env.core.types import Held, Phase
 from risk_env.public import PublicState
 from risk_env.text.notation import reward_name
 
-BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)
+BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.ROLL, Phase.REROLL, Phase.COMMANDER, Phase.OCCUPY)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,12 @@ from typing import Any
 from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.types import NOBODY, Phase
-from risk_env.events import PRIVATE_PHASES, Event
+from risk_env.events import Event
 from risk_env.public import hand_of, public_facts
 
 Facts = dict[str, Any]
 Evaluate = Callable[[Any], Iterable[float]]  # records of one game -> float (P,), the chance to win of every seat
 
-_PRIVATE = {phase.name for phase in PRIVATE_PHASES}
 _LEFT_OUT = ("schema", "num_players")  # of a public state: the same in all frames
 
 
@@ -35,9 +34,9 @@ class Frames:
     def watch(self, records: Any, events: Iterable[Event]) -> None:
         """Add a frame, unless the viewer saw nothing of what happened."""
         seen = [event for event in events if event.only in (NOBODY, self._seat)]
-        if self.start and not seen:
-            return
         state = self._state(records)
+        if state == self.last and not seen:
+            return
         self.start = self.start or state
         self.frames.append((changes(self.last or state, state), [_event_facts(event) for event in seen]))
         self.last = state
@@ -46,11 +45,9 @@ class Frames:
 
     def _state(self, records: Any) -> Facts:
         """What the viewer may see of a record."""
-        public = public_facts(records, self._tables)
+        public = public_facts(records, self._tables, self._seat)
         state = {name: value for name, value in public.items() if name not in _LEFT_OUT}
         state["income"] = [self._income(records, seat) if lives else 0 for seat, lives in enumerate(public["alive"])]
-        if state["phase"] in _PRIVATE and state["seat"] != self._seat:
-            state |= {"phase": "", "seat": state["turn"], "picked": [], "picked_wilds": 0}
         return state if self._seat == NOBODY else state | self._own(records)
 
     def _own(self, records: Any) -> Facts:

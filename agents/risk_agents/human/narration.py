@@ -1,4 +1,4 @@
-"""What happened in a game, in words for people: events (`risk_env.events`) as lines, a whole battle in one."""
+"""What happened in a game, in words for people: events (`risk_env.events`) as lines, an attack in one."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -101,8 +101,8 @@ def _fought(group: list[Event], words: Words) -> str:
     lost, killed = (sum(event.losses[side] for event in battles) for side in (ATTACKER, DEFENDER))
     text = f"attacked {words.place(first.source)} > {words.place(first.target)} ({words.names[first.other]}): "
     is_involved = words.viewer in (first.seat, first.other)
-    if len(battles) > 1:
-        text += f"{len(battles)} rolls, "
+    if (rolls := sum(event.number for event in battles)) > 1:
+        text += f"{rolls} rolls, "
     elif is_involved:
         text += f"{_dice(last.dice[ATTACKER])} against {_dice(last.dice[DEFENDER])}, "
     text += f"lost {lost}, killed {killed}"
@@ -129,6 +129,10 @@ def _eliminated(group: list[Event], words: Words) -> str:
 
 def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _handed_over(group: list[Event], words: Words) -> str:
+    return f"got {words.cards(group[0].cards)} from {words.names[group[0].other]}"
 
 
 def _took_objective(group: list[Event], words: Words) -> str:
@@ -160,6 +164,8 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "capture": _moved,
     "occupy": _moved,
     "elimination": _eliminated,
+    "handed_over": _handed_over,
+    "shuffle": lambda group, words: f"-- {_plural(group[0].number, 'discarded card')} shuffled into the deck --",
     "objective": _took_objective,
     "airfield": lambda group, words: f"built an airfield in {words.place(group[0].territory)}",
     "draw": lambda group, words: "drew a card",

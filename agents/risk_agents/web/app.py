@@ -24,7 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.web.analysis import Analysis, checked_wish
 from risk_agents.web.lobby import MOST_GAMES, Lobby
-from risk_agents.web.table import Refused, Table
+from risk_agents.web.table import Feed, Refused, Table
 from risk_env.untrusted import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
@@ -167,14 +167,13 @@ class Pages:
 
 
 async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
-    """Send what the viewer has not seen, and its question, whenever something has changed."""
+    """Send what the viewer has not seen, and its question, whenever something has changed for this viewer."""
     await socket.send_text(json.dumps({"facts": table.facts(viewer)}))
-    sent = min(max(sent, 0), len(table.frames[viewer]))
+    feed = Feed(table, viewer, sent)
     while True:
-        changed, frames = table.changed, table.frames[viewer][sent:]
-        sent += len(frames)
-        rest = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
-        await socket.send_text(f'{{"frames":[{",".join(frames)}],{rest[1:]}')
+        changed = table.changed
+        if message := feed.message():
+            await socket.send_text(message)
         await changed.wait()
 
 

@@ -18,9 +18,8 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
-from risk_env.events import PRIVATE_PHASES
 from risk_env.game import Game
-from risk_env.public import most_troops
+from risk_env.public import VEILED_PHASES, most_troops
 from risk_env.seeds import game_seed
 from risk_env.text.escape import is_label
 from risk_env.viewer.frames import Frames
@@ -115,8 +114,10 @@ class Table:
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}  # by viewer: played before a frame
+        self._answers = [0] * self.game.num_players  # by seat: decisions made
         self._log = self.game.watched(self._watch)
         self._answer: asyncio.Future[int] | None = None
+        self._announce()
         for action in actions:
             if self.game.seat in self._agents:  # asked again, an agent remembers what it knew before the server stopped
                 self._ask(self.game.seat)
@@ -177,7 +178,8 @@ class Table:
         if self.game.seat in self._agents:
             threads = _COMPILED if isinstance(self._agents[self.game.seat], CompiledAgent) else None
             thinking = asyncio.get_running_loop().run_in_executor(threads, self._ask, self.game.seat)
-            action, _ = await asyncio.gather(thinking, asyncio.sleep(self.pace))
+            pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # a hidden question adds no pause
+            action, _ = await asyncio.gather(thinking, asyncio.sleep(pace))
             return action
         self._answer = asyncio.get_running_loop().create_future()
         return await self._answer
@@ -189,13 +191,15 @@ class Table:
         return action
 
     def _step(self, action: int) -> None:
+        self._answers[self.game.seat] += 1
         self.game.step(action)
         self._log.catch_up(self.game.actions)
         self._announce()
 
     def answer(self, seat: int, decision: int, action: int) -> None:
         """A person's answer; Refused unless this seat was asked this decision and the action is legal."""
-        if seat != self.game.seat or decision != len(self.game.actions) or self._answer is None or self._answer.done():
+        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
+        if not is_asked or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
         if action not in self.game.legal_actions():
             raise Refused(f"action {action} is not legal")
@@ -218,11 +222,22 @@ class Table:
         for seat, frames in self._frames.items():
             frames.watch(records, events)
             self.frames[seat] += (json.dumps(frame, separators=(",", ":")) for frame in frames.frames)
-            self._decisions[seat] += [len(self.game.actions)] * len(frames.frames)
             frames.frames.clear()
 
+    def shown(self, viewer: int) -> int:
+        """The number of frames that a viewer may see now: not those before a re-roll that another seat is asked."""
+        return len(self._decisions[viewer])
+
     def _announce(self) -> None:
-        """Wake all who wait for `changed`."""
+        """Show the new frames, and wake all who wait for `changed`.
+
+        While another seat is asked for a re-roll, a viewer gets the frames of the attack neither alone nor earlier than
+        where no re-roll is asked.
+        """
+        for viewer, frames in self.frames.items():
+            if self.game.phase != Phase.REROLL or viewer == self.game.seat:
+                shown = self._decisions[viewer]
+                shown += [len(self.game.actions)] * (len(frames) - len(shown))
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -239,7 +254,7 @@ class Table:
         """The game at the first question after a frame of a viewer; Refused where the viewer may not go on from there.
 
         Of a game that is over, or that nobody plays, everything is open. While people play, a seat gets the game with
-        all that it does not know drawn again, and nobody gets the moments in which another seat decides in secret.
+        all that it does not know drawn again, and nobody gets the moments in which another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
@@ -250,8 +265,8 @@ class Table:
             return game
         if viewer == NOBODY:
             raise Refused("only its players may leave a game that is being played: wait until it is over")
-        if game.phase in PRIVATE_PHASES and game.seat != viewer:
-            raise Refused("another player decides in secret at this moment: choose one before or after it")
+        if game.phase == Phase.HEADQUARTERS and game.seat != viewer:
+            raise Refused("another player picks a headquarters at this moment: choose one before or after it")
         return game.determinize(viewer, secrets.randbits(48))
 
     def facts(self, viewer: int) -> dict[str, Any]:
@@ -269,14 +284,35 @@ class Table:
 
     def question(self, viewer: int) -> dict[str, Any] | None:
         """What the viewer is asked, None if it is not its decision."""
-        return question_of(self.game) if viewer == self.game.seat != NOBODY else None
+        return question_of(self.game, self._answers[viewer]) if viewer == self.game.seat != NOBODY else None
 
 
-def question_of(game: Game) -> dict[str, Any]:
-    """What the seat to decide is asked; `most` is how many troops it can place or move, 0 where no amount is asked."""
+class Feed:
+    """The messages of one viewer, who has `sent` frames already."""
+
+    def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
+        self._table, self._viewer = table, viewer
+        self._sent, self._told = min(max(sent, 0), table.shown(viewer)), ""
+
+    def message(self) -> str:
+        """New frames and the viewer's question, "" if there is nothing new: a hidden decision sends no message."""
+        table, viewer = self._table, self._viewer
+        frames = table.frames[viewer][self._sent : table.shown(viewer)]
+        told = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
+        if not frames and told == self._told:
+            return ""
+        self._sent, self._told = self._sent + len(frames), told
+        return f'{{"frames":[{",".join(frames)}],{told[1:]}'
+
+
+def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
+    """What the seat to decide is asked, with the number of its decisions before.
+
+    `most` is how many troops it can place or move, 0 where no amount is asked.
+    """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
     most = most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
-    return {"decision": len(game.actions), "phase": game.phase.name, "legal": legal, "most": most}
+    return {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most}
 
 
 def _choice(game: Game, action: int) -> dict[str, Any]:

@@ -98,7 +98,7 @@ export class Replay {
   drawStatus(state, events) {
     write(byId("status"), this.words.status(state));
     write(byId("happened"), this.words.sentences(events).join("; "));
-    const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
+    const roll = rollOf(state, events);
     byId("dice").replaceChildren(...(roll ? [diceOf(roll)] : []));
     this.drawCount();
   }
@@ -190,6 +190,12 @@ export class Replay {
     const speed = byId("speed");
     speed.selectedIndex = Math.min(Math.max(speed.selectedIndex + step, 0), speed.length - 1);
   }
+}
+
+/** The dice that a frame shows: those of its last roll, or those that lie on the table. */
+export function rollOf(state, events) {
+  const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
+  return roll ?? (state.dice[0].length ? { dice: state.dice } : undefined);
 }
 
 const percent = (share) => `${Math.round(100 * share)} %`;

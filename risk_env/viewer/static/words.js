@@ -1,6 +1,6 @@
 // What happened, in words: a sentence for every event (docs/public.md).
 
-const SILENT = ["action", "roll", "turn"]; // a battle and the effects of an action have sentences of their own
+const SILENT = ["action", "roll", "turn", "turn_end"]; // a battle and the effects of an action have sentences of their own
 
 export class Words {
   constructor(map, names, seat) {
@@ -104,17 +104,20 @@ const SENTENCES = {
   reroll: (event) => `rolls a ${event.faces[0]} again: ${event.faces[1]}`,
   commander: (event) => `turns a ${event.faces[0]} to 6`,
   battle: (event, words) => {
-    const [attacker, defender] = event.dice.map((faces) => faces.join(" "));
+    const dice = event.dice.map((faces) => faces.join(" ")).join(" : ");
     const [lost, killed] = event.losses;
     const way = `${words.place(event.source)} › ${words.place(event.target)}`;
-    return `attacks ${way}: ${attacker} : ${defender} (−${lost} : −${killed})`;
+    return `attacks ${way}: ${event.number > 1 ? plural(event.number, "roll") : dice} (−${lost} : −${killed})`;
   },
   capture: (event, words) => `captures ${words.place(event.target)} with ${plural(event.number, "troop")}`,
   elimination: (event, words) => `eliminates ${words.name(event.other)}${event.number ? ` and takes ${plural(event.number, "card")}` : ""}`,
+  handed_over: (event, words) => `gets ${words.cards(event.cards)} from ${words.name(event.other)}`,
   occupy: moved,
   objective: (event, words) => `takes the Objective ${words.objective(event.objectives[0], event.rewards?.[0])}`,
   airfield: placed("builds an airfield in"),
   draw: () => "draws a card",
+  shuffle: (event) => `${plural(event.number, "discarded card")} shuffled into the deck`,
+  skipped: () => "Many forced moves follow",
   move: moved,
   over: (event) => (event.seat < 0 ? "The game is over: nobody has won" : "has won the game"),
 };

@@ -5,7 +5,7 @@ import { diceOf } from "risk/dice";
 import { element, set, write } from "risk/dom";
 import { chipTextures, Players } from "risk/panels";
 import { Asker, percent } from "risk/question";
-import { listenToLooks } from "risk/replay";
+import { listenToLooks, rollOf } from "risk/replay";
 import { linkedPosition, post } from "risk/server";
 import { Words } from "risk/words";
 
@@ -93,7 +93,7 @@ class Analysis {
     byId("position").scrollTop = 0;
     write(byId("status"), this.words.status(state));
     write(byId("happened"), this.words.sentences(events).join("; "));
-    const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
+    const roll = rollOf(state, events);
     byId("dice").replaceChildren(...(roll ? [diceOf(roll)] : []));
     this.asker.ask(question, question ? "" : "The game is over.");
     this.drawMoves();
