@@ -40,7 +40,7 @@ class GameBatch(Lanes):
             if seed is not None:
                 self.seed_word = word(seed)
                 self.episodes[:] = -1
-            self.begin(self._all)
+            self._begin(self._all)
             for result in (self.reward, self.terminated, self.truncated, self.game_over):
                 result[:] = 0
             self.ask(self._all)
@@ -66,7 +66,7 @@ class GameBatch(Lanes):
                 step = self._bind_full_step()
             legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
             if not legal:
-                self.check_legal(self._actions, self._all)
+                self._check_legal(self._actions, self._all)
         finally:
             self._is_busy = False
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
