@@ -19,6 +19,7 @@ from risk_agents.search.rollouts import Rollouts
 from risk_agents.search.value_beam import ValueFile
 from risk_env import Game, GameBatch, IllegalAction, Rules, load_map
 from risk_env.arena import ANY_SEAT, CALLER, Arena, TallyBook, play
+from risk_env.core.types import SIZE_CLASSES, game_dtype
 from risk_env.doors.seat_lanes import SeatLanes
 from risk_env.lanes import Lanes
 
@@ -66,15 +67,15 @@ def rollouts() -> Rollouts:
     return Rollouts(RULES, BOARD, (grower.BOT, beam.BOT), (breaker.BOT,), judge_heuristically, 8)
 
 
+WORK = {"_marks", "_kinds", "_actions"}  # arrays that hold nothing of a game between two calls
+
+
 def states_of(owner: Any) -> list[bytes]:
     """All arrays of an object and of the objects in it."""
-    inner = [part for part in vars(owner).values() if isinstance(part, Lanes | Arena | TallyBook)]
-    arrays = [
-        value
-        for value in vars(owner).values()
-        if isinstance(value, np.ndarray) and value is not owner.__dict__.get("_marks")
-    ]
-    return [array.tobytes() for array in arrays] + [state for part in inner for state in states_of(part)]
+    facts = {name: value for name, value in vars(owner).items() if name not in WORK}
+    inner = [part for part in facts.values() if isinstance(part, Lanes | Arena | TallyBook)]
+    arrays = [value.tobytes() for value in facts.values() if isinstance(value, np.ndarray)]
+    return arrays + [state for part in inner for state in states_of(part)]
 
 
 def samples() -> Any:
@@ -143,7 +144,7 @@ SEATED: dict[str, list[Call]] = {
     "final_observation": [with_lanes(lambda s, lanes: s.final_observation(lanes))],
     "place": [(lambda s, lane: s.place(lane, Game(RULES, BOARD, 1).to_text()), [(lane,) for lane in WRONG_LANE])],
 }
-WRONG_SAMPLES = (samples()[:0], samples()[:, None], np.zeros(2), None, Game(RULES, "big", 1).records)
+WRONG_SAMPLES = (samples()[:0], samples()[:, None], np.zeros(2), None, np.zeros(1, game_dtype(SIZE_CLASSES[1])))
 WRONG_SEATS = (-1, 3, 6, 10**6, None, 0.5)
 WRONG_PLANS = ([], [2], [-1], [10**6], [0] * 9, [0.5])
 ROLLOUTS: dict[str, list[Call]] = {
@@ -180,7 +181,7 @@ TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_public_method_that_takes_such_numbers_is_tested_here(kind: type[Any]) -> None:
-    methods = inspect.getmembers(kind, inspect.isroutine)
+    methods = inspect.getmembers(kind, callable)
     found = {
         name
         for name, method in methods

@@ -82,6 +82,8 @@ class _Header:
         elif kind == _STRUCT:
             self.struct(level + 1)
         elif kind not in (_TRUE, _FALSE):
-            lengths = {_BYTE: 1, _DOUBLE: 8}
-            self._take(self._number() if kind == _BINARY else lengths[kind])
+            sizes_of = {_BYTE: 1, _DOUBLE: 8}
+            if kind not in (_BINARY, *sizes_of):
+                raise ValueError(f"a header of a page with a value of kind {kind}")
+            self._take(self._number() if kind == _BINARY else sizes_of[kind])
         return None
