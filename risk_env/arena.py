@@ -48,7 +48,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game import split_view
-from risk_env.lanes import Lanes, check_count, check_memory, whole_numbers
+from risk_env.lanes import FixedArrays, Lanes, check_count, check_memory, whole_numbers
 from risk_env.text import notation
 
 __all__ = [
@@ -156,7 +156,7 @@ class TallyBook:
             self._cycles[:] = 0
 
 
-class Arena:
+class Arena(FixedArrays):
     """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays on.
 
     `players` are compiled bots (by name, or `CompiledBot`s), `Policy`s or `Player`s; `numbers[lane, seat]` says which
@@ -167,6 +167,8 @@ class Arena:
     Compiled bots play on inside one kernel, lane by lane, where it can call them (`compiler.calls`); elsewhere they are
     asked from Python. The games are the same.
     """
+
+    FIXED = frozenset(("numbers", "randoms", "memory", "stop_at_death", "stop_at_turn", "actions", "states"))
 
     def __init__(
         self,

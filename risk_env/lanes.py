@@ -2,7 +2,7 @@
 
 import os
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -60,13 +60,40 @@ def whole_numbers(values: Any, shape: tuple[int, ...], demand: str) -> Array:
     return numbers
 
 
-class Lanes:
+class FixedArrays:
+    """An object whose arrays in FIXED stay the ones that it was made with: kernels are bound to them."""
+
+    FIXED: ClassVar[frozenset[str]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; AttributeError for another array in place of one that kernels write or read."""
+        if name in self.FIXED and vars(self).get(name, value) is not value:
+            raise AttributeError(f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values")
+        object.__setattr__(self, name, value)
+
+
+class Lanes(FixedArrays):
     """`num_games` games (lanes), each begun, stepped, asked and finished when the caller says so.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and threads.
     Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together; an `arena.Arena`
     has players in them.
     """
+
+    FIXED = frozenset(
+        (
+            "episodes",
+            "seeds",
+            "seat",
+            "reward",
+            "terminated",
+            "truncated",
+            "game_over",
+            "final_placement",
+            "final_rounds",
+        )
+        + ("observation", "final_observation", "action_mask")
+    )
 
     def __init__(
         self,

@@ -276,3 +276,14 @@ def test_a_stop_at_no_seat_is_an_error(name: str, seat: int) -> None:
 def test_whole_games_check_their_arguments(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         play(**{"rules": RULES, "board": BOARD, "players": ["random"] * 3, "games": 2, **change})
+
+
+@pytest.mark.parametrize("make", [batch_of, arena_of])
+def test_arrays_that_kernels_are_bound_to_cannot_be_replaced(make: Callable[[], Any]) -> None:
+    owner = make()
+    for name in sorted(type(owner).FIXED):
+        kept = getattr(owner, name)
+        with pytest.raises(AttributeError, match=f"{name} cannot be replaced: write into the array"):
+            setattr(owner, name, np.zeros(1, np.int64))
+        assert getattr(owner, name) is kept
+    owner.__dict__.get("batch", owner).seeds[:] += np.uint64(1)
