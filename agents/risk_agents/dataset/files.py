@@ -18,7 +18,7 @@ from risk_agents.dataset.recorder import GameDecisions, Plan
 from risk_agents.learned.schema import Schema
 from risk_env.core.observe import MOST_CODE
 from risk_env.lanes import REWARDS, check_memory
-from risk_env.untrusted import parse_json, shortened
+from risk_env.untrusted import UNREADABLE, parse_json, shortened
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int], None]  # gets the number of decisions written so far
@@ -114,7 +114,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
             check_memory("decisions", file.metadata.num_rows, row)
             _check_sizes(source, file.metadata, row)
             return facts, _checked_columns(file.read(), facts)
-    except (pa.ArrowException, LookupError, TypeError, ArithmeticError, ValueError) as error:
+    except (pa.ArrowException, *UNREADABLE) as error:
         raise ValueError(f"{path}: no decisions recorded by `risk-env dataset`: {error}") from error
 
 
