@@ -17,8 +17,7 @@ import torch
 from risk_agents.dataset import read_decisions
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.schema import Schema, schema_of
-from risk_env import load_map
+from risk_agents.learned.schema import Schema
 from risk_training.network import Network, action_logprobs
 
 EPOCHS, BATCH, WIDTH, LOCAL = 2, 1024, 128, 32
@@ -28,9 +27,7 @@ HELD_OUT = 20  # every 20th game tests what was learnt from the others
 
 def new_network(schema: Schema) -> Network:
     """A network for the games of a file; ValueError where this version's observations or actions are others."""
-    rules, board = schema.rules, load_map(schema.map_source)
-    schema.check(schema_of(rules, board), "of the file")
-    return Network(Layout(rules, board, schema.num_actions), WIDTH, LOCAL)
+    return Network(Layout(schema.rules, schema.board, schema.num_actions), WIDTH, LOCAL)
 
 
 def learn(network: Network, columns: dict[str, Any], rows: Any, seed: int = 0) -> None:

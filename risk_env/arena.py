@@ -39,6 +39,7 @@ from risk_env.engine.play_on import (
     REFUSED,
     STOPPED,
     UNANSWERED,
+    UNFIT,
     Flow,
     Seats,
     Stops,
@@ -47,7 +48,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game import split_view
-from risk_env.lanes import Lanes, check_count, check_memory, contiguous, whole_numbers
+from risk_env.lanes import FixedArrays, Lanes, check_count, check_memory, whole_numbers
 from risk_env.text import notation
 
 __all__ = [
@@ -116,6 +117,7 @@ class TallyBook:
         """Games have begun in these lanes."""
         if not self.counts:
             return
+        lanes = self._batch.as_lanes(lanes)
         for counts in (self.decisions, self.turns, self.seconds):
             counts[lanes] = 0
         self._last_round[lanes] = -1
@@ -124,6 +126,7 @@ class TallyBook:
         """Make room for that many more actions in every lane; whether the arrays are others now."""
         if not self.keeps_actions:
             return False
+        check_count("actions", actions)
         needed = int(self._batch.records["decisions"].max()) + actions
         missing = needed - self._log.shape[1]
         if missing > 0:
@@ -132,16 +135,18 @@ class TallyBook:
 
     def actions(self, lane: int) -> list[int]:
         """The actions of a lane's game, if they are kept."""
+        lane = self._batch.as_lane(lane)
         return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
 
     def count(self, lanes: Numbers) -> None:
         """The seats to decide in these lanes are asked."""
         if self.counts:
-            count_decisions(self._batch.records, self.arrays(), lanes)
+            count_decisions(self._batch.records, self.arrays(), self._batch.as_lanes(lanes, are_begun=True))
 
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
         """Count seconds that the seats to decide in these lanes took together."""
         if self.counts:
+            lanes = self._batch.as_lanes(lanes)
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
@@ -151,7 +156,7 @@ class TallyBook:
             self._cycles[:] = 0
 
 
-class Arena:
+class Arena(FixedArrays):
     """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays on.
 
     `players` are compiled bots (by name, or `CompiledBot`s), `Policy`s or `Player`s; `numbers[lane, seat]` says which
@@ -162,6 +167,8 @@ class Arena:
     Compiled bots play on inside one kernel, lane by lane, where it can call them (`compiler.calls`); elsewhere they are
     asked from Python. The games are the same.
     """
+
+    FIXED = frozenset(("numbers", "randoms", "memory", "stop_at_death", "stop_at_turn", "actions", "states"))
 
     def __init__(
         self,
@@ -202,7 +209,8 @@ class Arena:
 
     def seat_players(self, lanes: Numbers) -> None:
         """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
-        lanes = contiguous(lanes)
+        lanes = self.batch.as_lanes(lanes)
+        self._check_players(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
         self.memory[lanes] = self._first_memory[self.numbers[lanes]]
         self.actions[lanes] = NO_ACTION
@@ -216,20 +224,35 @@ class Arena:
 
     def check_numbers(self) -> None:
         """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""
-        least, most = int(self.numbers.min()), int(self.numbers.max())
+        self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
+
+    def _check_players(self, lanes: Numbers) -> None:
+        """ValueError if `numbers` name a player that there is not in these lanes."""
+        numbers = self.numbers[lanes]
+        least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
             raise ValueError(f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}")
+
+    def _unfit(self, lane: int) -> ValueError:
+        """What is wrong in a lane that the kernel has found UNFIT."""
+        try:
+            self._check_players(np.array([lane]))
+        except ValueError as error:
+            return error
+        stops = int(self.stop_at_death[lane]), int(self.stop_at_turn[lane])
+        seats = f"seats are 0 to {self.batch.num_players - 1}, {NOBODY} for none, and for turns {ANY_SEAT} for any"
+        return ValueError(f"lane {lane}: stop_at_death={stops[0]} and stop_at_turn={stops[1]}: {seats}")
 
     # ------------------------------------------------------------------------------------------ the loop
 
     def run(self, lanes: Numbers) -> Iterator[Numbers]:
-        """Play in these lanes, int64 (k,), until the caller has to decide in each, or the lane has stopped.
+        """Play in these lanes, int (k,), until the caller has to decide in each, or the lane has stopped.
 
         What `actions` hold there is played first. Yields the lanes that have just stopped: by the end of the game,
         `stop_at_death` or `stop_at_turn`. `resume` lets lanes continue in the same run. The batch's reward, terminated
         and truncated accumulate the results of the run.
         """
-        lanes, is_first, self._resumed = contiguous(lanes), True, []
+        lanes, is_first, self._resumed = self.batch.as_lanes(lanes, are_begun=True), True, []
         while len(lanes):
             stopped, lanes = self._play(lanes, is_first, self._at_once)
             is_first = False
@@ -237,14 +260,14 @@ class Arena:
                 self._check_refused(stopped)
                 yield stopped
             if self._resumed:
-                lanes = np.concatenate([*self._resumed, lanes])
+                lanes = self.batch.as_lanes(np.concatenate([*self._resumed, lanes]))
                 self._resumed = []
             elif len(lanes):
                 self._ask_first(lanes)
 
     def resume(self, lanes: Numbers) -> None:
         """Let these lanes continue in the run that has just yielded."""
-        self._resumed.append(contiguous(lanes))
+        self._resumed.append(self.batch.as_lanes(lanes, are_begun=True))
 
     def run_games(
         self, games: int, begin: Callable[[Numbers, Numbers], None], on_stop: Callable[[Numbers], None] | None = None
@@ -254,6 +277,7 @@ class Arena:
         `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`, `seat_players`. With
         `on_stop(lanes)`, which is called with the lanes that have stopped before their games are over, these continue.
         """
+        check_count("games", games)
         game_of = np.arange(min(self.batch.num_games, games))
         following = len(game_of)
         begin(game_of, game_of)
@@ -279,22 +303,32 @@ class Arena:
 
     def step(self, lanes: Numbers) -> None:
         """One decision in each of these lanes: the one in `actions`, or else that of the player who has to decide."""
-        lanes = contiguous(lanes)
+        lanes = self.batch.as_lanes(lanes, are_begun=True)
+        self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
-        kinds = self._kinds[self.asked(waiting)]
+        kinds = self._kinds[self._asked(waiting)]
         self._answer(waiting[(kinds == COMPILED) | (kinds == OTHER)])
         stopped, _ = self._play(lanes, True, 1)
         self._check_refused(stopped)
 
     def asked(self, lanes: Numbers) -> Numbers:
         """Number of the player that is to decide in each of these lanes, CALLER where none is; int64 (k,)."""
+        lanes = self.batch.as_lanes(lanes)
+        self._check_players(lanes)
+        return self._asked(lanes)
+
+    def _asked(self, lanes: Numbers) -> Numbers:
         seats = self.batch.records["seat"][lanes]
         return np.where(seats >= 0, self.numbers[lanes, seats], CALLER)
 
     def ask(self, lanes: Numbers) -> Numbers:
         """Let the players answer in these lanes, into `actions`; the lanes in which one did."""
-        lanes = contiguous(lanes)
-        asked = self.asked(lanes)
+        lanes = self.batch.as_lanes(lanes, are_begun=True)
+        self._check_players(lanes)
+        return self._ask_all(lanes)
+
+    def _ask_all(self, lanes: Numbers) -> Numbers:
+        asked = self._asked(lanes)
         for number in range(len(self.players)):
             theirs = lanes[asked == number]
             if len(theirs):
@@ -311,13 +345,15 @@ class Arena:
         except BaseException:  # of a bot, which has not answered
             self.actions[self.actions == UNANSWERED] = NO_ACTION
             raise
+        if stopped == UNFIT:
+            raise self._unfit(left)
         self._seconds = perf_counter() - start
         self.tally.convert_cycles(cycles, self._seconds)
         return self._stopped[:stopped].copy(), self._left[:left]
 
     def _ask_first(self, lanes: Numbers) -> None:
         """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can be."""
-        kinds = self._kinds[self.asked(lanes)]
+        kinds = self._kinds[self._asked(lanes)]
         first = kinds.min()
         if first == NATIVE:  # they play on in the next call, which is to take neither too short nor too long
             factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
@@ -326,7 +362,7 @@ class Arena:
             self._answer(lanes[kinds == first])
 
     def _answer(self, lanes: Numbers) -> None:
-        self.ask(lanes)
+        self._ask_all(lanes)
         if self._on_answers is not None and len(lanes):
             self._on_answers(lanes)
 
@@ -348,7 +384,7 @@ class Arena:
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
-            asked = int(self.asked(refused)[0])
+            asked = int(self._asked(refused)[0])
             name = "the caller" if asked == CALLER else getattr(self.players[asked], "name", self.players[asked])
             error = self.illegal_action(lane)
             error.args = (f"lane {lane}, {name}: {error}",)
@@ -356,7 +392,7 @@ class Arena:
 
     def illegal_action(self, lane: int) -> notation.IllegalAction:
         """What is wrong with the answer in a lane that is REFUSED."""
-        batch = self.batch
+        batch, lane = self.batch, self.batch.as_lane(lane)
         return notation.illegal_action(batch.games[lane], batch.tables, batch.board, int(self.actions[lane]))
 
     # ------------------------------------------------------------------------------------------ calls
@@ -478,6 +514,7 @@ def play(
     """
     P = rules.num_players
     check_count("games", games)
+    check_count("lanes", lanes)
     check_memory("games", games, result_dtype(P).itemsize + 8 * P)
     line_ups = _checked_line_ups(line_ups, len(players), games, P)
     needs_views = any(not isinstance(player, str | CompiledBot) for player in players)
@@ -485,7 +522,7 @@ def play(
     batch = Lanes(rules, board, min(lanes, games), seed, autoreset=False, **shown)
     arena = Arena(batch, players)
     results = np.zeros(games, result_dtype(P))
-    results["seed"] = _seeds_of(batch.seed_word, np.arange(games) if deals is None else np.asarray(deals))
+    results["seed"] = _seeds_of(batch.seed_word, np.arange(games) if deals is None else deals, games)
 
     def begin(free: Numbers, numbers: Numbers) -> None:
         arena.numbers[free, :P] = line_ups[numbers]
@@ -520,8 +557,12 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     return line_ups
 
 
-def _seeds_of(seed: np.uint64, deals: Numbers) -> npt.NDArray[np.uint64]:
+def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uint64]:
     """uint64 (games,): the seeds of the games of these deals."""
+    deals = whole_numbers(deals, (games,), "deals must be")
+    if deals.min() < 0:
+        raise ValueError(f"deals hold {deals.min()}: they must be 0 or more")
+    check_memory("deals", int(deals.max()) + 1, 3 * seed.nbytes)
     known = int(deals.max(initial=-1)) + 1
     seeds = np.zeros(known, np.uint64)
     batch_loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)

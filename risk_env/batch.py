@@ -28,24 +28,24 @@ class GameBatch(Lanes):
     def _make_buffers(self) -> None:
         super()._make_buffers()
         self._actions = np.zeros(self.num_games, np.int64)  # of the current step
-        self._is_busy = False  # whether a thread steps or resets; Python does not switch threads between test and set
+        self._busy = [False]  # whether a thread steps or resets; Python does not switch threads between test and set
         self._full_step: tuple[Any, Any] = (None, None)  # its settings, and the kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
         """Begin every lane's next game, or with `seed` its first: observation, mask and seat to decide of each lane."""
-        if self._is_busy:
+        if self._busy[0]:
             raise _torn()
-        self._is_busy = True
+        self._busy[0] = True
         try:
             if seed is not None:
                 self.seed_word = word(seed)
                 self.episodes[:] = -1
-            self.begin(self._all)
+            self._begin(self._all)
             for result in (self.reward, self.terminated, self.truncated, self.game_over):
                 result[:] = 0
             self.ask(self._all)
         finally:
-            self._is_busy = False
+            self._busy[0] = False
         return self.observation, self.action_mask, self.seat
 
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
@@ -56,9 +56,9 @@ class GameBatch(Lanes):
         records are the next game's. Without it a game that is over stays over: its mask is empty, its seat -1, its
         action ignored. If any action is illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
-        if self._is_busy:
+        if self._busy[0]:
             raise _torn()
-        self._is_busy = True
+        self._busy[0] = True
         try:
             self._actions[:] = self.as_actions(actions)
             settings, step = self._full_step
@@ -66,9 +66,9 @@ class GameBatch(Lanes):
                 step = self._bind_full_step()
             legal = step(NOT_SHARED) if self._pool is None else self._pool.repeat(step, self.num_games)
             if not legal:
-                self.check_legal(self._actions, self._all)
+                self._check_legal(self._actions, self._all)
         finally:
-            self._is_busy = False
+            self._busy[0] = False
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _bind_full_step(self) -> Callable[..., bool]:

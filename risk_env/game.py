@@ -221,7 +221,7 @@ class Game:
         return None if place == NOWHERE else self.board.territories[place]
 
     def _check_seat(self, seat: int) -> None:
-        if not isinstance(seat, int | np.integer) or not 0 <= seat < self.num_players:
+        if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < self.num_players:
             raise ValueError(f"seat={seat!r} must be a whole number from 0 to {self.num_players - 1}")
 
     # ------------------------------------------------------------------------------------------ playing
@@ -377,7 +377,6 @@ class Game:
 
         `observation="structured"` gives {"territories": (T, F), "globals": (G,)} (columns: docs/observation.md).
         """
-        self._check_seat(seat)
         values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
         if observation not in ("flat", "structured"):
             raise ValueError(f"observation={observation!r} must be 'flat' or 'structured'")
@@ -385,6 +384,7 @@ class Game:
 
     def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
         """What a seat may see, as the int8 (D,) codes of the core."""
+        self._check_seat(seat)
         view = np.zeros(observation_size(self.board), np.int8)
         words = view.view(np.uint64)
         games = seen_by(self._games, self._tables, seat)

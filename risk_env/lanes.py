@@ -2,7 +2,7 @@
 
 import os
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,21 +44,56 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
     return np.ascontiguousarray(numbers, np.int64)
 
 
+def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
+    """Seeds as kernels take them, uint64 (count,); ValueError unless they are whole numbers of 0 or more."""
+    numbers = whole_numbers(seeds, (count,), "seeds must be")
+    if numbers.dtype.kind == "i" and numbers.min(initial=0) < 0:
+        raise ValueError(f"seeds hold {numbers.min()}: they must be 0 or more")
+    return numbers.astype(np.uint64, copy=False)
+
+
 def whole_numbers(values: Any, shape: tuple[int, ...], demand: str) -> Array:
     """Values as an array; ValueError, which begins with `demand`, unless they are whole numbers of this shape."""
     numbers = np.asarray(values)
-    if numbers.shape != shape or numbers.dtype.kind not in "iu":
+    if numbers.shape != shape or (numbers.dtype.kind not in "iu" and numbers.size):
         raise ValueError(f"{demand} whole numbers of shape {shape}, not {numbers.dtype} {numbers.shape}")
     return numbers
 
 
-class Lanes:
+class FixedArrays:
+    """An object whose arrays in FIXED stay the ones that it was made with: kernels are bound to them."""
+
+    FIXED: ClassVar[frozenset[str]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; AttributeError for another array in place of one that kernels write or read."""
+        if name in self.FIXED and vars(self).get(name, value) is not value:
+            raise AttributeError(f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values")
+        object.__setattr__(self, name, value)
+
+
+class Lanes(FixedArrays):
     """`num_games` games (lanes), each begun, stepped, asked and finished when the caller says so.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and threads.
     Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together; an `arena.Arena`
     has players in them.
     """
+
+    FIXED = frozenset(
+        (
+            "episodes",
+            "seeds",
+            "seat",
+            "reward",
+            "terminated",
+            "truncated",
+            "game_over",
+            "final_placement",
+            "final_rounds",
+        )
+        + ("observation", "final_observation", "action_mask")
+    )
 
     def __init__(
         self,
@@ -89,6 +124,7 @@ class Lanes:
         self._observation = observation
         check_memory("num_games", num_games, self._bytes_of_a_game())
         self._all = np.arange(num_games)
+        self._marks, self._stamp = np.zeros(num_games, np.int64), 0  # by which `as_lanes` finds lanes that come twice
         self._threads = threads
         self._shares = self._parts(self._all)
         self._pool = ThreadPool(len(self._shares)) if len(self._shares) > 1 else None
@@ -131,6 +167,7 @@ class Lanes:
         self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
         self._ends = Ends(self.final_placement, self.final_rounds, final_words)
         self._questions = Questions(self._mask_kind, self._mask, self._view_caches, words, self.seat)
+        self._first_wrong = BoundKernel(batch_loop.first_wrong, self._games, self._marks)
         self._first_illegal = BoundKernel(batch_loop.first_illegal, self._games, self.tables.rules)
         self._step_some = BoundKernel(batch_loop.step_lanes, *self._step_arguments(is_full_step=False))
         self._write_final = BoundKernel(batch_loop.write_final, self._records, self._ends)
@@ -148,6 +185,7 @@ class Lanes:
 
     def game(self, lane: int) -> Game:
         """A `Game` with a copy of a lane's state."""
+        lane = self.as_lane(lane)
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
 
     def check_records(self) -> None:
@@ -176,41 +214,88 @@ class Lanes:
             return actions
         return whole_numbers(actions, self._all.shape, "actions must be").astype(np.int64, copy=False)
 
+    def as_lanes(self, lanes: Any, are_begun: bool = False) -> npt.NDArray[np.int64]:
+        """Lanes as kernels take them, int64 (k,); ValueError unless each is a lane of the batch, and none comes twice.
+
+        With `are_begun` each must have a game. Every public method that takes lanes checks them here, once.
+        """
+        if lanes is self._all and not are_begun:
+            return lanes
+        lanes = contiguous(lanes)
+        self._stamp += 1
+        wrong = self._first_wrong(lanes, self._stamp, are_begun)
+        if wrong != batch_loop.NO_LANE:
+            raise ValueError(self._problem(lanes, wrong))
+        return lanes
+
+    def as_lane(self, lane: Any) -> int:
+        """A lane of the batch as an int; ValueError for anything else."""
+        is_number = isinstance(lane, int | np.integer) and not isinstance(lane, bool)
+        if not is_number or not 0 <= lane < self.num_games:
+            raise ValueError(f"lane={shortened(lane)} must be a whole number from 0 to {self.num_games - 1}")
+        return int(lane)
+
+    def _problem(self, lanes: Array, number: int) -> str:
+        """What is wrong with one of these lanes, the first that is."""
+        lane = int(lanes[number])
+        if not 0 <= lane < self.num_games:
+            return f"lanes hold {lane}: the batch has lanes 0 to {self.num_games - 1}"
+        if lane in lanes[:number]:
+            return f"lanes hold {lane} twice: each lane may be named once"
+        return f"lane {lane} has no game: call reset(), begin() or begin_seeded() first"
+
     def check_legal(self, actions: Array, lanes: Array) -> None:
         """IllegalAction if the action (int, N) of one of these lanes (int, k) is not legal."""
-        lane = self._first_illegal(contiguous(lanes), contiguous(actions))
+        self._check_legal(contiguous(self.as_actions(actions)), self.as_lanes(lanes))
+
+    def _check_legal(self, actions: Array, lanes: Array) -> None:
+        lane = self._first_illegal(lanes, actions)
         if lane == batch_loop.NO_LANE:
             return
-        if self.episodes[lane] < 0:
+        if not self._games["legal"][lane].any():
             raise ValueError("step before reset: call reset() first")
         error = notation.illegal_action(self._games[lane], self.tables, self.board, int(actions[lane]))
         error.args = (f"lane {lane}: {error}",)
         raise error
 
     def begin(self, lanes: Array) -> None:
-        """Begin the next game of these lanes (int64, k)."""
+        """Begin the next game of these lanes (int, k)."""
+        self._begin(self.as_lanes(lanes))
+
+    def _begin(self, lanes: Array) -> None:
         self.episodes[lanes] += 1
         batch_loop.write_seeds(self.seed_word, lanes, self.episodes, self.seeds)
-        self.begin_seeded(lanes, self.seeds[lanes])
+        self._start(lanes)
 
     def begin_seeded(self, lanes: Array, seeds: Array) -> None:
-        """Begin a game in each of these lanes with chance from its seed (uint64, k)."""
-        self.seeds[lanes] = seeds
+        """Begin a game in each of these lanes (int, k) with chance from its seed (uint64, k)."""
+        lanes = self.as_lanes(lanes)
+        self.seeds[lanes] = seeds_of(seeds, len(lanes))
+        self._start(lanes)
+
+    def _start(self, lanes: Array) -> None:
+        """Begin a game in each of these lanes with chance from `seeds`."""
         batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
-        """Play a legal action (int, N) in each of these lanes; write reward, terminated, truncated, game_over."""
-        self._share(contiguous(lanes), self._step_some, contiguous(actions), NOT_SHARED)
+        """Play an action (int, N) in each of these lanes; write reward, terminated, truncated, game_over.
+
+        IllegalAction, and no lane is stepped, if one of them is not legal.
+        """
+        lanes, actions = self.as_lanes(lanes), contiguous(self.as_actions(actions))
+        self._check_legal(actions, lanes)
+        self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
         """Write how these lanes' games ended and, with `autoreset`, begin their next."""
-        self._write_final(contiguous(lanes))
+        lanes = self.as_lanes(lanes)
+        self._write_final(lanes)
         if self.autoreset:
-            self.begin(lanes)
+            self._begin(lanes)
 
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
-        self._share(contiguous(lanes), self._ask)
+        self._share(self.as_lanes(lanes), self._ask)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
         """What `batch_loop.step_lanes` takes before lanes."""

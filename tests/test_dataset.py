@@ -1,5 +1,8 @@
 """Recorded decisions: whole games in order, legal, the same whatever the lanes; files that are read back or refused."""
 
+import contextlib
+import io
+import json
 from itertools import islice
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 
 from risk_agents.dataset import read_decisions
 from risk_agents.dataset.files import facts_of, first_games, write_parquet
+from risk_agents.dataset.pages import expanded_sizes
 from risk_agents.dataset.recorder import Plan, record
 from risk_agents.learned.schema import Schema
 from risk_env import Rules, load_map
@@ -92,13 +96,109 @@ def test_another_file_is_a_value_error_with_its_name(recorded: Path, tmp_path: P
         "null": lambda: _with_actions(table, pa.array([None] * len(table), pa.int32())),
     }
     if fault in changed:
-        pq.write_table(changed[fault](), path)
+        pq.write_table(changed[fault](), path, use_dictionary=False)
     elif fault == "folder":
         path.mkdir()
     else:
         path.write_bytes(content[:-100] if fault == "cut" else b"no table")
     with pytest.raises((ValueError, OSError), match=r"other\.parquet"):
         read_decisions(path)
+
+
+IMPOSSIBLE = [
+    *[("reward", value) for value in (float("nan"), float("inf"), 2.0, -1.5)],
+    *[("seat", value) for value in (-1, 3, 100)],
+    *[("placement", value) for value in (0, -3, 4)],
+    *[("agent", value) for value in (-1, 3)],
+    *[("game", -1), ("round", -1), ("action", -1), ("action", 2**31 - 1)],
+]
+
+
+@pytest.mark.parametrize(("column", "value"), IMPOSSIBLE)
+def test_an_impossible_value_is_refused(recorded: Path, tmp_path: Path, column: str, value: float):
+    table, path = pq.read_table(recorded), tmp_path / "other.parquet"
+    place = table.schema.get_field_index(column)
+    values = [*table[column].to_pylist()[:-1], value]
+    table = table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
+    pq.write_table(table, path, use_dictionary=False)
+    with pytest.raises(ValueError, match=rf"other\.parquet.*{column}"):
+        read_decisions(path)
+
+
+@pytest.mark.parametrize("column", ["observation", "mask"])
+def test_bytes_that_are_no_codes_or_no_actions_are_refused(recorded: Path, tmp_path: Path, column: str):
+    table, path = pq.read_table(recorded), tmp_path / "other.parquet"
+    place = table.schema.get_field_index(column)
+    values = table[column].to_pylist()
+    values[0] = b"\xff" * len(values[0])
+    table = table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
+    pq.write_table(table, path, use_dictionary=False)
+    with pytest.raises(ValueError, match=rf"other\.parquet.*{column}"):
+        read_decisions(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"agents": "grower"},
+        {"agents": [1]},
+        {"agents": []},
+        {"seed": 0.5},
+        {"reward": 7},
+        {"only": None},
+        {"version": {}},
+    ],
+)
+def test_impossible_facts_are_refused(recorded: Path, tmp_path: Path, change: dict):
+    table, path = pq.read_table(recorded), tmp_path / "other.parquet"
+    facts = json.loads(table.schema.metadata[b"risk_env"])
+    facts["schema"] |= {name: change[name] for name in change if name in facts["schema"]}
+    facts |= {name: change[name] for name in change if name in facts}
+    pq.write_table(table.replace_schema_metadata({"risk_env": json.dumps(facts)}), path, use_dictionary=False)
+    with pytest.raises(ValueError, match=r"other\.parquet"):
+        read_decisions(path)
+
+
+@pytest.mark.parametrize("options", [{"compression": "zstd"}, {"compression": "none", "use_dictionary": True}])
+def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(recorded: Path, tmp_path: Path, options: dict):
+    """Equal rows are compressed to a thousandth, or named once in a dictionary: an honest footer of a bomb."""
+    table, path = pq.read_table(recorded).slice(0, 1), tmp_path / "bomb.parquet"
+    rows = table.take(pa.array(np.zeros(100_000, np.int64)))
+    pq.write_table(rows, path, **{"use_dictionary": False, **options})
+    assert path.stat().st_size < 1 << 20 < rows.nbytes / 10
+    with pytest.raises(ValueError, match=r"bomb\.parquet.*(more than 500 times|not as the command writes it)"):
+        read_decisions(path)
+
+
+def test_a_page_that_claims_to_be_large_is_refused_before_it_is_expanded(recorded: Path, tmp_path: Path):
+    """The header of a page says how much memory is asked for, whatever the footer says: here 2 GiB."""
+    data, path = bytearray(recorded.read_bytes()), tmp_path / "bomb.parquet"
+    with pq.ParquetFile(recorded) as file:
+        column = file.metadata.row_group(0).column(8)
+        first, last = column.data_page_offset, column.data_page_offset + column.total_compressed_size
+    with recorded.open("rb") as file:
+        assert sum(expanded_sizes(file, first, last)) <= column.total_uncompressed_size
+    at = first + 3  # after two fields' marks and the kind of the page: the expanded size, five bytes at most
+    assert data[first] == data[first + 2] == 0x15
+    size = next(k for k in range(5) if data[at + k] < 128) + 1
+    largest = {2: 1 << 13, 3: 1 << 20, 4: 1 << 27, 5: 1 << 31}[size] - 1
+    number, spread = 2 * largest, bytearray()
+    for k in range(size):
+        spread.append((number >> 7 * k & 127) | (128 if k < size - 1 else 0))
+    data[at : at + size] = spread
+    path.write_bytes(data)
+    with path.open("rb") as file:
+        assert next(expanded_sizes(file, first, last)) == largest
+    with pytest.raises(ValueError, match=r"bomb\.parquet"):
+        read_decisions(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x15", b"\x15" * 99, b"\xff" * 99, b"\x1c" * 99, b"\x19\xfc" + b"\xff" * 20, bytes(9)]
+)
+def test_headers_of_pages_that_are_none(data: bytes):
+    with pytest.raises(ValueError, match=r".") if data else contextlib.nullcontext():
+        list(expanded_sizes(io.BytesIO(data), 0, len(data)))
 
 
 def _with_actions(table, actions):

@@ -90,7 +90,7 @@ def test_the_shipped_policy_plays_a_game_as_compiled(tmp_path: Path) -> None:
 
 def test_a_value_answers_as_in_the_network_that_was_trained(tmp_path: Path) -> None:
     model, value = exported("marshal", tmp_path), ValueFile.load(SHIPPED["marshal"])
-    weights, rules = value.layers, training_rules("classic", 2, setup="random")
+    weights, rules = value.arrays, training_rules("classic", 2, setup="random")
 
     def look(batch: GameBatch) -> None:
         lanes = np.flatnonzero(np.isin(batch.records["phase"], (Phase.ATTACK, Phase.FORTIFY_FROM)))

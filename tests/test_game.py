@@ -137,10 +137,11 @@ def test_no_action_is_legal_when_the_game_is_over():
             game.step(action)
 
 
-@pytest.mark.parametrize("seat", [-1, 3, 0.0, None, "0", 6])
+@pytest.mark.parametrize("seat", [-1, 3, 0.0, None, "0", 6, 10**7, -(10**9), True])
 def test_a_wrong_seat_is_named(seat):
     game = Game("classic", seed=1)
-    asking = (game.hand, game.mission, game.headquarters, game.observe, lambda wrong: game.determinize(wrong, 1))
+    asking = (game.hand, game.mission, game.headquarters, game.observe, game.observe_codes)
+    asking += (lambda wrong: game.determinize(wrong, 1),)
     for ask in asking:
         with pytest.raises(ValueError, match=r"seat=.* must be a whole number from 0 to 2"):
             ask(seat)

@@ -393,7 +393,7 @@ def test_the_value_of_marshal_judges_the_seat_whose_turn_is_over() -> None:
     rules = table(2)
     records = np.concatenate([at_turn(rules, turns).records for turns in (2, 5, 8)])
     others = 1 - records["turn"].astype(np.int64)
-    T, weights = tables(rules, BOARD), marshal.VALUE.layers
+    T, weights = tables(rules, BOARD), marshal.VALUE.arrays
     features = np.zeros((3, num_columns(rules, BOARD)), np.float32)
     moved = np.zeros(3, np.bool_)
     encode_positions(records, T.board, T.rules, np.arange(3), others, moved, WEIGHTS.astype(np.float32), features)

@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risk_agents import registry
+from risk_agents import export, registry
 from risk_agents.agent_player import player_for
 from risk_agents.learned import duelist
-from risk_agents.search import judges, marshal
-from risk_env import Rules, load_map
+from risk_agents.learned.policy import PolicyFile
+from risk_agents.learned.table_value import TableValueFile
+from risk_agents.search import judges, marshal, strategist, tactician
+from risk_agents.search.plan_policy import PlanPolicyFile
+from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError
+from risk_env.cli import main
 from risk_env.doors.seat_lanes import training_rules
+from tests.crafted import KINDS, crafted
 
-SHIPPED = {"policy": duelist.FILE, "value": marshal.FILE, "table value": judges.FILE}
+SHIPPED = {"policy": duelist.FILE, "value": marshal.FILE, "table value": judges.FILE, "plan policy": tactician.FILE}
 DUEL = training_rules("classic", 2)
 
 
@@ -135,3 +140,109 @@ def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:
             registry.load(str(tmp_path / "damaged.npz"))
         except ValueError as error:
             assert "damaged.npz" in str(error)
+
+
+# ------------------------------------------------------------------------------------------------ maps and numbers
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("named", "digest_of"), [("tiny", "classic"), ("classic", "tiny"), ("tiny", "tiny")])
+def test_the_map_of_a_file_is_the_one_with_its_digest(kind: str, named: str, digest_of: str, tmp_path: Path) -> None:
+    """Weights shaped for the named map, checked against the digest of another, let kernels leave their arrays."""
+    for shaped_for in ("tiny", "classic"):
+        path = crafted(tmp_path / "crafted.npz", kind, named, digest_of, shaped_for)
+        if named == digest_of == shaped_for:
+            KINDS[kind].load(path)
+            continue
+        match = "map=" if named != digest_of else "weights|layer|actions="
+        with pytest.raises(ValueError, match=match):
+            KINDS[kind].load(path)
+        with pytest.raises(ValueError, match=r"crafted\.npz"):
+            registry.make(str(path))
+        with pytest.raises(ValueError, match=r"crafted\.npz"):
+            registry.load(f"search:{path}")
+        with pytest.raises(ValueError, match=r"crafted\.npz"):
+            strategist.with_value(str(path))
+        with pytest.raises(ValueError, match=r"crafted\.npz"):
+            export.read(str(path))
+
+
+def test_crafted_files_do_not_reach_a_tournament_or_a_trainer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The named map is `tiny`, so that the weights are those of `tiny`; the digest is that of the games."""
+    monkeypatch.chdir(tmp_path)
+    for kind in KINDS:
+        path = crafted(tmp_path / "crafted.npz", kind, "tiny", "classic", "tiny")
+        assert main(["tournament", "--agents", f"{path},random", "--players", "2", "--deals", "1"]) == 2
+        assert "crafted.npz" in capsys.readouterr().err
+
+
+def test_a_judge_of_a_trainer_is_read_by_the_same_rule(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from risk_training.plan_policies import Config
+
+    path = crafted(tmp_path / "crafted.npz", "table value", "tiny", "classic", "tiny")
+    with pytest.raises(ValueError, match=r"crafted\.npz.*map="):
+        Config(judge=str(path)).judge_file()
+
+
+def test_an_sb3_policy_is_read_by_the_same_rule(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from risk_agents.learned.sb3_policy import load_zip
+    from tests.fuzz.targets import sb3_zip, zip_of
+
+    facts, weights = sb3_zip()
+    (tmp_path / "whole.zip").write_bytes(zip_of(facts, weights))
+    load_zip(str(tmp_path / "whole.zip"))
+    schema = facts["schema"] | {"map_source": "tiny"}
+    (tmp_path / "other.zip").write_bytes(zip_of(facts | {"schema": schema}, weights))
+    with pytest.raises(ValueError, match=r"other\.zip.*map="):
+        load_zip(str(tmp_path / "other.zip"))
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, 65536.0, 1e39, np.inf, np.nan])
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_weights_are_finite_as_kernels_read_them(kind: str, number: float, tmp_path: Path) -> None:
+    """A float64 of 1e300 is finite, and infinite as float32; larger numbers than float16 has overflow in sums."""
+    whole = content(SHIPPED[kind])
+    name = max(whole, key=lambda n: whole[n].size)
+    wrong = whole[name].astype(np.float64)
+    wrong.flat[7] = number
+    np.savez(tmp_path / "wrong.npz", **{**whole, name: wrong})
+    refused(tmp_path / "wrong.npz", rf"wrong\.npz.*{name}")
+    file = KINDS[kind].load(SHIPPED[kind])
+    file.weights[name] = wrong
+    with pytest.raises(ValueError, match=name):
+        file.save(tmp_path / "saved.npz")
+    assert not (tmp_path / "saved.npz").exists()
+
+
+def test_a_policy_checks_what_it_is_asked() -> None:
+    policy = PolicyFile.load(duelist.FILE)
+    D, n = policy.layout.observation_columns, policy.layout.num_actions
+    codes, masks = np.zeros((2, D), np.int8), np.ones((2, n), np.int8)
+    assert policy.logits(codes, masks).shape == (2, n)
+    for wrong in (masks[:, :-1], masks[:1], masks[0], np.ones((2, n + 1))):
+        with pytest.raises(ValueError, match="masks have shape"):
+            policy.logits(codes, wrong)
+    for wrong in (codes[:, :-1], codes.astype(float), codes[0], codes - 1, np.zeros((2, D + 8), np.int8)):
+        with pytest.raises(ValueError, match="observations are"):
+            policy.answer(wrong, masks)
+
+
+def test_values_check_records_and_tables() -> None:
+    value, policy = TableValueFile.load(judges.FILE), PlanPolicyFile.load(tactician.FILE)
+    classic, tiny = Game(DUEL, "classic", 1), Game(DUEL, "tiny", 1)
+    for ask in (value.chances, policy.outputs):
+        assert len(ask(classic.records, classic.tables)) == 1
+        for records, tables in (
+            (tiny.records, tiny.tables),
+            (classic.records[:, None], classic.tables),
+            (np.zeros(3), classic.tables),
+            (np.zeros(1, Game(DUEL, "big", 1).records.dtype), classic.tables),
+        ):
+            with pytest.raises(ValueError, match=r"tables are|records must"):
+                ask(records, tables)
+    with pytest.raises(ValueError, match="width=17 must be 1 to 16"):
+        marshal.VALUE.bot("wide", width=17)

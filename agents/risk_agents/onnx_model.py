@@ -19,7 +19,6 @@ from risk_agents.learned.trained import TrainedFile
 from risk_agents.search.value_beam import ValueFile
 from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
-from risk_env.board.maps import load_map
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
@@ -93,7 +92,7 @@ def value_model(value: ValueFile) -> onnx.ModelProto:
     Input: `features` float32 (N, columns) of positions, as `search.value_beam.encode_positions` writes them. Output:
     `value` float32 (N,), the chance to win of the seat whose features they are.
     """
-    weights, graph = value.layers, Graph()
+    weights, graph = value.arrays, Graph()
     hidden = graph.layer("features", weights["first"], weights["first_bias"])
     hidden = graph.layer(hidden, weights["second"], weights["second_bias"])
     correction = graph.add("Add", graph.add("MatMul", hidden, weights["output"]), weights["output_bias"])
@@ -183,7 +182,7 @@ def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: Trained
 def metadata(trained: TrainedFile) -> dict[str, str]:
     """What the numbers in a model depend on (docs/onnx.md), as texts."""
     schema = trained.schema
-    actions = ActionSpace(schema.rules, load_map(schema.map_source)).to_json()
+    actions = ActionSpace(schema.rules, schema.board).to_json()
     texts = {name: str(trained.made.get(name, "")) for name in ("name", "version")}
     texts |= {"kind": trained.KIND, "map": schema.map_source, "map_digest": schema.map_digest}
     texts |= {"rules": json.dumps(dict(schema.options)), "actions": json.dumps(actions)}

@@ -28,6 +28,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
     arena, everywhere = Arena(lanes, [bot]), np.arange(games)
 
     def evaluate(game: Game) -> Floats:
+        if game.board.digest != board.digest or game.rules.num_players != rules.num_players:
+            raise ValueError(f"game: {game.rules.num_players} players on {game.board.source!r}, not the games to judge")
         if game.is_over:
             return shares(np.array([game.winner]), game.alive)
         lanes.records[:] = game.records

@@ -105,7 +105,7 @@ class SeatLanes:
 
     def _make_arrays(self) -> None:
         N = self.num_lanes
-        self._all = np.arange(N)
+        self._all = self.batch._all
         self._has_decided = np.zeros(N, np.bool_)  # (N,) whether the learner has had anything to decide in this game
         self._words = np.zeros((N, MAX_SEATS), np.uint64)
         self.seat = self.arena.stop_at_death  # (N,) the learner's seat
@@ -127,7 +127,7 @@ class SeatLanes:
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
         """Begin the next game of every lane, or of these; with `seed` their first."""
-        lanes = self._all if lanes is None else contiguous(lanes)
+        lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
         self._is_interrupted = True
         if seed is not None:
@@ -151,10 +151,10 @@ class SeatLanes:
         if self._is_interrupted:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")
         actions = self.batch.as_actions(actions)
-        lanes = self._all if lanes is None else contiguous(lanes)
+        lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         if self.illegal == "random":
             actions = self._made_legal(actions, lanes)
-        self.batch.check_legal(actions, lanes)
+        self.batch._check_legal(contiguous(actions), lanes)
         self._is_interrupted = True
         self._clear_results(self._all)
         self._has_decided[lanes] = True
@@ -173,7 +173,7 @@ class SeatLanes:
 
     def final_observation(self, lanes: Array) -> Any:
         """What the learners of these lanes (k) saw last: a new float32 (k, D), or as `observation`."""
-        return as_floats(self._final_codes[lanes], self.board, self.observation_kind)
+        return as_floats(self._final_codes[self.batch.as_lanes(lanes)], self.board, self.observation_kind)
 
     def draw_by(self, weights: Array) -> None:
         """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
@@ -212,7 +212,7 @@ class SeatLanes:
 
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text, with the chance of the lane's game; opponents begin there."""
-        batch = self.batch
+        batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
         lanes = self._all[lane : lane + 1]

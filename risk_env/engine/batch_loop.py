@@ -60,6 +60,31 @@ def illegal_among(first, last, games, rules, lanes, actions):
 
 
 @entry_point
+def first_wrong(games, marks, lanes, stamp, are_begun):
+    """Number of the first of these lanes that is none of the batch's or comes twice, or NO_LANE if all are right.
+
+    With `are_begun` a lane without a game is wrong too. `marks` int64 (N,) hold no number above `stamp` - 1, before.
+    """
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        if not 0 <= lane < len(marks) or marks[lane] == stamp:
+            return k
+        if are_begun and games[lane].phase != Phase.OVER and not any_legal(games[lane]):
+            return k
+        marks[lane] = stamp
+    return NO_LANE
+
+
+@inlined
+def any_legal(game):
+    """Whether any action is legal."""
+    for w in range(len(game.legal)):
+        if game.legal[w] != ZERO:
+            return True
+    return False
+
+
+@entry_point
 def write_seeds(seed, lanes, episodes, seeds):
     """Seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
     for k in range(len(lanes)):

@@ -13,14 +13,15 @@ from risk_env.compiler import entry_point, inlined, kernel
 from risk_env.compiler.calls import NO_ADDRESS, call_at, cycle_counter
 from risk_env.core.bits import has
 from risk_env.core.position import is_alive
-from risk_env.core.types import NOBODY, Phase
-from risk_env.engine.batch_loop import clear_rewards, step_game
+from risk_env.core.types import MAX_SEATS, NOBODY, Phase
+from risk_env.engine.batch_loop import NO_LANE, clear_rewards, step_game
 
 CALLER = -1  # instead of a player's number: the caller decides for this seat
 ANY_SEAT = -2  # instead of a seat: the next turn of any
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
 UNANSWERED = -1  # it has been asked, and has written nothing
 RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
+UNFIT = -1  # instead of the number of lanes that have stopped: nothing was played
 
 
 class Seats(NamedTuple):
@@ -64,9 +65,13 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     decide, the lane stops, or `most` actions have been played in it.
 
     `results` accumulate; a call with `is_first` clears them. Returns how many lanes have stopped and how many wait for
-    a player (both in `flow`), and the cycles that the call took, 0 if they are not counted.
+    a player (both in `flow`), and the cycles that the call took, 0 if they are not counted. Before anything is played,
+    `seats` and `stops` of all lanes are checked: UNFIT and the first of these lanes that names no player or no seat.
     """
     begun = cycles_now(tally)
+    unfit = first_unfit(records.rules[0], seats, stops, lanes)
+    if unfit != NO_LANE:
+        return UNFIT, unfit, 0
     num_stopped, num_left = 0, 0
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -80,6 +85,19 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
             flow.left[num_left] = lane
             num_left += 1
     return num_stopped, num_left, int(cycles_now(tally) - begun)
+
+
+@kernel
+def first_unfit(rules, seats, stops, lanes):
+    """The first of these lanes with a number of no player, or a stop at no seat, or NO_LANE."""
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        if not (NOBODY <= stops.death[lane] < rules.num_players and ANY_SEAT <= stops.turn[lane] < rules.num_players):
+            return lane
+        for seat in range(MAX_SEATS):
+            if not CALLER <= seats.numbers[lane, seat] < len(seats.addresses):
+                return lane
+    return NO_LANE
 
 
 @inlined

@@ -516,11 +516,17 @@ def change_zip(parts: tuple[dict[str, Any], bytes], rng: random.Random) -> bytes
     kind = rng.randrange(3)
     facts = change_value(facts, rng) if kind == 0 else facts
     weights = change_bytes(weights, rng) if kind == 1 else weights
+    whole = zip_of(facts, weights)
+    return change_bytes(whole, rng) if kind == 2 else whole
+
+
+def zip_of(facts: Any, weights: bytes) -> bytes:
+    """A `.zip` with these facts and weights."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("risk_env.json", as_json(facts).decode())
         archive.writestr("policy.pth", weights)
-    return change_bytes(buffer.getvalue(), rng) if kind == 2 else buffer.getvalue()
+    return buffer.getvalue()
 
 
 def read_a_zip(data: bytes) -> None:
@@ -530,6 +536,122 @@ def read_a_zip(data: bytes) -> None:
     bot = registry.load(str(written("trained.zip", data)))
     if hasattr(bot, "choose"):
         ask(bot)
+
+
+def change_map(wish: list[Any], rng: random.Random) -> bytes:
+    """A file of another kind, with another named map, digest, shapes or sizes."""
+    from tests.crafted import KINDS, UNITS, crafted
+
+    kind, *maps = wish
+    kind = rng.choice(list(KINDS)) if rng.random() < 0.5 else kind
+    maps = [rng.choice(("tiny", "classic", name)) for name in maps]
+    path = crafted(folder() / "crafted.npz", kind, *maps, rng.choice((1, UNITS, UNITS + 1)))
+    return change_arrays(path, rng) if rng.random() < 0.3 else path.read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------ recorded decisions
+
+
+@functools.cache
+def recorded() -> Any:
+    """Recorded decisions as a table of Arrow."""
+    import pyarrow.parquet as pq
+
+    from risk_agents.dataset.files import first_games, write_parquet
+    from risk_agents.dataset.recorder import Plan, record
+
+    plan = Plan(Rules.preset("classic", 3, max_rounds=2, initial_troops=6), load_map("tiny"), ("random", "grower"))
+    write_parquet(folder() / "decisions.parquet", plan, first_games(record(plan), 60, lambda written: None))
+    return pq.read_table(folder() / "decisions.parquet")
+
+
+def change_decisions(table: Any, rng: random.Random) -> bytes:
+    """A value of a column, the facts, or how pages are written; sometimes bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    options: dict[str, Any] = {"use_dictionary": rng.random() < 0.1, "compression": rng.choice(("zstd", "none"))}
+    if rng.random() < 0.7:
+        column = rng.randrange(table.num_columns)
+        field, values = table.schema.field(column), table.column(column).to_pylist()
+        row = rng.randrange(len(values))
+        if isinstance(values[row], bytes):
+            values[row] = bytes(rng.randrange(256) for _ in values[row])
+        else:
+            values[row] = rng.choice((0, 1, -1, 100, 2**31 - 1, None, float("nan"), float("inf"), 1e300))
+        with contextlib.suppress(pa.ArrowException, OverflowError):
+            table = table.set_column(column, field, pa.array(values, field.type))
+    elif rng.random() < 0.6:
+        facts = change_value(json.loads(table.schema.metadata[b"risk_env"]), rng)
+        table = table.replace_schema_metadata({"risk_env": as_json(facts)})
+    else:
+        table = pa.concat_tables([table.slice(0, 1)] * rng.choice((1, 50_000)))
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, **options)
+    return change_bytes(buffer.getvalue(), rng) if rng.random() < 0.4 else buffer.getvalue()
+
+
+def read_recorded(data: bytes) -> None:
+    """The decisions of a file, whose numbers are places in arrays."""
+    from risk_agents.dataset import read_decisions
+
+    facts, columns = read_decisions(written("decisions.parquet", data))
+    assert (
+        np.isfinite(columns["reward"]).all()
+        and columns["mask"][np.arange(len(columns["action"])), columns["action"]].all()
+    )
+    assert columns["agent"].max(initial=0) < len(facts["agents"])
+
+
+# ------------------------------------------------------------------------------------------------ lanes
+
+
+def calls() -> list[list[Any]]:
+    """Calls of the methods of batches and arenas: a name, then its arguments."""
+    lanes, seeds = [0, 1, 2, 3], [7, 8, 9, 10]
+    return [
+        [["begin", lanes], ["ask", [2, 0]], ["numbers", 1, 2, 0], ["seat_players", lanes], ["play_on", [1, 3]]],
+        [
+            ["begin_seeded", lanes, seeds],
+            ["seat_players", lanes],
+            ["ask_players", lanes],
+            ["step", [0, 1]],
+            ["game", 2],
+        ],
+        [["begin", lanes], ["step_lanes", [3], [0, 0, 0, 5]], ["finish", [0]], ["death", 1, 2], ["run", lanes]],
+        [["begin", lanes], ["turn", 0, -2], ["seat_players", [0]], ["play_on", [0]], ["asked", lanes], ["count", [1]]],
+    ]
+
+
+def make_calls(data: bytes) -> None:
+    """Make these calls on a batch and an arena of four lanes; a wrong one must change nothing that later ones need."""
+    from risk_env.arena import Arena
+    from risk_env.lanes import Lanes
+
+    batch = Lanes(Rules.preset("classic", 3, setup="random", max_rounds=2, initial_troops=6), "tiny", 4)
+    arena = Arena(batch, ["random", "grower"], counts=True, keeps_actions=True)
+    arena.numbers[:, :3] = [0, 1, 0]
+    does: dict[str, Any] = {
+        name: getattr(batch, name) for name in ("begin", "begin_seeded", "step_lanes", "finish", "game")
+    }
+    does |= {name: getattr(arena, name) for name in ("seat_players", "play_on", "step", "asked", "resume")}
+    does |= {"ask": batch.ask, "ask_players": arena.ask, "count": arena.tally.count, "actions": arena.tally.actions}
+    does |= {"run": lambda lanes: list(arena.run(lanes)), "illegal_action": arena.illegal_action}
+    places = {
+        "numbers": arena.numbers,
+        "death": arena.stop_at_death,
+        "turn": arena.stop_at_turn,
+        "actions": arena.actions,
+    }
+    for name, *arguments in json.loads(data):
+        if name in places:
+            with contextlib.suppress(IndexError, OverflowError, TypeError, ValueError):
+                places[name][tuple(arguments[:-1])] = arguments[-1]
+        elif name in does:
+            with contextlib.suppress(ValueError):
+                does[name](*arguments)
+    batch.begin(np.arange(4))
+    batch.finish(np.arange(4))
 
 
 # ------------------------------------------------------------------------------------------------ training
@@ -677,6 +799,9 @@ def named() -> dict[str, Target]:
         "kept": Target(kept_games, change_kept, read_a_kept_game, (SavedGameError,)),
         "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),
         "value": Target(lambda: [shipped("value")], change_arrays, read_a_trained_file, files),
+        "maps": Target(lambda: [["policy", "tiny", "classic", "tiny"]], change_map, read_a_trained_file, files),
+        "decisions": Target(lambda: [recorded()], change_decisions, read_recorded, files),
+        "lanes": Target(calls, change_json, make_calls, (ValueError, TypeError)),
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
         "config": Target(configs, change_lines, read_a_config, files),
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from risk_agents.learned.features import encode, feature_spec
+from risk_agents.learned.features import checked_codes, encode, feature_spec
 from risk_agents.learned.layout import Layout, has_bias
 from risk_agents.learned.network import HEADS
 from risk_env.arrays import Array
@@ -45,8 +45,9 @@ class Network(NamedWeights):
 
     def encode(self, observations: Array) -> tuple[Tensor, Tensor]:
         """Features of territories (k, T, 2 F) and boards (k, I) of observations int8 (k, D): `learned.features`."""
-        found = self.layout.empty_features(len(observations))
-        encode(self.spec, observations, *found)
+        codes = checked_codes(self.spec, observations)
+        found = self.layout.empty_features(len(codes))
+        encode(self.spec, codes, *found)
         return torch.as_tensor(found[0], device=self.device), torch.as_tensor(found[1], device=self.device)
 
     def answer(self, territory_features: Tensor, board_features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:

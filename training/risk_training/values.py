@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from risk_agents.learned.learned_value import AT_ONCE, WORKSPACE, num_columns
+from risk_agents.learned.learned_value import MOST_UNITS, num_columns
 from risk_agents.learned.schema import schema_of
 from risk_agents.scripted import random_bot
 from risk_agents.search.evaluation import WEIGHTS
@@ -84,14 +84,12 @@ class Config(RunSettings):
         super().__post_init__()
         for name in ("n_games", "round_games", "chunk_games", "memory", "minibatches", "batch_size"):
             check_range(name, getattr(self, name), 1)
-        if num_columns(self.rules(), load_map(self.map)) + AT_ONCE > WORKSPACE[1]:
-            raise ValueError(f"map={self.map!r} has too many continents for a learned value")
         check_range("staleness", self.staleness, 0, 1)
         check_range("beam_width", self.beam_width, 1, MOST_WIDTH)
         if len(self.hidden_sizes) != 2:
             raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
         for layer, size in enumerate(self.hidden_sizes):
-            check_range(f"hidden_sizes[{layer}]", size, 1, WORKSPACE[1])
+            check_range(f"hidden_sizes[{layer}]", size, 1, MOST_UNITS)
         for name in ("bot_share", "explore", "td_lambda"):
             check_range(name, getattr(self, name), 0, 1)
 

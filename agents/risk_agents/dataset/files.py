@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.dataset.pages import expanded_sizes
 from risk_agents.dataset.recorder import GameDecisions, Plan
 from risk_agents.learned.schema import Schema
-from risk_env.lanes import check_memory
-from risk_env.untrusted import parse_json, shortened
+from risk_env.core.observe import MOST_CODE
+from risk_env.lanes import REWARDS, check_memory
+from risk_env.untrusted import UNREADABLE, parse_json, shortened
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int], None]  # gets the number of decisions written so far
@@ -23,6 +26,11 @@ Progress = Callable[[int], None]  # gets the number of decisions written so far
 FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
 _ROWS = 1 << 16  # of a row group
+MOST_TIMES = 500  # its size to which a file may expand; files of the command do to 30 to 60 times
+MOST_ACTIONS = 1 << 14  # more than any map has
+_LEAST_EXPANDED = 1 << 20  # bytes to which even the smallest file may
+_MOST_FOOTER = 1 << 24  # bytes of a text, entries of a list
+_MOST = 2**31 - 1  # the largest int32
 _NUMBERS = {  # the columns that hold a number a decision
     "game": np.int32,
     "round": np.int32,
@@ -90,19 +98,49 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """The facts of a file that `write_parquet` wrote, and its columns: k decisions.
 
     `observation` is int8 (k, D), `mask` bool (k, n) of the legal actions; the other columns are numbers (k,).
-    ValueError for another file.
+    ValueError for another file: nothing is expanded to more than MOST_TIMES its size, and every value is checked.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+    limits = {"thrift_string_size_limit": _MOST_FOOTER, "thrift_container_size_limit": _MOST_FOOTER}
     try:
-        with pq.ParquetFile(path) as file:
+        with open(path, "rb") as source, pq.ParquetFile(source, **limits) as file:
             facts = _checked_facts(pa, file.schema_arrow)
             row = sum(kind.byte_width for kind in file.schema_arrow.types if not pa.types.is_boolean(kind))
-            check_memory("decisions", file.metadata.num_rows, row + facts["schema"]["num_actions"])
-            return facts, _checked_columns(file.read(), facts["schema"]["num_actions"])
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            row += facts["schema"]["num_actions"]
+            check_memory("decisions", file.metadata.num_rows, row)
+            _check_sizes(source, file.metadata, row)
+            return facts, _checked_columns(file.read(), facts)
+    except (pa.ArrowException, *UNREADABLE) as error:
         raise ValueError(f"{path}: no decisions recorded by `risk-env dataset`: {error}") from error
+
+
+def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
+    """ValueError if rows or pages expand to more than MOST_TIMES the file, whatever the footer says of them."""
+    size = os.fstat(source.fileno()).st_size
+    most = max(MOST_TIMES * size, _LEAST_EXPANDED)
+    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+    rows = sum(group.num_rows for group in groups)
+    if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
+        raise ValueError(f"{footer.num_rows} rows, but groups of {rows}")
+    if rows * row > most:
+        raise ValueError(f"{rows} rows of {row} bytes are more than {MOST_TIMES} times the file's {size} bytes")
+    expanded = 0
+    for group in groups:
+        for column in map(group.column, range(group.num_columns)):
+            if column.has_dictionary_page or column.num_values != group.num_rows:
+                raise ValueError(f"column {column.path_in_schema} is not as the command writes it")
+            first = column.data_page_offset
+            last = first + column.total_compressed_size
+            if not 0 < first <= last <= size:
+                raise ValueError(f"column {column.path_in_schema} is not inside the file")
+            for page in expanded_sizes(source, first, last):
+                expanded += page
+                if expanded > most:
+                    raise ValueError(f"its pages expand to more than {MOST_TIMES} times the file's {size} bytes")
 
 
 def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
@@ -112,6 +150,14 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
         raise ValueError(f"its format is {shortened(facts['format'])}, not {FORMAT}")
     schema = Schema.from_dict(facts["schema"])
     schema.check_types()
+    texts = [*facts["agents"], *facts["only"], facts["reward"], facts["version"]]
+    if not (isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)):
+        raise ValueError("its agents must be a list of texts, 'reward' and 'version' texts")
+    if not 0 < schema.num_actions <= MOST_ACTIONS or type(facts["seed"]) is not int or facts["reward"] not in REWARDS:
+        raise ValueError(
+            f"num_actions={schema.num_actions!r} must be 1 to {MOST_ACTIONS}, seed={shortened(facts['seed'])} a whole "
+            f"number, reward={shortened(facts['reward'])} one of {', '.join(REWARDS)}"
+        )
     width = found.field("observation").type.byte_width
     expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))
     if not found.equals(expected):
@@ -119,19 +165,34 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     return facts
 
 
-def _checked_columns(table: Any, num_actions: int) -> dict[str, Array]:
-    """The columns as arrays; ValueError where a value is missing or an action is not legal."""
+def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
+    """The columns as arrays; ValueError where a value is missing or impossible, or an action is not legal."""
+    schema = Schema.from_dict(facts["schema"])
+    num_actions, players = schema.num_actions, schema.rules.num_players
     if any(column.null_count for column in table.columns):
         raise ValueError("values are missing")
     columns = {name: table[name].to_numpy() for name in _NUMBERS}
     columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
+    _check_values("observation", columns["observation"], 0, MOST_CODE)
+    limits = {"game": (0, _MOST), "round": (0, _MOST), "seat": (0, players - 1), "agent": (0, len(facts["agents"]) - 1)}
+    for name, (least, most) in (limits | {"reward": (-1, 1), "placement": (1, players)}).items():
+        _check_values(name, columns[name], least, most)
     bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
+    if bits[:, num_actions:].any():
+        raise ValueError("a mask has more actions than there are")
     columns["mask"] = mask = bits[:, :num_actions].view(np.bool_)
     actions = columns["action"]
     inside = (actions >= 0) & (actions < num_actions)
     if not (inside.all() and mask[np.arange(len(actions)), actions].all()):
         raise ValueError("an action is not legal")
     return columns
+
+
+def _check_values(name: str, values: Array, least: int, most: int) -> None:
+    """ValueError unless all values of a column are numbers from `least` to `most`."""
+    wrong = ~((values >= least) & (values <= most))
+    if wrong.any():
+        raise ValueError(f"column {name} holds {values[wrong][0]}: must be from {least} to {most}")
 
 
 def _parquet_schema(pa: Any, observation: int, mask: int) -> Any:

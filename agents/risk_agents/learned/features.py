@@ -4,9 +4,10 @@ A territory has its own features and the sum of its neighbours'. The board's fea
 global columns, and the features of the source and the target of a move under way.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from risk_agents.learned.layout import NEIGHBOUR_SCALE, Layout, scaled_counts
 from risk_env.arrays import Array
@@ -42,6 +43,16 @@ def feature_spec(layout: Layout) -> FeatureSpec:
         ends=3 * len(layout.count_columns) + np.array([marks.index("source"), marks.index("target")]),
         borders=layout.borders,
     )
+
+
+def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
+    """Observations as kernels take them, int8 (k, D); ValueError for another shape, type or code."""
+    codes = np.asarray(observations)
+    columns = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
+    if codes.dtype != np.int8 or codes.ndim != 2 or codes.shape[1] != columns or codes.min(initial=0) < 0:
+        told = f"{codes.dtype} {codes.shape}, the least is {codes.min(initial=0)}"
+        raise ValueError(f"observations are {told}: must be int8 (k, {columns}) with codes from 0 to {MOST_CODE}")
+    return np.ascontiguousarray(codes)
 
 
 @vectorized_entry_point

@@ -25,7 +25,7 @@ from risk_env.core.cards import can_trade, hand_size, set_troops_due
 from risk_env.core.draft import troops_due
 from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
-from risk_env.core.types import Phase
+from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 
 # Columns of the front: own borders, own troops there and behind, the largest own stack and rival beside it, how many
 # own territories would fall as it stands and with half of the troops that the rivals get, how many of theirs would
@@ -44,10 +44,12 @@ GAME_COLUMNS = 6
 # each continent its size and how safe it is; for each seat and continent territories held; sums of the front; the
 # features' columns and numbers; both hidden layers
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
-WORKSPACE = (11, 512)
-MOST_UNITS = WORKSPACE[1]  # of a hidden layer
-CONTINENTS = 64  # entries of a seat in the row HELD
+MOST_UNITS = 512  # of a hidden layer
+CONTINENTS = SIZE_CLASSES[-1].continents  # entries of an owner in the row HELD: the most that a map has
 AT_ONCE = 4  # columns that are added up in one loop
+_OF_CONTINENTS = (CONTINENT_COLUMNS * MAX_SEATS + 1) * CONTINENTS
+MOST_COLUMNS = FRONT_COLUMNS + OWNER_COLUMNS * MAX_OWNERS + _OF_CONTINENTS + GAME_COLUMNS + 1  # of any map
+WORKSPACE = (11, max(MOST_COLUMNS + AT_ONCE, MOST_UNITS, MAX_OWNERS * CONTINENTS))
 # The weights in this order, after three sizes; "trust" is the factor of the heuristic value
 LAYERS = ("first_bias", "first", "second_bias", "second", "trust", "output_bias", "output")
 NUM_SIZES = 3

@@ -5,13 +5,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.learned.features import checked_codes
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.network import Network, answer, answer_all, compiled_network, workspace
-from risk_agents.learned.schema import schema_of, unfamiliar_phases
+from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.learned.trained import POLICY, TrainedFile
 from risk_agents.scripted.board_sense import draw_word, last_legal
 from risk_env.arrays import Array
-from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
@@ -31,15 +31,17 @@ class PolicyFile(TrainedFile):
     @cached_property
     def layout(self) -> Layout:
         """The layout of the network."""
-        rules, board = self.schema.rules, load_map(self.schema.map_source)
-        self.schema.check(schema_of(rules, board), str(self.made.get("name", "without a name")))
-        return Layout(rules, board, self.schema.num_actions)
+        return Layout(self.schema.rules, self.schema.board, self.schema.num_actions)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, as they follow from the schema's map."""
+        sizes = self.size_of("trunk_1", MOST_UNITS), self.size_of("territory_in", MOST_UNITS)
+        return self.layout.all_shapes(*sizes)
 
     @cached_property
     def network(self) -> Network:
         """Layout and weights as kernels take them; ValueError for weights that do not fit the layout."""
-        width, local = self.size_of("trunk_1", MOST_UNITS), self.size_of("territory_in", MOST_UNITS)
-        return compiled_network(self.layout, self.checked_weights(self.layout.all_shapes(width, local)))
+        return compiled_network(self.layout, self.arrays)
 
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:
@@ -48,15 +50,20 @@ class PolicyFile(TrainedFile):
 
     def logits(self, observations: Array, masks: Array) -> Array:
         """float32 (k, n) of observations int8 (k, D) and masks (k, n); -inf where not legal."""
-        legal = np.asarray(masks) > 0
-        return np.where(legal, self.answer(observations, legal)[0], -np.inf)
+        return np.where(np.asarray(masks) > 0, self.answer(observations, masks)[0], -np.inf)
 
     def answer(self, observations: Array, masks: Array) -> tuple[Array, Array]:
-        """Logits float32 (k, n), those of illegal actions mean nothing, and values before the sigmoid, float32 (k,)."""
-        logits, values = np.zeros(masks.shape, np.float32), np.zeros(len(masks), np.float32)
-        padding = -masks.shape[1] % _BITS
-        bits = np.packbits(np.pad(np.asarray(masks) > 0, ((0, 0), (0, padding))), axis=1, bitorder="little")
-        answer_all(self.network, np.ascontiguousarray(observations, np.int8), bits.view(np.uint64), logits, values)
+        """Logits float32 (k, n), those of illegal actions mean nothing, and values before the sigmoid, float32 (k,).
+
+        ValueError for observations that are not int8 (k, D) from 0 to 127, and for masks of another shape than (k, n).
+        """
+        codes, legal = checked_codes(self.network.spec, observations), np.asarray(masks) > 0
+        if legal.shape != (len(codes), self.layout.num_actions):
+            raise ValueError(f"masks have shape {legal.shape}: must be {(len(codes), self.layout.num_actions)}")
+        logits, values = np.zeros(legal.shape, np.float32), np.zeros(len(legal), np.float32)
+        padding = -legal.shape[1] % _BITS
+        bits = np.packbits(np.pad(legal, ((0, 0), (0, padding))), axis=1, bitorder="little")
+        answer_all(self.network, codes, bits.view(np.uint64), logits, values)
         return logits, values
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:

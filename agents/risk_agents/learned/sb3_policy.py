@@ -14,9 +14,10 @@ import numpy as np
 
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
+from risk_agents.learned.trained import check_numbers
 from risk_env.agent import Agent, View
 from risk_env.arrays import Array
-from risk_env.board.maps import Board, load_map
+from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
 from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
@@ -55,6 +56,10 @@ class Sb3Agent(Agent):
         self.path = Path(path)
         facts = read_facts(self.path)
         self.schema = Schema.from_dict(facts["schema"])
+        try:
+            _ = self.schema.board
+        except ValueError as error:
+            raise ValueError(f"agent={str(path)!r}: {error}") from error
         self.config: dict[str, Any] = facts["made"]["config"]
         self.name = str(facts["name"])
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
@@ -76,7 +81,7 @@ class Sb3Agent(Agent):
 
         torch.set_num_threads(1)
         torch.distributions.Distribution.set_default_validate_args(False)
-        spaces = observation_space(load_map(self.schema.map_source), "flat"), Discrete(self.schema.num_actions)
+        spaces = observation_space(self.schema.board, "flat"), Discrete(self.schema.num_actions)
         try:
             policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, **self.config["policy_kwargs"])
             policy.load_state_dict(weights)
@@ -119,6 +124,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         found = load_tensors(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS])
         if not isinstance(found, dict) or not all(isinstance(values, torch.Tensor) for values in found.values()):
             raise ValueError("not a table of tensors")
+        check_numbers({name: values.numpy() for name, values in found.items()})
         return found
     except Exception as error:  # torch raises whatever it likes
         raise ValueError(f"agent={str(path)!r}: {WEIGHTS} cannot be read: {error}") from error

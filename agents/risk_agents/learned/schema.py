@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.board.maps import Board
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import tables
 from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS
 from risk_env.core.types import Phase
+from risk_env.untrusted import shortened
 
 FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays whatever their values are
 # The same columns, hashed together with their descriptions in older files
@@ -35,6 +36,18 @@ class Schema:
         """The rules that the policy was trained by."""
         return Rules.from_dict(dict(self.options))
 
+    @cached_property
+    def board(self) -> Board:
+        """The map that the policy was trained on; ValueError if the named map, or the games on it, are others.
+
+        The shapes of weights follow from this map, so it must be the one whose digest is compared with a game's.
+        """
+        board = load_map(self.map_source)
+        other = differences(_facts(self), _facts(schema_of(self.rules, board)))
+        if other:
+            raise ValueError(f"the file states {other}, which is the fact of its map {shortened(self.map_source)}")
+        return board
+
     def to_dict(self) -> dict[str, Any]:
         """For a file."""
         return asdict(self)
@@ -53,16 +66,25 @@ class Schema:
 
     def check(self, game: Self, policy: str) -> None:
         """ValueError naming all that differs, if the policy cannot play such games."""
-        trained = _facts(self)
-        other = [f"{name}={trained[name]!r}, not {now!r}" for name, now in _facts(game).items() if trained[name] != now]
-        if other:
-            raise ValueError(f"policy {policy!r} was trained for {'; '.join(other)}")
+        if other := differences(_facts(self), _facts(game)):
+            raise ValueError(f"policy {policy!r} was trained for {other}")
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
     """What must be equal, by name."""
-    facts: dict[str, Any] = {"map": schema.map_digest[:16], "columns": schema.columns, "actions": schema.num_actions}
+    facts: dict[str, Any] = {"map": schema.map_digest, "columns": schema.columns, "actions": schema.num_actions}
     return facts | {name: getattr(schema.rules, name) for name in OPTIONS if name not in FREE_OPTIONS}
+
+
+def differences(trained: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What differs between facts by name, for a message; empty if nothing does."""
+    pairs = [(name, known, now[name]) for name, known in trained.items() if known != now[name]]
+    return "; ".join(f"{name}={_shown(known)}, not {_shown(other)}" for name, known, other in pairs)
+
+
+def _shown(fact: Any) -> str:
+    """A fact in a message; a digest is cut to 16 digits."""
+    return repr(fact[:16]) if isinstance(fact, str) else repr(fact)
 
 
 def schema_of(rules: Rules, board: Board) -> Schema:

@@ -15,15 +15,17 @@ import numpy.typing as npt
 
 from risk_agents.learned.layout import scaled_counts
 from risk_agents.learned.network import add_product, layer
-from risk_agents.learned.schema import schema_of
+from risk_agents.learned.schema import Schema, differences, schema_of
 from risk_agents.learned.trained import TABLE_VALUE, TrainedFile
-from risk_env.board.maps import Board, load_map
+from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.position import is_alive
-from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.core.types import MAX_SEATS, Phase, game_dtype
+from risk_env.untrusted import shortened
 
 MOST_UNITS = 1024  # of a hidden layer
 KINDS = 3  # inputs of a column: whether its code is 0, a logarithm, linear (`layout.scaled_counts`)
@@ -74,14 +76,25 @@ class TableFile(TrainedFile):
 
     num_outputs = MAX_SEATS
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, as they follow from the schema's map."""
+        sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
+        return table_value_shapes(len(input_columns(self.schema.board)), *sizes, self.num_outputs)
+
     @cached_property
     def value(self) -> TableValue:
         """The weights as kernels take them; ValueError for weights that do not fit the schema."""
-        columns = input_columns(load_map(self.schema.map_source))
-        sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
-        weights = self.checked_weights(table_value_shapes(len(columns), *sizes, self.num_outputs))
-        plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
-        return TableValue(columns=columns, scales=input_scales(), **plain)
+        return TableValue(columns=input_columns(self.schema.board), scales=input_scales(), **self.arrays)
+
+    def checked_records(self, records: Array, tables: Tables) -> Array:
+        """Records of games as kernels take them; ValueError for other records, or tables of another map."""
+        if tables.space.board.digest != self.schema.map_digest:
+            named = shortened(tables.space.board.source), shortened(self.schema.map_source)
+            raise ValueError(f"tables are of map {named[0]}: the {self.KIND} is for map {named[1]}")
+        records = np.ascontiguousarray(records)
+        if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
+            raise ValueError(f"records must be an array (k,) of records of games of this map, not {records.shape}")
+        return records
 
     def knows(self, rules: Rules, board: Board) -> bool:
         """Whether it was trained for such tables, whatever the number of players."""
@@ -90,15 +103,16 @@ class TableFile(TrainedFile):
     def check(self, rules: Rules, board: Board, source: str) -> None:
         """ValueError naming all that differs, if it does not know such tables; errors call it `source`."""
         if other := self._differences(rules, board):
-            raise ValueError(f"{self.KIND} {source!r} was trained for {'; '.join(other)}")
+            raise ValueError(f"{self.KIND} {source!r} was trained for {other}")
 
-    def _differences(self, rules: Rules, board: Board) -> list[str]:
-        game = schema_of(rules, board)
-        pairs = [("map", self.schema.map_digest[:16], game.map_digest[:16])]
-        pairs += [("columns", self.schema.columns, game.columns)]
-        trained, now = self.schema.rules.to_dict(), rules.to_dict()
-        pairs += [(name, trained[name], now[name]) for name in trained if name not in TABLE_OPTIONS]
-        return [f"{name}={known!r}, not {other!r}" for name, known, other in pairs if known != other]
+    def _differences(self, rules: Rules, board: Board) -> str:
+        return differences(_facts(self.schema), _facts(schema_of(rules, board)))
+
+
+def _facts(schema: Schema) -> dict[str, Any]:
+    """What must be equal, by name."""
+    options = {name: value for name, value in schema.rules.to_dict().items() if name not in TABLE_OPTIONS}
+    return {"map": schema.map_digest, "columns": schema.columns, **options}
 
 
 class TableValueFile(TableFile):
@@ -106,8 +120,9 @@ class TableValueFile(TableFile):
 
     KIND = TABLE_VALUE
 
-    def chances(self, records: Array, tables: Any) -> npt.NDArray[np.float64]:
+    def chances(self, records: Array, tables: Tables) -> npt.NDArray[np.float64]:
         """Each seat's chance to win in each of these games, float64 (k, 6): 0 for seats that are not there."""
+        records = self.checked_records(records, tables)
         chances = np.zeros((len(records), MAX_SEATS))
         write_chances(records, tables.board, tables.rules, np.arange(len(records)), self.value, chances)
         return chances

@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
 
@@ -13,13 +14,14 @@ from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.untrusted import UNREADABLE, parse_json
+from risk_env.untrusted import UNREADABLE, parse_json, shortened
 
 Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, VALUE, TABLE_VALUE, PLAN_POLICY = "policy", "value", "table value", "plan policy"
 MOST_BYTES = 1 << 25  # of all arrays of a file
+MOST_WEIGHT = 65504  # the largest float16, as which weights are written
 
 
 class TrainedFile(ABC):
@@ -36,7 +38,12 @@ class TrainedFile(ABC):
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} holds a {kind_in(facts)}, not a {cls.KIND}")
-        return cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
+        found = cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
+        try:
+            _ = found.arrays
+        except ValueError as error:
+            raise ValueError(f"file {str(path)!r}: {error}") from error
+        return found
 
     @abstractmethod
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
@@ -56,14 +63,20 @@ class TrainedFile(ABC):
         version = str(self.made.get("version", "1"))
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, memory, check)
 
-    def checked_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-        """The weights, if they have these names and shapes: kernels read them unchecked. ValueError otherwise."""
-        found = {name: np.shape(values) for name, values in self.weights.items()}
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, as they follow from the schema's map; ValueError for unknown sizes."""
+
+    @cached_property
+    def arrays(self) -> dict[str, Array]:
+        """The weights by name, float32, as kernels read them unchecked; ValueError for other shapes or numbers."""
+        shapes, found = self.shapes(), {name: np.shape(values) for name, values in self.weights.items()}
         wrong = sorted(name for name in {*found, *shapes} if found.get(name) != shapes.get(name))
         if wrong:
             told = ", ".join(f"{name} has shape {found.get(name)}, not {shapes.get(name)}" for name in wrong[:3])
             raise ValueError(f"a {self.KIND} with other weights than its schema says: {told}")
-        return self.weights
+        check_numbers(self.weights)
+        return {name: np.ascontiguousarray(values, np.float32) for name, values in self.weights.items()}
 
     def size_of(self, name: str, most: int) -> int:
         """How many outputs a layer has; ValueError for none or more than `most`."""
@@ -75,6 +88,7 @@ class TrainedFile(ABC):
     def save(self, path: str | Path | BinaryIO) -> None:
         """Write the file, to a path or an open file; weights as float16."""
         facts = {"format": FORMAT, "kind": self.KIND, "schema": self.schema.to_dict(), "made": self.made}
+        check_numbers(self.weights)
         weights: dict[str, Any] = {name: np.asarray(values, np.float16) for name, values in self.weights.items()}
         np.savez_compressed(path, facts=np.array(json.dumps(facts)), **weights)
 
@@ -95,12 +109,21 @@ def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
         arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))
         _check_facts(facts)
+        check_numbers(arrays)
     except UNREADABLE as error:
         raise ValueError(f"policy file {str(path)!r} cannot be read: {error}") from error
-    wrong = [name for name, values in arrays.items() if values.dtype.kind != "f" or not np.isfinite(values).all()]
-    if wrong:
-        raise ValueError(f"policy file {str(path)!r}: weights {', '.join(wrong)} are not finite numbers")
     return {name: values.astype(np.float32) for name, values in arrays.items()}, facts
+
+
+def check_numbers(weights: Weights) -> None:
+    """ValueError unless all weights are real numbers from -MOST_WEIGHT to MOST_WEIGHT.
+
+    Sums of products of such numbers stay finite in float32, whatever the sizes of the layers.
+    """
+    for name, values in weights.items():
+        numbers = np.asarray(values)
+        if numbers.dtype.kind != "f" or not (np.abs(numbers) <= MOST_WEIGHT).all():
+            raise ValueError(f"weights {shortened(name)} are not finite numbers from -{MOST_WEIGHT} to {MOST_WEIGHT}")
 
 
 def _check_facts(facts: Any) -> None:

@@ -19,7 +19,7 @@ from risk_env.core.cards import hand_size, set_troops_due
 from risk_env.core.draft import continent_troops, troops_due
 from risk_env.core.goals import headquarters_won, mission_fulfilled
 from risk_env.core.position import controls, holds_nothing, num_territories, troops_on
-from risk_env.core.types import MAX_OWNERS, Deck, Victory
+from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Deck, Victory
 
 # The weights of the evaluation, float64 (NUM_WEIGHTS,)
 INCOME = 0  # turns of own income that count
@@ -43,9 +43,9 @@ STAR_CARD = 2.0  # troops that a card of the star deck is worth
 DEAREST_SET = 60  # troops of the most valuable set that counts
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that a hand of this size holds a set (RULES 5.2)
 
-# Rows of the workspace, float64 (3, 64); row 1 is DUE
+# Rows of the workspace, float64; row 1 is DUE; an entry for each owner or continent
 POWER, SAFETY = 0, 2
-WORKSPACE = (3, 64)
+WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 
 
 class Evaluator(NamedTuple):

@@ -44,8 +44,9 @@ def judge_by(learned: TableValueFile) -> Judge:
     value = learned.value
 
     def judge(batch: Lanes, lanes: Array) -> Array:
+        records = learned.checked_records(batch.records, batch.tables)
         chances = np.zeros((len(lanes), MAX_SEATS))
-        write_chances(batch.records, batch.tables.board, batch.tables.rules, lanes, value, chances)
+        write_chances(records, batch.tables.board, batch.tables.rules, lanes, value, chances)
         return chances
 
     return judge

@@ -19,6 +19,7 @@ from risk_agents.search.lookahead import Effort, choose_moves
 from risk_agents.search.plans import MEMORY, NAMES
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
 from risk_env.compiler import vectorized_entry_point
 from risk_env.core.observe import observe
@@ -34,8 +35,9 @@ class PlanPolicyFile(TableFile):
     KIND = PLAN_POLICY
     num_outputs = len(NAMES)
 
-    def outputs(self, records: Array, tables: Any) -> npt.NDArray[np.float32]:
+    def outputs(self, records: Array, tables: Tables) -> npt.NDArray[np.float32]:
         """What the network says of each plan for the seats to decide in these games, float32 (k, plans)."""
+        records = self.checked_records(records, tables)
         found = np.zeros((len(records), self.num_outputs), np.float32)
         write_all_outputs(records, tables.board, tables.rules, np.arange(len(records)), self.value, found)
         return found

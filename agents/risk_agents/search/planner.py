@@ -21,7 +21,7 @@ from risk_env.compiler import entry_point, kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest
 from risk_env.core.odds import left_after, win_chance
 from risk_env.core.position import add_troops, room, set_troops, troops_on
-from risk_env.core.types import Phase
+from risk_env.core.types import SIZE_CLASSES, Phase
 
 LEAST_CHANCE = 0.6  # of a whole route
 LONGEST = 8  # captures of a route
@@ -29,6 +29,7 @@ LEAST_GAIN = 0.002  # of what is missing to a certain win: a game that is nearly
 FIXED_COST = 12.0  # troops added to every route's cost, so that cheap routes with small gains do not win always
 FAR = 1e9
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
+MOST_TERRITORIES = SIZE_CLASSES[-1].territories
 # Rows of the route table: expected cost to get to a territory, where from, whether settled
 COST, CAME_FROM, SETTLED = 0, 1, 2
 # A plan: its source and its first target
@@ -39,14 +40,14 @@ class Workspace(NamedTuple):
     """Where a plan is made."""
 
     nodes: Any  # records (NUM_SLOTS,)
-    routes: Any  # float64 (3, 256)
+    routes: Any  # float64 (3, MOST_TERRITORIES)
     plan: Any  # int64 (2,)
 
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
-    space = Workspace(np.empty(NUM_SLOTS, games.dtype), np.zeros((3, 256)), np.zeros(2, np.int64))
+    space = Workspace(np.empty(NUM_SLOTS, games.dtype), np.zeros((3, MOST_TERRITORIES)), np.zeros(2, np.int64))
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         lane = lanes[k]

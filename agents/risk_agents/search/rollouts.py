@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.scripted.board_sense import NONE
 from risk_agents.search.beam import GATHER
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
-from risk_env.lanes import Lanes
+from risk_env.lanes import Lanes, whole_numbers
+from risk_env.untrusted import shortened
 
 MOST_ROUNDS = 200  # of a game that is played to its end, where the rules set no limit
 TO_THE_END = None  # instead of a number of turns
@@ -77,6 +79,7 @@ class Rollouts:
         remember of a turn that they have begun, int32 (M,). `drafts` are those that plans have made in this position:
         they are made again, and those of other plans are added.
         """
+        self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
         seat = int(samples["turn"][0])
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
@@ -96,6 +99,7 @@ class Rollouts:
 
     def ends_of_turn(self, plans: Sequence[int], samples: Array, rng: np.random.Generator) -> Array:
         """The games as the plans leave them when the turn is over: records (plans, samples)."""
+        self._check(samples, plans=plans)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = np.full((len(samples), MAX_SEATS), self.num_plans)
         ends = np.zeros((len(plans), len(samples)), samples.dtype)
@@ -111,6 +115,7 @@ class Rollouts:
         self, games: Array, seat: int, rng: np.random.Generator, turns: int | None = TO_THE_END
     ) -> npt.NDArray[np.float64]:
         """Each seat's chance to win in each of these games, float64 (games, 6), when players drawn by `rng` play on."""
+        self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
         players = self.num_plans + rng.integers(self.num_players, size=(len(games), MAX_SEATS))
         chances = np.zeros((len(games), MAX_SEATS))
@@ -130,6 +135,7 @@ class Rollouts:
         NONE is a place, too: troops are placed as usual. The first of the players, a beam, plays all seats until the
         seat's first turn and as many more have begun.
         """
+        self._check(samples, places=places, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         values = np.zeros((len(places), len(samples)))
         at_once = max(1, self._batch.num_games // len(places))
@@ -143,6 +149,36 @@ class Rollouts:
             self._await_turns(lanes, seat, turns)
             values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(len(places), -1)
         return values
+
+    def _check(
+        self,
+        samples: Array,
+        *,
+        plans: Sequence[int] = (0,),
+        places: Sequence[int] = (NONE,),
+        seat: int = 0,
+        turns: int | None = TO_THE_END,
+    ) -> None:
+        """ValueError for what kernels are not to see: no such plans, places or seat, or records of other games."""
+        batch = self._batch
+        if (
+            not isinstance(samples, np.ndarray)
+            or samples.ndim != 1
+            or not len(samples)
+            or samples.dtype != batch.records.dtype
+        ):
+            raise ValueError("samples must be an array (k,) of records of games on this map")
+        allowed = {
+            "plans": (plans, 0, max(self.num_plans, 1)),
+            "places": (places, NONE, batch.board.num_territories),
+            "seat": ([seat], 0, batch.num_players),
+            "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
+        }
+        for name, (numbers, least, end) in allowed.items():
+            most = batch.num_games if name in ("plans", "places") else 1
+            values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
+            if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
+                raise ValueError(f"{name}={shortened(values.tolist())} must be 1 to {most} of {least} to {end - 1}")
 
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]

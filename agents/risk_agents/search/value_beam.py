@@ -20,7 +20,7 @@ from risk_agents.learned.learned_value import (
 from risk_agents.learned.trained import VALUE, TrainedFile
 from risk_agents.search.beam import MEMORY, WIDTH, choose_learned
 from risk_agents.search.evaluation import WEIGHTS, Evaluator, evaluate_heuristic
-from risk_env.board.maps import load_map
+from risk_agents.search.turn_search import MOST_WIDTH
 from risk_env.bots import CompiledBot
 from risk_env.compiler import vectorized_entry_point
 
@@ -46,20 +46,20 @@ class ValueFile(TrainedFile):
 
     KIND = VALUE
 
-    @cached_property
-    def layers(self) -> dict[str, npt.NDArray[np.float32]]:
-        """The weights by name (`value_shapes`); ValueError for weights that do not fit the schema."""
-        columns = num_columns(self.schema.rules, load_map(self.schema.map_source))
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, as they follow from the schema's map and number of players."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
-        return self.checked_weights(value_shapes(columns, *sizes))
+        return value_shapes(num_columns(self.schema.rules, self.schema.board), *sizes)
 
     @cached_property
     def packed(self) -> npt.NDArray[np.float32]:
         """The same as kernels take them, (1, n)."""
-        return packed(self.layers, WEIGHTS)[None]
+        return packed(self.arrays, WEIGHTS)[None]
 
     def bot(self, source: str, name: str | None = None, width: int = WIDTH) -> CompiledBot:
         """The beam that plays by the value; `width` positions are kept at each depth, `source` is for errors."""
+        if not 1 <= width <= MOST_WIDTH:
+            raise ValueError(f"width={width!r} must be 1 to {MOST_WIDTH}")
         value = self
 
         def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
