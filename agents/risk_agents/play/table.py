@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Sequence
 
-from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
+from risk_agents.base import Agent, View, chance_seeds, prepare
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import board_lines, mission_in_words
@@ -50,7 +50,7 @@ class Table:
         return [seat for seat, agent in enumerate(self._agents) if isinstance(agent, Human)]
 
     def _seat(self, seat: int, agent: Agent) -> None:
-        """Begin the game for an agent; a compiled one is compiled now rather than in the middle of the game."""
+        """Begin the game for an agent, which compiles what it needs now rather than in the middle of the game."""
         if isinstance(agent, Human):
             agent.names = self.names
             agent.commands = {
@@ -59,11 +59,10 @@ class Table:
                 "quit": ("stop here; the game is kept", self._quit),
             }
         try:
+            prepare(agent, self.game.rules, self.game.board)
             agent.reset(seat, self.game.rules, self.game.board, self._chances[seat])
         except Exception as error:
             raise ValueError(f"agent={self.players[seat]!r} cannot play this game: {error}") from error
-        if isinstance(agent, CompiledAgent):
-            agent.seated.load(self.game.tables)
 
     # ------------------------------------------------------------------------------------------ playing
 

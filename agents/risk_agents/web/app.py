@@ -173,7 +173,8 @@ async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) 
     while True:
         changed, frames = table.changed, table.frames[viewer][sent:]
         sent += len(frames)
-        rest = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
+        told = {"question": table.question(viewer), "problem": table.problem, "notice": table.notice}
+        rest = json.dumps(told | {"pace": table.pace})
         await socket.send_text(f'{{"frames":[{",".join(frames)}],{rest[1:]}')
         await changed.wait()
 

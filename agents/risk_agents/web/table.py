@@ -9,10 +9,11 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
+from risk_agents.base import Agent, CompiledAgent, View, chance_seeds, prepare
 from risk_agents.registry import HUMAN, make
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
@@ -28,6 +29,7 @@ from risk_env.viewer.map_data import map_data
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
+PREPARING = "The agents get ready. The first time, this takes up to a few minutes."
 AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
@@ -108,6 +110,7 @@ class Table:
 
     def __init__(self, setting: Setting, actions: Sequence[int], keep: Callable[[int, int], None]) -> None:
         self.setting, self.pace, self.problem = setting, PACE, ""
+        self.notice = ""  # why nothing is played at the moment
         self.game = setting.start()
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
         self._keep = keep
@@ -144,6 +147,8 @@ class Table:
         """How far the game is, for the lobby."""
         if self.game.is_over or self.problem:
             return "over" if self.game.is_over else "stopped"
+        if self.notice:
+            return "preparing"
         return f"round {self.game.round}" if self.game.round else "set-up"
 
     def _seat_agents(self, players: Sequence[str]) -> None:
@@ -160,6 +165,7 @@ class Table:
     async def play(self) -> None:
         """Play to the end; an agent that fails stops the game, and `problem` says so."""
         try:
+            await self._prepare()
             while not self.game.is_over and self.setting.players[self.game.seat] != RECORDED:
                 if len(self.game.actions) >= MOST_DECISIONS:
                     self.problem = f"The game is stopped after {MOST_DECISIONS} decisions."
@@ -171,6 +177,21 @@ class Table:
             logging.getLogger(__name__).exception("a game has stopped")
             self.problem = f"{self.setting.names[self.game.seat]} failed: {type(error).__name__}"
         self._announce()
+
+    async def _prepare(self) -> None:
+        """Let the agents compile what they need before the first of them is asked; other games go on meanwhile."""
+        if not self._agents:
+            return
+        self.notice = PREPARING
+        self._announce()
+        await asyncio.get_running_loop().run_in_executor(None, self._prepare_agents)
+        self.notice = ""
+        self._announce()
+
+    def _prepare_agents(self) -> None:
+        for agent in self._agents.values():
+            with suppress(Exception):  # the agent will fail again where it is asked, and the game says so
+                prepare(agent, self.game.rules, self.game.board)
 
     async def _decision(self) -> int:
         """What the seat that is asked answers."""
@@ -268,8 +289,8 @@ class Table:
         }
 
     def question(self, viewer: int) -> dict[str, Any] | None:
-        """What the viewer is asked, None if it is not its decision."""
-        return question_of(self.game) if viewer == self.game.seat != NOBODY else None
+        """What the viewer is asked; None if it is not its decision, or the agents get ready."""
+        return question_of(self.game) if viewer == self.game.seat != NOBODY and not self.notice else None
 
 
 def question_of(game: Game) -> dict[str, Any]:
