@@ -29,7 +29,7 @@ from risk_env.viewer.map_data import map_data
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
-PREPARING = "The agents get ready. The first time, this takes up to a few minutes."
+PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
@@ -289,7 +289,7 @@ class Table:
         }
 
     def question(self, viewer: int) -> dict[str, Any] | None:
-        """What the viewer is asked; None if it is not its decision, or the agents get ready."""
+        """What the viewer is asked; None if it is not its decision, or the agents prepare."""
         return question_of(self.game) if viewer == self.game.seat != NOBODY and not self.notice else None
 
 
