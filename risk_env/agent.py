@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.entry import determinize_game
 from risk_env.core.types import Phase
@@ -134,6 +135,9 @@ class Agent:
     name: str = "agent"
     version: str = "1"  # changes when its play does
 
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Compile and load what games by these rules on this map need. No clock runs; play stays the same."""
+
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins; `seed` is that of the agent's own chance (`chance_seeds`)."""
         self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
@@ -149,6 +153,11 @@ class CompiledAgent(Agent):
     def __init__(self, bot: CompiledBot) -> None:
         self.bot, self.name, self.version = bot, bot.name, bot.version
 
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Compile the bot; ValueError if the bot cannot play such games."""
+        self.bot.check(rules, board)
+        SeatedBot(self.bot, seed=0).load(tables(rules, board))
+
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins: nothing remembered, chance from `seed`; ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
@@ -158,6 +167,17 @@ class CompiledAgent(Agent):
     def act(self, view: View) -> int:
         """The bot's answer."""
         return self.seated.choose(view._game)
+
+
+def prepares(agent: Any) -> bool:
+    """Whether an agent defines what there is to prepare. An agent of another class than `Agent` may lack the method."""
+    return getattr(type(agent), "prepare", Agent.prepare) is not Agent.prepare
+
+
+def prepare(agent: Any, rules: Rules, board: Board) -> None:
+    """Let an agent prepare for games by these rules on this map (`Agent.prepare`), before any clock starts."""
+    if prepares(agent):
+        agent.prepare(rules, board)
 
 
 def chance_seed(agent: Agent, seed: int) -> int:

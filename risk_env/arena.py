@@ -222,6 +222,16 @@ class Arena(FixedArrays):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self.batch, lanes[rows], seats)
 
+    def prepare(self) -> None:
+        """Compile what the loop calls, or load it from the cache, compiled bots included. Nothing is played."""
+        nobody = np.zeros(0, np.int64)
+        batch_loop.seed_bots(self.batch.seeds, nobody, self.randoms)
+        self.tally.count(nobody)
+        for player, choose in zip(self.players, self._choosers, strict=True):
+            if isinstance(player, CompiledBot):
+                choose(nobody)
+        self._play(nobody, True, 1)
+
     def check_numbers(self) -> None:
         """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))

@@ -136,7 +136,7 @@ def show_presets(argv: Sequence[str]) -> None:
 def warm_up(argv: Sequence[str]) -> None:
     """The command `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
     parser = command_parser("warmup")
-    parser.add_argument("--bots", action="store_true", help="compile the registered bots too")
+    parser.add_argument("--bots", action="store_true", help="compile all that the registered agents run, too")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)")
     arguments = parser.parse_args(argv)
     if arguments.jobs < 1:
@@ -144,11 +144,11 @@ def warm_up(argv: Sequence[str]) -> None:
     start = time.perf_counter()
     from risk_env import compiling
 
-    parts = [*compiling.RULES, *(compiling.bot_names() if arguments.bots else ())]
-    for part, seconds in compiling.compile_parts(parts, arguments.jobs):
+    what, usual = ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
+    print(f"{what}: compiling takes up to {usual} the first time, and seconds from then on.", flush=True)
+    for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.jobs):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
-    what = "The rules and the bots are" if arguments.bots else "The rules are"
-    print(f"{what} compiled and cached ({time.perf_counter() - start:.1f} s).")
+    print(f"{what} are compiled and cached ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,38 +1,42 @@
-"""Compile ahead of time what the first use would compile: the rules and the registered bots.
+"""Compile ahead of time what the first use would compile: the rules and all that the registered players run.
 
 Several processes can share the work, part by part; later processes find the code on disk (`compiler.cache`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from itertools import groupby
 from multiprocessing import get_context
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from risk_env import arena, bots, risk_v0
+from risk_env import arena, bots
 from risk_env.batch import GameBatch
-from risk_env.board.rules import Rules
-from risk_env.core.entry import veil_game
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules, preset_players, presets
+from risk_env.core import entry
 from risk_env.core.types import NOBODY
+from risk_env.events import new_rolls
 from risk_env.game import Game
 from risk_env.lanes import LEAST_LANES
 
 
-def compile_games() -> None:
-    """Compile what a single game needs."""
-    game = Game(seed=0)
+def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
+    """Compile what a single game needs. Maps of one size share the code, whatever the rules."""
+    game = Game(rules or Rules.preset("classic", setup="random"), board, seed=0)
+    Game.from_text(game.to_text(), ask_forced=True)
     game.step(int(game.legal_actions()[0]))
     game.placements()
     game.observe(game.seat)
     game.determinize(game.seat, seed=0)
     Game.from_bytes(game.to_bytes())
-    Game.from_text(Game(Rules.preset("classic", setup="random"), seed=0).to_text(), ask_forced=True)
-    fought = Game(Rules.preset("classic", setup="random", attack="blitz"), seed=0)
-    while fought.last_battle is None:  # writes the log
-        fought.step(int(fought.legal_actions()[0]))
-    seen = fought.records.copy()
-    veil_game(seen, 0, fought.tables.board, fought.tables.rules, NOBODY)
+    str(game.last_battle)  # writes the log
+    seen, T = game.records.copy(), game.tables
+    entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # nothing is played: no blitz is under way
+    entry.veil_game(seen, 0, T.board, T.rules, NOBODY)
 
 
 def compile_batches() -> None:
@@ -41,11 +45,13 @@ def compile_batches() -> None:
     _observation, mask, _seat = batch.reset()
     batch.step(np.asarray(mask).argmax(axis=1))
     batch.finish(batch.seat[:0])
-    arena.Arena(batch, ()).play_on(np.arange(1))  # every seat is the caller's: nothing is played
+    arena.Arena(batch, (), counts=True).prepare()
 
 
 def compile_doors() -> None:
     """Compile what the PettingZoo environment needs in addition."""
+    from risk_env import risk_v0  # which an agent's process never needs
+
     env = risk_v0.raw_env()
     env.reset(seed=0)
     env.step(int(env.unwrapped.game.legal_actions()[0]))
@@ -55,28 +61,60 @@ def compile_doors() -> None:
 RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "doors": compile_doors}
 
 
-def bot_names() -> list[str]:
-    """The names of the registered compiled bots."""
-    return [name for name in bots.names() if isinstance(bots.find(name), bots.CompiledBot)]
+def compile_player(found: Any) -> None:
+    """Compile a compiled bot, or let an agent in Python prepare for every preset that it plays."""
+    if isinstance(found, bots.CompiledBot):
+        bots.SeatedBot(found, seed=0).load(Game(seed=0).tables)
+        return
+    agent, board = found(), load_map("classic")
+    for preset in presets() if hasattr(agent, "prepare") else ():
+        for players in preset_players(preset):
+            with suppress(ValueError):  # the agent refuses such games
+                agent.prepare(Rules.preset(preset, players), board)
 
 
 def compile_part(part: str) -> float:
-    """Compile a part of the rules, or the bot of that name; returns the seconds that it took."""
+    """Compile a part of the rules, or the player of that name; returns the seconds that it took."""
     start = perf_counter()
     if part in RULES:
         RULES[part]()
     else:
-        bots.SeatedBot(bots.compiled(part), seed=0).load(Game(seed=0).tables)
+        compile_player(bots.find(part))
     return perf_counter() - start
 
 
-def compile_parts(parts: Iterable[str], jobs: int = 1) -> Iterator[tuple[str, float]]:
-    """Compile these parts, with `jobs` processes; yields each part and its seconds when it is done."""
+def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:
+    """Compile the parts of one stage after another, with `jobs` processes; yields each part and its seconds.
+
+    Variants of a player (`tactician`, `tactician:quick`) run the same code, so one process compiles them.
+    """
+    groups = [[tuple(group) for _, group in groupby(stage, lambda part: part.partition(":")[0])] for stage in stages]
     if jobs == 1:
-        for part in parts:
-            yield part, compile_part(part)
+        for parts in (parts for stage in groups for parts in stage):
+            yield from _compile_all(parts)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        part_of = {pool.submit(compile_part, part): part for part in parts}
-        for done in as_completed(part_of):
-            yield part_of[done], done.result()
+        try:
+            for stage in groups:
+                for done in as_completed([pool.submit(_compiled_all, parts) for parts in stage]):
+                    yield from done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _compile_all(parts: Iterable[str]) -> Iterator[tuple[str, float]]:
+    for part in parts:
+        yield part, compile_part(part)
+
+
+def _compiled_all(parts: Iterable[str]) -> list[tuple[str, float]]:
+    return list(_compile_all(parts))
+
+
+def stages(with_players: bool) -> list[list[str]]:
+    """The parts to compile, stage by stage: agents in Python come last, since they run what compiled bots run."""
+    if not with_players:
+        return [list(RULES)]
+    compiled = [name for name in bots.names() if isinstance(bots.find(name), bots.CompiledBot)]
+    return [[*RULES, *compiled], [name for name in bots.names() if name not in compiled]]

@@ -130,7 +130,7 @@ class GameLog:
         self._games = self._tables.new_games(1)
         self._played = 0
         self._held: list[Event] = []  # what nobody sees before the next action, since its moment shows a hidden fact
-        self._rolls, self._totals = np.zeros((2 * KEPT_ROLLS, 2, 2 * MAX_DICE + 1), np.int8), np.zeros(3, np.int64)
+        self._rolls, self._totals = new_rolls()
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
             entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)
@@ -230,6 +230,11 @@ class GameLog:
 def _kept(number: int) -> list[int]:
     """Which of that many rolls of a blitz are kept."""
     return [place for place in range(number) if not KEPT_ROLLS <= place < number - KEPT_ROLLS]
+
+
+def new_rolls() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]:
+    """Arrays for the kept rolls of a blitz, and its number of rolls and losses (`entry.play_blitz`)."""
+    return np.zeros((2 * KEPT_ROLLS, 2, 2 * MAX_DICE + 1), np.int8), np.zeros(3, np.int64)
 
 
 def _roll(values: npt.NDArray[np.int8]) -> Roll:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env import bots
-from risk_env.agent import Agent, CompiledAgent, View, chance_seeds
+from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, prepare
 from risk_env.arena import Policy, as_floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -91,13 +91,14 @@ class Match:
         self._has_begun = False
 
     def begin(self) -> None:
-        """Reset the players for this game; PlayerFault if one cannot play it. Further calls do nothing."""
+        """Prepare and reset the players; PlayerFault if one cannot play this game. Further calls do nothing."""
         if self._has_begun:
             return
         self._has_begun = True
         for seat, player in enumerate(self.players):
             if player is not None:
                 try:
+                    prepare(player, self.game.rules, self.game.board)
                     player.reset(seat, self.game.rules, self.game.board, self._chance[seat])
                 except Exception as error:
                     raise self._crash(seat, error) from error

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from risk_agents.base import View
 from risk_agents.external import question_facts
 from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
@@ -23,6 +22,7 @@ from risk_agents.protocol2 import Answers
 from risk_agents.registry import HUMAN
 from risk_agents.web.table import Feed, Setting, Table
 from risk_env import Game, Rules, load_map
+from risk_env.agent import View
 from risk_env.core.types import NOBODY, Phase, Trade
 from risk_env.public import VEILED_PHASES
 from risk_env.words.plan import Plan

@@ -1,7 +1,9 @@
 """Bad bots (`tests.bad_bots`): none stops a tournament, outlives it, or gets further than it should."""
 
+import base64
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -11,20 +13,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from risk_agents import registry
 from risk_agents import sandbox as sandboxes
 from risk_agents.external import ExternalAgent
 from risk_agents.play.cli import main as play
 from risk_agents.play.saved import save_game
 from risk_agents.program import KEPT_ERRORS, Program, ProgramFault
 from risk_agents.sandbox import OPEN, SandboxError, folders_of, sandbox
-from risk_agents.tournament import host
+from risk_agents.tournament import host, jobs
 from risk_agents.tournament.cli import main as tournament
-from risk_agents.tournament.host import Host
+from risk_agents.tournament.host import AgentServer, Host
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.results import Forfeit
 from risk_agents.tournament.store import Store
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.core.types import Phase
 from risk_env.game import Game
 from tests.bad_bots.contest import BAD_BOTS, RULES, Contest, agent, program
 
@@ -84,11 +91,94 @@ def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(m
 def test_an_installed_agent_may_compile_for_longer_than_one_from_a_file(
     monkeypatch: pytest.MonkeyPatch, spec: str, survives: bool
 ) -> None:
-    monkeypatch.setattr(host, "REHEARSAL", 0.01)
+    monkeypatch.setattr(host, "PREPARATION", 0.01)
+    monkeypatch.setattr(host, "_UNPREPARED", set())
     found = Host(spec, RULES, "tiny", 5.0)
-    found.rehearse()
+    found.prepare()
     assert found.is_alive == survives
     found.close()
+
+
+PREPARING = """
+import random, sys, time
+from risk_agents import Agent
+
+random.seed(7)
+SEEN = set()  # by all instances of the process
+
+class Learning(Agent):
+    def reset(self, seat, rules, board, seed):
+        self.games = getattr(self, "games", 0) + 1
+
+    def act(self, view):
+        SEEN.add(view.phase)
+        return int(random.choice(view.legal_actions))
+
+class Noting(Learning):
+    def prepare(self, rules, board):
+        with open(__file__ + ".log", "a") as log:
+            print("prepared", rules.num_players, board.name, file=log)
+
+class HangingThen(Learning):
+    def prepare(self, rules, board):
+        with open(__file__ + ".log", "a") as log:
+            print("hangs", file=log)
+        time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def preparing(tmp_path: Path) -> Path:
+    """A file of agents that note what is asked of them."""
+    path = tmp_path / "preparing.py"
+    path.write_text(PREPARING, encoding="utf-8")
+    return path
+
+
+def test_an_agent_without_prepare_rehearses_every_phase_of_the_game(preparing: Path) -> None:
+    server = AgentServer()
+    server.load(Rules.preset("classic", 3, max_rounds=100).to_dict(), "classic")
+    server.introduce(f"{preparing}:Learning")
+    server.prepare(seconds=1000.0)
+    seen = registry._module_of(preparing).SEEN
+    assert {Phase.CLAIM, Phase.DEPLOY, Phase.TRADE, Phase.DRAFT, Phase.ATTACK, Phase.OCCUPY} <= seen
+
+
+def test_a_rehearsal_leaves_the_agents_that_play_and_the_global_generators_as_they_were(preparing: Path) -> None:
+    actions = []
+    for seconds in (0.0, 1000.0):
+        random.seed(7)
+        np.random.seed(7)  # noqa: NPY002
+        server, game = AgentServer(), Game(RULES, load_map("classic"), seed=3)
+        server.load(RULES.to_dict(), "classic")
+        server.introduce(f"{preparing}:Learning")
+        server.prepare(seconds)
+        server.begin(game.seat, seed=5)
+        assert server._agents[game.seat].games == 1
+        record = base64.b64encode(game.determinize(game.seat, 0).to_record()).decode()
+        actions.append([server.act(game.seat, record) for _ in range(20)] + [int(np.random.randint(10**9))])  # noqa: NPY002
+    assert actions[0] == actions[1]
+
+
+def test_every_process_of_an_agent_prepares_before_its_first_game(preparing: Path) -> None:
+    config = make_config([f"{preparing}:Noting", "random"], RULES, "tiny", time_limit=50.0, fresh=True)
+    results = [result for pairing in config.schedule(2) for result in jobs.play(config, (pairing,))]
+    jobs.close_pools()
+    assert not any(result.forfeit_kind for result in results)
+    told = Path(f"{preparing}.log").read_text().splitlines()
+    assert told == ["prepared 2 Tiny"] * (1 + len(results))  # when it was tried, and in a new process for each game
+
+
+def test_an_agent_that_hangs_while_it_prepares_plays_unprepared(
+    preparing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "PREPARATION", 0.02)
+    monkeypatch.setattr(host, "_UNPREPARED", set())
+    config = make_config([f"{preparing}:HangingThen", "random"], RULES, "tiny", time_limit=50.0, fresh=True)
+    results = [result for pairing in config.schedule(2) for result in jobs.play(config, (pairing,))]
+    jobs.close_pools()
+    assert not any(result.forfeit_kind for result in results)
+    assert Path(f"{preparing}.log").read_text() == "hangs\n"  # once: another process would hang, too
 
 
 # ------------------------------------------------------------------------------------------------ ends

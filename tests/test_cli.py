@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from risk_env import cli
+from risk_env import bots, cli
 from risk_env.board.maps import MapError
 from risk_env.board.rules import OPTIONS, Rules, presets
 
@@ -213,8 +213,8 @@ def test_warmup_says_how_long_it_took(capsys: pytest.CaptureFixture[str]) -> Non
 def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["warmup", "--bots", "--jobs", "2"]) == 0
     told = capsys.readouterr().out
-    assert all(f"  {part} " in told for part in ("games", "batches", "doors", "beam", "marshal"))
-    assert "  search " not in told and "The rules and the bots are compiled" in told
+    assert all(f"  {part} " in told for part in ("games", "batches", "doors", *bots.names()))
+    assert "the first time" in told and "The rules and the agents are compiled" in told
     with pytest.raises(SystemExit):
         cli.main(["warmup", "--jobs", "0"])
     assert "--jobs=0 must be at least 1" in capsys.readouterr().err

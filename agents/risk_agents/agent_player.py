@@ -9,7 +9,7 @@ from risk_agents.external import is_program
 from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.llm.agent import is_model
 from risk_agents.registry import load, make
-from risk_env.agent import Agent, View, chance_seed
+from risk_env.agent import Agent, View, chance_seed, prepare
 from risk_env.arena import Player
 from risk_env.arrays import Numbers
 from risk_env.board.maps import Board
@@ -21,14 +21,14 @@ from risk_env.seeds import bot_seed
 
 
 def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
-    """The player of a spec (what `make` takes), for games by these rules on this map."""
+    """The player of a spec (what `make` takes), prepared for games by these rules on this map."""
     if not is_program(spec) and not is_model(spec):
         found = load(spec)
         if isinstance(found, CompiledBot):
             return found
         agent = found()
+        prepare(agent, rules, board)  # which refuses other games than a policy was trained for
         if hasattr(getattr(agent, "policy", None), "logits"):
-            agent.reset(0, rules, board, 0)  # refuses other games than it was trained for
             return LikeliestPlayer(agent.policy, agent.schema.rules, board)
     return AgentPlayer(lambda: make(spec))
 

@@ -20,6 +20,7 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
+from risk_env.game import Game
 from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
 
 FACTS = "risk_env.json"  # inside the .zip: name, schema, how it was made
@@ -63,6 +64,11 @@ class Sb3Agent(Agent):
         self.config: dict[str, Any] = facts["made"]["config"]
         self.name = str(facts["name"])
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
+
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Load the policy and ask it once."""
+        self.reset(0, rules, board, 0)
+        self.act(View(Game(rules, board, seed=0)))
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Start a game; ValueError if the policy was trained for another."""

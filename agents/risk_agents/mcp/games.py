@@ -12,7 +12,7 @@ from typing import Any
 from risk_agents.human.narration import Words, narrate
 from risk_agents.registry import make
 from risk_env import bots
-from risk_env.agent import Agent, View, chance_seeds
+from risk_env.agent import Agent, View, chance_seeds, prepare
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import MAX_ROUNDS
@@ -79,6 +79,7 @@ class OpenGames:
         game = Game(rules, load_shipped(board), seed)
         seeds = chance_seeds([agents.get(s, Agent()) for s in range(P)], int(game_seed(game.seed)))
         for number, agent in agents.items():
+            prepare(agent, rules, game.board)
             agent.reset(number, rules, game.board, seeds[number])
         table = OpenGame(game, agents, {s: Plan(s) for s in range(P) if s not in agents}, seeds)
         table.play_on()

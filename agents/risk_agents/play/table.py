@@ -9,7 +9,7 @@ from risk_agents.human.terminal import Terminal
 from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
 from risk_agents.program import ProgramFault
 from risk_agents.registry import HUMAN, make
-from risk_env.agent import Agent, CompiledAgent
+from risk_env.agent import Agent
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
@@ -49,14 +49,11 @@ class Table(Match):
         return list(self._people)
 
     def _begin(self) -> None:
-        """Begin the game for all; a compiled bot is compiled now rather than in the middle of the game."""
+        """Begin the game for all; the bots compile what they need now rather than in the middle of the game."""
         try:
             self.begin()
         except PlayerFault as fault:
             raise ValueError(f"agent={self.specs[fault.seat]!r} cannot play this game: {fault.reason}") from fault
-        for agent in self.players:
-            if isinstance(agent, CompiledAgent):
-                agent.seated.load(self.game.tables)
         for seat, person in self._people.items():
             person.names = self.names
             person.commands = {

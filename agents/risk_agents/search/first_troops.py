@@ -35,6 +35,10 @@ class FirstTroops:
         self._games, self._turns = games, turns
         self._place: int | None = None
 
+    def prepare(self) -> None:
+        """Compile the player and the judge."""
+        self._rollouts.prepare()
+
     def reset(self) -> None:
         """A game begins."""
         self._place = None

@@ -62,6 +62,11 @@ class Rollouts:
         self._batch = Lanes(limited, board, lanes, observation=None, mask=None, autoreset=False)
         self._arena = Arena(self._batch, [*plans, *players])
 
+    def prepare(self) -> None:
+        """Compile plans, players and judge, or load them from the cache."""
+        self._arena.prepare()
+        self.judge(self._batch, np.zeros(0, np.int64))
+
     def play(
         self,
         plans: Sequence[int],

@@ -46,6 +46,14 @@ class SearchAgent(Agent):
         self.samples, self.margin = samples, margin
         self._advisers = [CompiledAgent(bot) for bot in (beam.BOT, planner.BOT, breaker.BOT, grower.BOT)]
 
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Compile the bots and the evaluation."""
+        self.reset(0, rules, board, 0)
+        for adviser in self._advisers:
+            adviser.prepare(rules, board)
+        self._arena.prepare()
+        self._evaluated(0)
+
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
         super().reset(seat, rules, board, seed)
@@ -120,9 +128,13 @@ class SearchAgent(Agent):
         self._arena.memory[lanes, self.seat] = memory
         self._arena.actions[lanes] = np.repeat(answers, self.samples)
         self._arena.play_on(lanes)  # until its next turn begins
-        values, T = np.zeros(self._batch.num_games), self._batch.tables
-        evaluate_games(games, T.board, T.rules, self.seat, values)
-        return values[: len(lanes)].reshape(len(answers), self.samples)
+        return self._evaluated(len(lanes)).reshape(len(answers), self.samples)
+
+    def _evaluated(self, count: int) -> npt.NDArray[np.float64]:
+        """The values of the first `count` games for the agent's seat."""
+        values, T = np.zeros(count), self._batch.tables
+        evaluate_games(self._batch.games, T.board, T.rules, self.seat, values)
+        return values
 
 
 def _captures(view: View, action: int) -> tuple[tuple[str, str], ...]:

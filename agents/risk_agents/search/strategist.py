@@ -92,20 +92,29 @@ class Strategist(Agent):
         self.budget, self._find_judge = budget, find_judge
         self._table: tuple[Rules, Board] | None = None
 
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Compile all plans, players and judges of such games."""
+        self._sit_down(rules, board)
+        self._rollouts.prepare()
+        if self._first_troops:
+            self._first_troops.prepare()
+        for adviser in self._advisers:
+            adviser.prepare(rules, board)
+
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
         super().reset(seat, rules, board, seed)
-        if self._table != (rules, board):
-            self._prepare(rules, board)
-            self._table = rules, board
+        self._sit_down(rules, board)
         self._reset_advisers()
         self._plan, self._turn = self._set_up, (0, -1)
         if self._first_troops:
             self._first_troops.reset()
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
-    def _prepare(self, rules: Rules, board: Board) -> None:
+    def _sit_down(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for such games; DUEL_JUDGE in duels unless another judge was asked for."""
+        if self._table == (rules, board):
+            return
         judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
         lanes = min(max(self.budget.games, len(self._plans)), MOST_LANES)
         players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
@@ -116,6 +125,7 @@ class Strategist(Agent):
         self._price = 2 if self._is_duel or players is GOAL_PLAYERS else 1
         self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
         self._advisers = [CompiledAgent(plan) for plan in self._plans]
+        self._table = rules, board
 
     @property
     def _is_duel(self) -> bool:

@@ -9,28 +9,40 @@ is nothing in it to peek at. Messages are lines of JSON (`program`): a question 
 import base64
 import operator
 import os
+import random
 import sys
+import time
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import risk_agents
 from risk_agents.program import Program, ProgramFault, brief, python_command, python_path, serve_lines
 from risk_agents.registry import is_in_file
 from risk_agents.sandbox import OPEN, Sandbox
 from risk_agents.tournament.results import Forfeit
-from risk_env.agent import CompiledAgent, View
+from risk_env.agent import CompiledAgent, View, prepares
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
+from risk_env.compiling import compile_games
+from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is installed
 START_LIMIT = 120.0  # seconds in which it must have made its agent
-REHEARSAL = 12.0  # times the time limit: what the rehearsal of an agent from a file may take
+PREPARATION = 12.0  # times the time limit: what an agent from a file may take to prepare
+REHEARSAL = 2.0  # times the time limit: what it may think in a rehearsal, beside its first answer in each phase
+REHEARSED_ROUNDS = 10  # at most, of a rehearsal
+NO_DEAL = 1 << 62  # the game of a rehearsal is one that no tournament plays
 _MOST_BITS = 63  # of an action
+
+_UNPREPARED: set[str] = set()  # specs whose process ended while it prepared: no process of theirs does it again
 
 
 class Host:
@@ -38,7 +50,8 @@ class Host:
 
     def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
         self.time_limit, self._asked = time_limit, 0
-        self._rehearsal_limit = REHEARSAL * time_limit if is_in_file(spec) else LOAD_LIMIT
+        self._spec = spec
+        self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
         folders = _folders(spec, map_source)
         try:
             self._program = Program(python_command(__name__), "the agent's process", sandbox, folders, python_path())
@@ -54,10 +67,14 @@ class Host:
             raise
         self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
 
-    def rehearse(self) -> None:
-        """Let the agent play a turn of another game, so that what it compiles is compiled; faults do not matter."""
+    def prepare(self) -> None:
+        """Let the agent compile and load what it will need. Faults do not matter, but may end the process."""
+        if self._spec in _UNPREPARED:
+            return
         with suppress(Forfeit):
-            self._ask("rehearse", self._rehearsal_limit)
+            self._ask("prepare", self._preparing_limit, seconds=REHEARSAL * self.time_limit)
+        if not self.is_alive:
+            _UNPREPARED.add(self._spec)
 
     def begin(self, seat: int, seed: int) -> None:
         """Tell the agent of a seat that a game begins."""
@@ -145,10 +162,9 @@ class AgentServer:
     def load(self, rules: dict[str, Any], map: str) -> None:
         """Load all that a view needs, so that no agent waits for it in its own time."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
-        game = Game(self.rules, self.board, seed=0)
-        view = View(Game.from_record(self.rules, self.board, game.to_record()))
-        str((view.observation, view.texts, view.position, view.sample(0).legal_actions()))
-        game.step(int(view.legal_actions[0]))
+        compile_games(self.rules, self.board)
+        view = View(Game(self.rules, self.board, seed=0))
+        str((view.observation, view.codes, view.texts, view.position, view.hand, view.rng, view.samples(np.arange(2))))
 
     def _agent(self, seat: int) -> Any:
         if seat not in self._agents:
@@ -171,19 +187,42 @@ class AgentServer:
         agent = self._agent(0)
         return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
 
-    def rehearse(self) -> None:
-        """Play the first turn of another game."""
-        rules = _quick_start(self.rules)
-        game = Game(rules, self.board, seed=0)
-        seat, now = game.seat, (game.round, game.turn)
-        self._agent(seat).reset(seat, rules, self.board, veiled(int(bot_seed(int(game_seed(0)), seat))))
-        while not game.is_over and (game.round, game.turn) == now and game.seat == seat:
-            game.step(int(self._agent(seat).act(View(game, seat))))
+    def prepare(self, seconds: float) -> None:
+        """Let another agent of the spec compile what it needs: by its method `prepare`, or else in a rehearsal."""
+        agent = risk_agents.make(self.spec)
+        with _global_chance_kept():
+            if prepares(agent):
+                agent.prepare(self.rules, self.board)
+            else:
+                self._rehearse(agent, seconds)
+
+    def _rehearse(self, agent: Any, seconds: float) -> None:
+        """Play a game of the same kind in which the others choose at random.
+
+        It ends when the agent has thought for `seconds`; its first answer in each phase, for which it may compile, does
+        not count.
+        """
+        game, chance = Game(self.rules, self.board, seed=0, lane=NO_DEAL), np.random.default_rng(0)
+        seat, known = game.seat, set[Phase]()
+        agent.reset(seat, self.rules, self.board, veiled(int(bot_seed(int(game_seed(0, NO_DEAL)), seat))))
+        while not game.is_over and game.alive[seat] and game.round <= REHEARSED_ROUNDS and seconds > 0:
+            if game.seat != seat:
+                game.step(int(chance.choice(game.legal_actions())))
+                continue
+            view, start = View(game, seat), time.perf_counter()
+            action = int(agent.act(view))
+            if game.phase in known:
+                seconds -= time.perf_counter() - start
+            known.add(game.phase)
+            game.step(action)
 
 
-def _quick_start(rules: Rules) -> Rules:
-    """The same game without a set-up to be played."""
+@contextmanager
+def _global_chance_kept() -> Iterator[None]:
+    """What is drawn here from the generators of the modules `random` and `numpy.random` is drawn again afterwards."""
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
-        return rules.replace(setup="random")
-    except ValueError:
-        return rules
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002

@@ -20,6 +20,7 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
+from risk_env.compiling import compile_games
 from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.escape import label as as_label
 from risk_env.untrusted import shortened
@@ -89,7 +90,11 @@ def labelled(text: str) -> tuple[str | None, str]:
 
 
 def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:
-    """Try every agent, given by label and spec, in the game that it will play; ValueError for one that cannot."""
+    """Try every agent, given by label and spec, in the game that it will play; ValueError for one that cannot.
+
+    Whatever the games need is compiled here, before any clock starts.
+    """
+    compile_games(trial.rules, load_map(trial.map_source))
     found = tuple(_entrant(label, spec, trial) for label, spec in named)
     labels = [entrant.label for entrant in found]
     for label in labels:
@@ -145,6 +150,6 @@ def _asked(spec: str, trial: Trial) -> tuple[str, str]:
             )
         _COMPILED_IN_FILES.add(spec)
     else:
-        host.rehearse()
+        host.prepare()
     host.close()
     return host.name, host.version

@@ -4,7 +4,7 @@ A game comes out the same in either way. Whoever gives no legal answer in time f
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -91,6 +91,8 @@ class BatchRunner:
 
     def play(self) -> Iterator[GameResult]:
         """Play all the games; yields each when it has ended."""
+        with suppress(Exception):  # of a bot; a game that needs it shows whose fault it is
+            self.arena.prepare()
         for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
                 forfeit = None

@@ -56,13 +56,13 @@ class Live {
     }
   }
 
-  takeFrames({ frames, question, problem }) {
+  takeFrames({ frames, question, problem, notice }) {
     if (this.view) this.view.append(frames);
     else this.begin(frames);
     this.asked = question;
     const state = this.view.history.last;
     const waiting = state.phase === "OVER" ? "The game is over." : `${this.facts.names[state.seat] ?? "Chance"} decides.`;
-    this.asker.ask(question, problem || waiting);
+    this.asker.ask(question, problem || notice || waiting);
     document.body.dataset.ready = "true";
   }
 

@@ -1,0 +1,143 @@
+"""Nothing is compiled, or loaded from the cache, while an agent decides: all of it has been prepared before.
+
+    python -m tests.first_use              every registered agent, every preset and number of players
+    python -m tests.first_use --few        every registered agent, every preset, few numbers of players
+    python -m tests.first_use --empty      the same from an empty cache, which takes some minutes
+    python -m tests.first_use --only NAME  agents whose names begin so
+
+Agents play the beginnings of games as a tournament asks them (`tournament.host`), against random players. Their
+processes have loaded nothing before, so they show what an agent has not prepared, whatever is in the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_agents.search.strategist import LEAST_GAMES, Budget
+from risk_agents.tournament.host import AgentServer
+from risk_env import bots
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules, preset_players, presets
+from risk_env.compiler import notice
+from risk_env.game import Game
+
+FAST: dict[str, Any] = {"attack": "blitz", "defender_dice": "max", "max_rounds": 6}
+SMALL = Budget(games=LEAST_GAMES, again=8, places=1)  # of a strategist: the same code for fewer games
+MOST_DECISIONS = 60
+FEW = (2, 3, 5)  # players: a strategist plays on otherwise in duels, with three and with five players
+
+
+class Work(NamedTuple):
+    """What one process does: an agent plays these games one after another, given as `preset:players`."""
+
+    agent: str
+    games: tuple[str, ...]
+
+
+def works(few: bool, only: str = "") -> Iterator[Work]:
+    """All there is to do. What an agent in Python needs depends on the game: each begins in a process of its own."""
+    for name in bots.names():
+        if not name.startswith(only):
+            continue
+        games = [[f"{preset}:{players}" for players in _numbers(preset, few)] for preset in presets()]
+        if isinstance(bots.find(name), bots.CompiledBot):
+            yield Work(name, tuple(game for preset in games for game in preset[: 1 if few else None]))
+        else:
+            for preset in games:
+                yield from [Work(name, tuple(preset))] if few else [Work(name, (game,)) for game in preset]
+
+
+def _numbers(preset: str, few: bool) -> list[int]:
+    numbers = list(preset_players(preset))
+    return [number for number in numbers if number in FEW] or numbers[:1] if few else numbers
+
+
+def loaded() -> set[str]:
+    """What this process has compiled or loaded: entry points, with the number of their signatures."""
+    entries = [entry for entry in notice._listener.folder_of if entry.overloads]
+    return {f"{entry.py_func.__module__}.{entry.py_func.__name__} {len(entry.overloads)}" for entry in entries}
+
+
+def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
+    """The agent's number of decisions, none where it refuses the game, and what was compiled or loaded in them."""
+    rules, board = Rules.preset(preset, players, **FAST), load_map("classic")
+    server, game, chance = AgentServer(), Game(rules, board, seed=1), np.random.default_rng(1)
+    server.load(rules.to_dict(), "classic")
+    server.introduce(agent)
+    try:
+        server.prepare(seconds=0.0)
+        server.begin(0, seed=1)
+    except ValueError:
+        return 0, set()
+    if hasattr(server._agents[0], "budget"):
+        server._agents[0].budget = SMALL
+    decisions, found = 0, set[str]()
+    while not game.is_over and game.alive[0] and decisions < MOST_DECISIONS:
+        if game.seat != 0:
+            game.step(int(chance.choice(game.legal_actions())))
+            continue
+        record, before = base64.b64encode(game.determinize(0, 0).to_record()).decode(), loaded()
+        action = server.act(0, record)
+        found |= loaded() - before
+        decisions += 1
+        game.step(action)
+    return decisions, found
+
+
+def play_apart(work: Work) -> tuple[str, list[str]]:
+    """`play` in a new process: a line about it, and what was compiled or loaded in decisions, or went wrong."""
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "tests.first_use", "--play", *work.games, "--only", work.agent]
+    done = subprocess.run(command, capture_output=True, text=True)
+    decisions, *found = done.stdout.split("\n")[:-1] if done.returncode == 0 else ["0", done.stderr[-500:]]
+    seconds = time.perf_counter() - start
+    return f"{work.agent:<18}{', '.join(work.games)}: {decisions} decisions, {seconds:.1f} s", found
+
+
+def check(chosen: Sequence[Work], jobs: int) -> list[str]:
+    """Let all agents play; a line for each fault."""
+    faults = []
+    with ThreadPoolExecutor(jobs) as threads:
+        for line, found in threads.map(play_apart, chosen):
+            print(line, flush=True)
+            faults += [f"{line}: {fault}" for fault in found]
+    return faults
+
+
+def main() -> int:
+    """Check the agents; exit status 1 if anything was compiled or loaded while one decided."""
+    parser = argparse.ArgumentParser(prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--few", action="store_true", help="few numbers of players")
+    parser.add_argument("--empty", action="store_true", help="begin with an empty cache of compiled code")
+    parser.add_argument("--only", default="", metavar="NAME", help="agents whose names begin so")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
+    parser.add_argument("--play", nargs="*", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.play:
+        games = [game.split(":") for game in arguments.play]
+        played = [play(arguments.only, preset, int(players)) for preset, players in games]
+        print(
+            sum(decisions for decisions, _ in played), *sorted(set().union(*(found for _, found in played))), sep="\n"
+        )
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.empty:
+            os.environ["RISK_ENV_CACHE_DIR"] = folder
+        faults = check(list(works(arguments.few, arguments.only)), arguments.jobs)
+    print(*faults, f"{len(faults)} times something was compiled or loaded in a decision", sep="\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
