@@ -191,7 +191,7 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
 
 
 def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.setattr("uvicorn.run", lambda app, **options: None)
+    monkeypatch.setattr("risk_agents.serving.connections.run", lambda *given, **options: None)
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
     save_game(file, game, ["grower", "grower", "random"])

@@ -14,6 +14,8 @@ from typing import Any
 
 from risk_agents.base import Agent, CompiledAgent, View, chance_seeds
 from risk_agents.registry import HUMAN, make
+from risk_agents.web.store import NotKept
+from risk_agents.web.work import Refused
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.core.odds import win_probability
@@ -28,15 +30,15 @@ from risk_env.viewer.map_data import map_data
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
+MOST_BYTES = 16_000_000  # of the frames of a game, those of all viewers together
+MOST_TROOPS = 20_000  # of all armies, on the map and to place, when a game or an analysis begins
+AGAIN = 2.0  # seconds until a game that could not be kept tries again
 AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
 
-class Refused(ValueError):
-    """What a browser asked for is not allowed; the message says why."""
-
-
 _COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
+_STEPS = ThreadPoolExecutor(2)  # actions are kept and played here
 _EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
 _DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
@@ -104,23 +106,34 @@ def _are_seats(rules: dict[str, Any], lists: list[list[Any]]) -> bool:
 
 
 class Table:
-    """A game in progress. `keep(number, action)` is called before an action is played."""
+    """A game in progress. `keep(number, action)` is called before an action is played; NotKept if it must wait.
+
+    Everything that takes long is done in threads, one at a time; what viewers see is changed on the event loop.
+    """
 
     def __init__(self, setting: Setting, actions: Sequence[int], keep: Callable[[int, int], None]) -> None:
-        self.setting, self.pace, self.problem = setting, PACE, ""
+        self.setting, self.pace = setting, PACE
+        self.problem, self.notice = "", ""  # why the game has stopped; why it waits
         self.game = setting.start()
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
+        self.is_closed = False
         self._keep = keep
         self._seat_agents(() if self._ends_with(actions) else setting.players)
+        self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}  # by viewer: played before a frame
+        self.bytes = 0  # of all frames
+        self._unseen: list[tuple[int, str]] = []  # viewer and frame
         self._log = self.game.watched(self._watch)
+        self._show()
         self._answer: asyncio.Future[int] | None = None
         for action in actions:
             if self.game.seat in self._agents:  # asked again, an agent remembers what it knew before the server stopped
                 self._ask(self.game.seat)
-            self._step(action)
+            self._play(action)
+            self._show()
+        self._question = self._asked()
 
     def _ends_with(self, actions: Sequence[int]) -> bool:
         """Whether the game is over after these actions: no agent is needed then."""
@@ -147,13 +160,19 @@ class Table:
         return f"round {self.game.round}" if self.game.round else "set-up"
 
     def _seat_agents(self, players: Sequence[str]) -> None:
-        self._agents: dict[int, Agent] = {
-            seat: make(player) for seat, player in enumerate(players) if player not in (HUMAN, RECORDED)
-        }
-        idle = [self._agents.get(seat) or Agent() for seat in range(self.game.num_players)]
-        self._chances = chance_seeds(idle, int(game_seed(self.game.seed)))
-        for seat, agent in self._agents.items():
-            agent.reset(seat, self.game.rules, self.game.board, self._chances[seat])
+        """Make the agents; Refused names one that cannot play, whatever is wrong with it."""
+        self._agents: dict[int, Agent] = {}
+        try:
+            for seat, player in enumerate(players):
+                if player not in (HUMAN, RECORDED):
+                    self._agents[seat] = make(player)
+            idle = [self._agents.get(seat) or Agent() for seat in range(self.game.num_players)]
+            self._chances = chance_seeds(idle, int(game_seed(self.game.seed)))
+            for seat, agent in self._agents.items():
+                agent.reset(seat, self.game.rules, self.game.board, self._chances[seat])
+        except Exception as error:
+            self.close()
+            raise Refused(f"seat {seat}, {players[seat]}, cannot play: {error or type(error).__name__}") from error
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -161,24 +180,36 @@ class Table:
         """Play to the end; an agent that fails stops the game, and `problem` says so."""
         try:
             while not self.game.is_over and self.setting.players[self.game.seat] != RECORDED:
-                if len(self.game.actions) >= MOST_DECISIONS:
-                    self.problem = f"The game is stopped after {MOST_DECISIONS} decisions."
+                if problem := self._bound():
+                    self.problem = problem
                     break
-                action = await self._decision()
-                self._keep(len(self.game.actions), action)
-                self._step(action)
-        except Exception as error:
+                if (action := await self._decision()) is None:
+                    break
+                await self._take(action)
+        except Exception:
             logging.getLogger(__name__).exception("a game has stopped")
-            self.problem = f"{self.setting.names[self.game.seat]} failed: {type(error).__name__}"
+            self.problem = "The game is stopped by an error of the server."
         self._announce()
 
-    async def _decision(self) -> int:
-        """What the seat that is asked answers."""
+    def _bound(self) -> str:
+        """Why the game is too long to go on, "" if it is not."""
+        if len(self.game.actions) >= MOST_DECISIONS:
+            return f"The game is stopped after {MOST_DECISIONS} decisions."
+        if self.bytes >= MOST_BYTES:
+            return f"The game is stopped: what has happened takes more than {MOST_BYTES} bytes."
+        return ""
+
+    async def _decision(self) -> int | None:
+        """What the seat that is asked answers; None if an agent has failed, and `problem` says so."""
         if self.game.seat in self._agents:
-            threads = _COMPILED if isinstance(self._agents[self.game.seat], CompiledAgent) else None
-            thinking = asyncio.get_running_loop().run_in_executor(threads, self._ask, self.game.seat)
-            action, _ = await asyncio.gather(thinking, asyncio.sleep(self.pace))
-            return action
+            try:
+                threads = _COMPILED if isinstance(self._agents[self.game.seat], CompiledAgent) else None
+                thinking = asyncio.get_running_loop().run_in_executor(threads, self._ask, self.game.seat)
+                return (await asyncio.gather(thinking, asyncio.sleep(self.pace)))[0]
+            except Exception as error:
+                logging.getLogger(__name__).exception("an agent has failed")
+                self.problem = f"{self.setting.names[self.game.seat]} failed: {type(error).__name__}"
+                return None
         self._answer = asyncio.get_running_loop().create_future()
         return await self._answer
 
@@ -188,14 +219,33 @@ class Table:
             raise self.game._illegal(action)
         return action
 
-    def _step(self, action: int) -> None:
+    async def _take(self, action: int) -> None:
+        """Keep an action and play it, as soon as it can be kept."""
+        while True:
+            try:
+                question = await asyncio.get_running_loop().run_in_executor(_STEPS, self._kept, action)
+                break
+            except NotKept as error:
+                self.notice = f"The game cannot be kept at the moment: {error}. It goes on as soon as it can be."
+                self._announce()
+                await asyncio.sleep(AGAIN)
+        self.notice, self._question = "", question
+        self._show()
+        self._announce()
+
+    def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
+        """Keep an action and play it: the next question."""
+        self._keep(len(self.game.actions), action)
+        self._play(action)
+        return self._asked()
+
+    def _play(self, action: int) -> None:
         self.game.step(action)
         self._log.catch_up(self.game.actions)
-        self._announce()
 
     def answer(self, seat: int, decision: int, action: int) -> None:
         """A person's answer; Refused unless this seat was asked this decision and the action is legal."""
-        if seat != self.game.seat or decision != len(self.game.actions) or self._answer is None or self._answer.done():
+        if self._answer is None or self._answer.done() or seat != self.game.seat or decision != len(self.game.actions):
             raise Refused("it is not your decision any more")
         if action not in self.game.legal_actions():
             raise Refused(f"action {action} is not legal")
@@ -208,7 +258,8 @@ class Table:
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
-        """End what the agents started."""
+        """End what the agents started; no action is kept any more."""
+        self.is_closed = True
         for agent in self._agents.values():
             getattr(agent, "close", lambda: None)()
 
@@ -217,9 +268,21 @@ class Table:
     def _watch(self, records: Any, events: Any) -> None:
         for seat, frames in self._frames.items():
             frames.watch(records, events)
-            self.frames[seat] += (json.dumps(frame, separators=(",", ":")) for frame in frames.frames)
-            self._decisions[seat] += [len(self.game.actions)] * len(frames.frames)
+            self._unseen += ((seat, json.dumps(frame, separators=(",", ":"))) for frame in frames.frames)
             frames.frames.clear()
+
+    def _show(self) -> None:
+        """Let viewers see the frames that were made."""
+        for seat, frame in self._unseen:
+            self.frames[seat].append(frame)
+            self._decisions[seat].append(len(self.game.actions))
+            self.bytes += len(frame)
+        self._unseen.clear()
+
+    def _asked(self) -> tuple[int, dict[str, Any] | None]:
+        """The seat that is asked and its question; only a person's is made."""
+        seat = self.game.seat
+        return seat, question_of(self.game) if seat in self.people else None
 
     def _announce(self) -> None:
         """Wake all who wait for `changed`."""
@@ -258,7 +321,7 @@ class Table:
         """What a page needs besides the frames."""
         return {
             "schema": 1,
-            "map": map_data(self.game.board),
+            "map": self._map,
             "rules": self.game.rules.to_dict(),
             "names": list(self.setting.names),
             "seat": viewer,
@@ -269,7 +332,23 @@ class Table:
 
     def question(self, viewer: int) -> dict[str, Any] | None:
         """What the viewer is asked, None if it is not its decision."""
-        return question_of(self.game) if viewer == self.game.seat != NOBODY else None
+        seat, question = self._question
+        return question if viewer == seat else None
+
+
+def position_of(text: str) -> Game:
+    """The game of a position from a browser; ValueError says what is wrong, Refused if its armies are too large."""
+    game = Game.from_text(text)
+    check_armies(game)
+    return game
+
+
+def check_armies(game: Game) -> None:
+    """Refused if there are more troops than a server plays with."""
+    record = game.record
+    troops = sum(int(record[field].sum()) for field in ("troops", "to_place", "draft_left"))
+    if troops > MOST_TROOPS:
+        raise Refused(f"{troops} troops on the map and to place: at most {MOST_TROOPS} are allowed here")
 
 
 def question_of(game: Game) -> dict[str, Any]:
