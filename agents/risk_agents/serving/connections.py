@@ -44,13 +44,15 @@ class Connections:
     def add(self, protocol: Any) -> None:
         """Take a new connection, or close it at once."""
         network = network_of(protocol.client)
+        if len(self._open) >= self._most and self._waiting:
+            self._close(next(iter(self._waiting)))
         self._open[protocol] = network
         self._counts[network] += 1
         if self._counts[network] > MOST_OF_ADDRESS or len(self._open) > self._most:
-            protocol.transport.abort()
+            self._close(protocol)
 
     def remove(self, protocol: Any) -> None:
-        """Forget a connection that is closed."""
+        """Forget a connection that is closed, once or several times."""
         network = self._open.pop(protocol, None)
         self._waiting.pop(protocol, None)
         self._unread.pop(protocol, None)
@@ -61,9 +63,11 @@ class Connections:
 
     def wait(self, protocol: Any) -> None:
         """A connection waits for a request. Where too many wait, the one that has waited longest is closed."""
+        network = self._open.get(protocol)
+        if network is None:
+            return  # it is being closed
         self._waiting.pop(protocol, None)
         self._waiting[protocol] = time.monotonic()
-        network = self._open.get(protocol)
         if len(self._waiting) > MOST_WAITING:
             self._close(next(iter(self._waiting)))
         alike = [other for other in self._waiting if self._open.get(other) == network]
@@ -88,7 +92,8 @@ class Connections:
                 self._close(protocol)
 
     def _close(self, protocol: Any) -> None:
-        self._waiting.pop(protocol, None)
+        """Close a connection; it is not counted any more, though it is gone a moment later."""
+        self.remove(protocol)
         protocol.transport.abort()
 
 

@@ -34,9 +34,12 @@ class GameStore:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._lock = Lock()
+        self._lock, reason = Lock(), "cannot be opened as a file of games"
         try:
             self._database = sqlite3.connect(path, WAIT, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise ValueError(f"games={str(path)!r} {reason}: {error}") from error
+        try:
             self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             self._database.execute("PRAGMA trusted_schema=OFF")
             self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -44,9 +47,10 @@ class GameStore:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
         except (sqlite3.Error, ValueError) as error:
+            self._database.close()
             used = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            reason = "another server or program uses it; close that one, or name another file" if used else error
-            raise ValueError(f"games={str(path)!r} cannot be opened as a file of games: {reason}") from error
+            why = "another server or program uses it; close that one, or name another file" if used else error
+            raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
         """Make the tables of a new file; ValueError for others, and for views and triggers, which could do more."""
