@@ -429,11 +429,7 @@ ODD = (
 def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(app, "BURST", 10_000)
     monkeypatch.setattr(Analyst, "ask", lambda _self, question: analyst.answer_to(question).get("answer"))
-    addresses = [
-        "/api/games",
-        "/api/moment",
-        *(f"/api/analysis/{name}" for name in ("node", "chances", "plans", "odds")),
-    ]
+    names = ("games", "moment", *(f"analysis/{name}" for name in ("node", "chances", "plans", "odds")))
     with client(tmp_path) as found:
         for address in (f"/api/{name}" for name in names):
             for body in ODD:
