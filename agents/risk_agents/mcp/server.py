@@ -44,14 +44,14 @@ def make_server(games: OpenGames | None = None) -> MCPServer:
 
 
 def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """A decorator that makes a tool of a function; the client gets the message of a ValueError."""
+    """A decorator that makes a tool of a function; the client gets the message of an error."""
 
     def add(function: Callable[..., str]) -> Callable[..., str]:
         @wraps(function)
         def run(**arguments: Any) -> str:
             try:
                 return function(**arguments)
-            except ValueError as error:
+            except (ValueError, TypeError, ArithmeticError) as error:
                 raise ToolError(str(error)) from None
 
         return server.tool(structured_output=False)(run)
