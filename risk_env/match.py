@@ -9,7 +9,7 @@ print(match.result)
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -60,7 +60,7 @@ class Match:
 
     A player is an `Agent`, a `CompiledBot`, a `Policy`, or the name of a registered bot. `rules`, `board` and `seed`
     are those of `Game`; `position` is the text of a position to begin with (docs/positions.md). A player's own chance
-    follows from the seed and its seat. `begin` resets the players; the first call that plays does so otherwise.
+    follows from the seed and its seat. The first call that plays prepares and resets the players, unless `begin` did.
     """
 
     def __init__(
@@ -90,18 +90,28 @@ class Match:
         self._last_round = [NOBODY] * P  # in which each player was asked
         self._has_begun = False
 
+    def prepare(self) -> None:
+        """Let the players compile and load what they need; PlayerFault if one cannot play this game."""
+        self._tell_players(lambda player, seat: prepare(player, self.game.rules, self.game.board))
+
     def begin(self) -> None:
-        """Prepare and reset the players; PlayerFault if one cannot play this game. Further calls do nothing."""
-        if self._has_begun:
-            return
+        """Reset the players for this game; PlayerFault if one cannot play it."""
         self._has_begun = True
+        game = self.game
+        self._tell_players(lambda player, seat: player.reset(seat, game.rules, game.board, self._chance[seat]))
+
+    def _tell_players(self, tell: Callable[[Agent, int], None]) -> None:
         for seat, player in enumerate(self.players):
             if player is not None:
                 try:
-                    prepare(player, self.game.rules, self.game.board)
-                    player.reset(seat, self.game.rules, self.game.board, self._chance[seat])
+                    tell(player, seat)
                 except Exception as error:
                     raise self._crash(seat, error) from error
+
+    def _begin_once(self) -> None:
+        if not self._has_begun:
+            self.prepare()
+            self.begin()
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -111,7 +121,7 @@ class Match:
         Returns the seat to act, -1 when the game is over. PlayerFault names a player that gives no legal action; the
         game then stands where that player was to act.
         """
-        self.begin()
+        self._begin_once()
         while not self.game.is_over and self.players[self.game.seat] is not None and self.game.seat not in until:
             self.step(self.query_player())
         return self.game.seat
@@ -125,7 +135,7 @@ class Match:
 
     def query_player(self) -> int:
         """Ask the player of the seat to act; returns a legal action, PlayerFault if there is none."""
-        self.begin()
+        self._begin_once()
         seat = self.game.seat
         player, view = self.players[seat], self.view()
         if player is None:

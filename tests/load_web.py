@@ -3,6 +3,9 @@
 A server plays games of six bots, each watched by browsers' connections. A frame is late by how much longer than the
 games' pace it comes after the one before. Then the server is killed (SIGKILL) and started again: every frame that
 anybody had seen must be there, and the games go on.
+
+With `--unread`, `--half-open` and `--blitzes` there are hostile clients, too: viewers that do not read, connections
+that send nothing, and games and analyses with the largest armies that are allowed.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -33,6 +37,20 @@ RULES = {"setup": "random", "attack": "blitz", "defender_dice": "max", "max_roun
 WISH = {"preset": "classic", "map": "classic", "players": BOTS, "options": RULES}
 LIMIT = 300.0  # seconds for the server to start, and for a connection to be answered
 LONGEST_MESSAGE = 1 << 26
+OTHERS = "127.0.0.2"  # the address from which hostile clients come
+LARGEST = 9_990  # troops on each side of a blitz
+BLITZ = f"""risk_env game 1
+rules: preset=classic, num_players=2, attack=blitz, defender_dice=max
+map: tiny
+phase: attack
+[territories]
+Ash: 0, {LARGEST}
+Birch: 0
+Cedar: 1, {LARGEST}
+Dune: 1
+Ember: 1
+Flint: 1
+"""
 FIRST = 4  # messages of a game before the measurement: its bots have been loaded then
 
 
@@ -73,7 +91,8 @@ class Watcher:
             if "refused" in message or message.get("problem"):
                 raise RuntimeError(str(message))
         self.frames += message["frames"]
-        self.times.append(time.perf_counter())
+        if not message["more"]:
+            self.times.append(time.perf_counter())
 
     async def _ping(self, link: Any) -> None:
         while True:
@@ -88,7 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         file = Path(folder) / "games.sqlite"
         with served(file) as (address, server):
             games = [begin(address) for _ in range(arguments.games)]
-            before = watched(address, games, arguments.watchers, arguments.seconds)
+            with hostile(address, games, arguments) as did:
+                before = watched(address, games, arguments.watchers - arguments.unread, arguments.seconds)
             server.send_signal(signal.SIGKILL)
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6  # the most that it took
         with served(file) as (address, _server):
@@ -100,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     messages = sum(len(watcher.times) for watcher in before)
     print(f"{arguments.games} games, {len(before)} watchers, {arguments.seconds:g} s: {messages} messages with frames")
     print(f"late by {1000 * late:.0f} ms at most (99 %); a ping is answered within {1000 * delays:.0f} ms (99 %)")
+    print(f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, {len(did)} blitzes")
     print(f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; {len(lost)} watchers lost frames")
     return int(bool(lost) or late > arguments.late or memory > arguments.memory)
 
@@ -120,8 +141,68 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--late", type=float, default=0.25, metavar="S", help="seconds that 99 %% of frames may be late (default: 0.25)"
     )
-    add("--memory", type=float, default=1000.0, metavar="MB", help="memory that the server may take (default: 1000)")
+    add("--memory", type=float, default=500.0, metavar="MB", help="memory that the server may take (default: 500)")
+    add("--unread", type=int, default=30, metavar="N", help="connections that do not read (default: 30)")
+    add("--half-open", type=int, default=1000, metavar="N", help="connections that send nothing (default: 1000)")
+    add("--blitzes", type=int, default=20, metavar="N", help="blitzes of the largest armies (default: 20)")
     return parser
+
+
+@contextlib.contextmanager
+def hostile(address: str, games: Sequence[str], arguments: argparse.Namespace) -> Iterator[list[int]]:
+    """Clients of another address that mean harm, while others watch: how many of the blitzes were answered."""
+    open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, open_files[1]), open_files[1]))
+    with contextlib.ExitStack() as stack:
+        for number in range(arguments.half_open):
+            stack.enter_context(contextlib.closing(connected(address, number % 2 * "GET / HTTP/1.1\r\nHost: ")))
+        for number in range(arguments.unread):
+            stack.enter_context(contextlib.closing(unread(address, games[number % len(games)])))
+        did: list[int] = []
+        blitzing = threading.Thread(target=blitz, args=(address, arguments.blitzes, did))
+        blitzing.start()
+        yield did
+        blitzing.join()
+
+
+def connected(address: str, words: str = "") -> socket.socket:
+    """A connection that has sent some words."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    link = socket.create_connection((host, int(port)), timeout=LIMIT, source_address=(OTHERS, 0))
+    with contextlib.suppress(OSError):
+        link.sendall(words.encode())
+    return link
+
+
+def unread(address: str, game: str) -> socket.socket:
+    """A connection that watches a game, and reads nothing but the first answer."""
+    host = address.removeprefix("http://")
+    link = connected(address)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    key = (
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+        + "A" * 22
+        + "=="
+    )
+    link.sendall(f"GET /game/{game}/live HTTP/1.1\r\nHost: {host}\r\n{key}\r\n\r\n".encode())
+    if not link.recv(16).startswith(b"HTTP/1.1 101"):
+        raise RuntimeError("a viewer that does not read was not let in")
+    link.sendall(bytes([0x81, 0x82, 0, 0, 0, 0]) + b"{}")  # a masked text frame
+    return link
+
+
+def blitz(address: str, count: int, did: list[int]) -> None:
+    """Blitzes of the largest armies, half of them in games of bots, half of them on the analysis board."""
+    for number in range(count):
+        with contextlib.suppress(OSError):
+            if number % 2:
+                wish = {"preset": "classic", "map": "tiny", "players": ["attacker", "attacker"], "position": BLITZ}
+                asked(address, "games", wish)
+            else:
+                board = asked(address, "analysis/node", {"position": BLITZ})
+                action = next(choice["action"] for choice in board["question"]["legal"] if choice["kind"] == "attack")
+                asked(address, "analysis/node", {"position": BLITZ, "action": action})
+            did.append(number)
 
 
 @contextlib.contextmanager
@@ -152,9 +233,15 @@ def _await(address: str, server: subprocess.Popen[bytes]) -> None:
 
 def begin(address: str) -> str:
     """A new game; its name."""
-    request = urllib.request.Request(f"{address}/api/games", json.dumps(WISH).encode())
-    with urllib.request.urlopen(request) as answer:
-        return str(json.load(answer)["game"])
+    return str(asked(address, "games", WISH)["game"])
+
+
+def asked(address: str, name: str, wish: dict[str, Any]) -> dict[str, Any]:
+    """What the server answers."""
+    request = urllib.request.Request(f"{address}/api/{name}", json.dumps(wish).encode())
+    with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+        found: dict[str, Any] = json.load(answer)
+        return found
 
 
 def watched(address: str, games: Sequence[str], count: int, seconds: float) -> list[Watcher]:

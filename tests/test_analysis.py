@@ -74,19 +74,21 @@ def test_odds_are_those_of_the_library(tmp_path: Path) -> None:
 
 
 def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(analyst, "LIMIT", 300.0)
     with client(tmp_path) as found:
         chances = posted(found, CHANCES, {"position": TEXT})
         assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis.GAMES
         assert "agent='cmd:true' must be one of" in refused(found, PLANS, {"position": TEXT, "agent": "cmd:true"})
         monkeypatch.setattr(analyst, "LIMIT", 1e-3)
         assert "no answer within" in refused(found, CHANCES, {"position": TEXT})
+        monkeypatch.setattr(analyst, "LIMIT", 300.0)
         assert posted(found, CHANCES, {"position": TEXT}) == chances  # by a new process
 
 
 def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(analysis, "MOST_WAITING", 0)
     with client(tmp_path) as found:
-        assert "too many" in refused(found, NODE, {"position": TEXT})
+        assert "too much to do" in refused(found, NODE, {"position": TEXT})
 
 
 # ------------------------------------------------------------------------------------------------ the page

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("starlette")
 
 
-def test_a_killed_server_loses_no_frame_that_was_seen() -> None:
-    small = ["--games", "4", "--watchers", "8", "--seconds", "3", "--late", "5", "--memory", "600"]
+def test_a_killed_server_loses_no_frame_that_was_seen_and_hostile_clients_stop_nobody() -> None:
+    small = ["--games", "4", "--watchers", "10", "--seconds", "3", "--late", "5", "--memory", "600"]
+    small += ["--unread", "2", "--half-open", "150", "--blitzes", "4"]
     command = [sys.executable, "-m", "tests.load_web", *small]
     found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert "0 watchers lost frames" in found.stdout
+    assert "0 watchers lost frames" in found.stdout and " 4 blitzes" in found.stdout

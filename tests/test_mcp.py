@@ -173,3 +173,40 @@ def test_an_illegal_plan_changes_nothing_and_says_what_is_legal() -> None:
         assert await call(client, "report", token=game["token"]) == report
 
     using(make_server(), use)
+
+
+def test_a_client_ends_no_game_of_another(monkeypatch: Any) -> None:
+    from risk_agents.mcp import games as limits
+
+    monkeypatch.setattr(limits, "MOST_GAMES", 8)
+    monkeypatch.setattr(limits, "MOST_OF_CLIENT", 5)
+    games = limits.OpenGames()
+
+    def begun(client: str) -> str:
+        return games.begin("classic", ["open"], board="tiny", client=client)[0]
+
+    mine = begun("192.0.2.1")
+    theirs = [begun("192.0.2.9") for _ in range(20)]
+    assert games.report(mine) and games.report(theirs[-1])
+    with pytest.raises(ValueError, match="this token is of no game"):
+        games.report(theirs[0])
+    for number in range(2):
+        begun(f"192.0.2.{number + 2}")
+    with pytest.raises(ValueError, match="the server has 8 games in use"):
+        begun("192.0.2.7")
+    monkeypatch.setattr(limits, "IDLE", 0.0)
+    games.report(mine)
+    assert games.report(begun("192.0.2.7")) and games.report(mine)
+
+
+def test_foreign_pages_and_host_names_are_refused() -> None:
+    from starlette.testclient import TestClient
+
+    from risk_agents.mcp.server import make_app
+
+    with TestClient(make_app(["game.example"]), base_url="http://game.example") as client:  # type: ignore[arg-type]
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert client.post("/mcp", json=hello).status_code not in (403, 421)
+        assert client.post("/mcp", json=hello, headers={"host": "evil.example"}).status_code == 400
+        assert client.post("/mcp", json=hello, headers={"origin": "http://evil.example"}).status_code == 403
+        assert client.post("/mcp", content=b"x" * 200_000).status_code in (400, 413)

@@ -338,7 +338,7 @@ def test_the_screen_is_cleared_after_a_turn_whatever_cards_were_held(hand: str) 
     person.reset(0, game.rules, game.board, 0)
     if can_trade:
         game.step("done")
-    person.act(base.View(game))
+    person.act(View(game))
     assert desk.secrets_of == 0
 
 

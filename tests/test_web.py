@@ -24,7 +24,7 @@ from risk_agents.web.table import Setting
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
-from tests.web_server import HERE, WISH, begun, client, posted, question, refused, seated, served
+from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served
 
 POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_text()
 
@@ -38,11 +38,11 @@ def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
         table = found.lobby.tables[begin["game"]]
         for seat, token in enumerate(begin["tokens"]):
             with seated(found, begin["game"], token) as socket:
-                facts, frames = socket.receive_json()["facts"], socket.receive_json()["frames"]
+                facts, seen = socket.receive_json()["facts"], frames(socket)
             assert facts["seat"] == seat and facts["start"]["mission"] == int(table.game.record.mission[seat])
-            told = [event["seat"] for _, events in frames for event in events if event["kind"] == "mission"]
+            told = [event["seat"] for _, events in seen for event in events if event["kind"] == "mission"]
             assert told == [seat]
-            assert not any(secret in json.dumps([facts, frames]) for secret in (*begin["tokens"], begin["owner"]))
+            assert not any(secret in json.dumps([facts, seen]) for secret in (*begin["tokens"], begin["owner"]))
         with seated(found, begin["game"], "") as socket:
             facts = socket.receive_json()["facts"]
             assert facts["seat"] == -1 and "mission" not in facts["start"]
@@ -134,9 +134,9 @@ def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> N
         (listed,) = found.get("/api/games").json()
         assert listed["game"] == begin["game"] and listed["names"] == ["Player 0", "grower"]
         assert socket.receive_json()["facts"]["seat"] == 0
-        frames = socket.receive_json()["frames"]
+        seen = frames(socket)
         table = found.lobby.tables[begin["game"]]
-        assert table.game == before and len(frames) == len(table.frames[0]) - 3
+        assert table.game == before and len(seen) == len(table.frames[0]) - 3
 
 
 # ------------------------------------------------------------------------------------------------ what is refused
@@ -200,9 +200,9 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
         name = found.lobby.add_recorded(replayed)
         assert found.lobby.add_recorded(replayed) == name  # once
         with seated(found, name, "") as socket:
-            names, frames = socket.receive_json()["facts"]["names"], socket.receive_json()["frames"]
+            names, seen = socket.receive_json()["facts"]["names"], frames(socket)
         assert names == ["Ann", "Bob", "bot"]
-        battle = next(n for n, (_, events) in enumerate(frames) if "battle" in {event["kind"] for event in events})
+        battle = next(n for n, (_, events) in enumerate(seen) if "battle" in {event["kind"] for event in events})
         opened = posted(found, "/api/moment", moment(name, battle))
         there = Game.from_text(opened["position"])
         past = replayed.game.beginning()
@@ -213,13 +213,13 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
         assert [there.hand(s) for s in range(3)] == [past.hand(s) for s in range(3)]
         begin = begun(found, position=opened["position"], players=["human"] * 3)
         assert found.lobby.tables[begin["game"]].game.public() == past.public() != replayed.game.public()
-        assert posted(found, "/api/moment", moment(name, len(frames) - 1))["over"]
-        for wrong in (moment(name, len(frames)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
+        assert posted(found, "/api/moment", moment(name, len(seen) - 1))["over"]
+        for wrong in (moment(name, len(seen)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
             assert refused(found, "/api/moment", wrong)
 
 
 def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.setattr("uvicorn.run", lambda app, **options: None)
+    monkeypatch.setattr("risk_agents.serving.connections.run", lambda *given, **options: None)
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
     save_game(file, game, ["grower", "grower", "random"])

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.testclient import TestClient
 
+from risk_agents.serving.connections import make_server
 from risk_agents.web import app as web
 from risk_agents.web.lobby import Lobby
 from risk_agents.web.store import GameStore
@@ -54,6 +54,16 @@ def seated(found: TestClient, game: str, token: str, have: int = 0) -> Iterator[
         yield socket
 
 
+def frames(socket: Any) -> list[Any]:
+    """All frames that there are, from all pieces."""
+    found: list[Any] = []
+    while True:
+        message = socket.receive_json()
+        found += message["frames"]
+        if not message["more"]:
+            return found
+
+
 def question(socket: Any) -> dict[str, Any]:
     """The next question of a socket's seat."""
     while True:
@@ -66,8 +76,7 @@ def question(socket: Any) -> dict[str, Any]:
 def served(folder: Path, port: int = 0) -> Iterator[tuple[str, Lobby]]:
     """A running server and its games."""
     lobby = Lobby(GameStore(folder / "games.sqlite"))
-    config = uvicorn.Config(web.make_app(lobby, ["127.0.0.1"]), port=port, log_level="error")
-    server = uvicorn.Server(config)
+    server = make_server(web.make_app(lobby, []), "127.0.0.1", port, log_level="error")
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

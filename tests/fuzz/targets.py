@@ -328,25 +328,149 @@ def messages() -> list[dict[str, Any]]:
     return [{"decision": 0, "action": 3}, {"pace": 0.5}, {"token": "x", "have": 2}]
 
 
+class Socket:
+    """Stands for a browser that has sent one message."""
+
+    def __init__(self, text: str, game: str = "") -> None:
+        self.messages = [{"type": "websocket.receive", "text": text}]
+        self.path_params = {"game": game}
+
+    async def accept(self) -> None:
+        pass
+
+    async def close(self, code: int) -> None:
+        pass
+
+    async def receive(self) -> dict[str, Any]:
+        return self.messages.pop() if self.messages else {"type": "websocket.disconnect"}
+
+    async def send_text(self, text: str) -> None:
+        json.loads(text)
+
+
 def read_a_message(data: bytes) -> None:
-    """A message on the socket of a game; it is refused or taken."""
-    from risk_agents.web.app import _listen
+    """A message on the socket of a game, the first one and a later one; it is refused or taken."""
+    from starlette.websockets import WebSocketDisconnect
+
+    from risk_agents.web.app import Pages, _listen
     from risk_agents.web.table import Table
 
-    class Socket:
-        texts = (text for text in [data.decode(errors="replace")])
-
-        async def receive_text(self) -> str:
-            for text in self.texts:
-                return text
-            raise EOFError
-
-        async def send_text(self, text: str) -> None:
-            json.loads(text)
-
+    text = data.decode(errors="replace")
+    asyncio.run(Pages(lobby()).live(Socket(text, text[:40])))  # type: ignore[arg-type]
     table = Table(lobby()._setting(wishes()[0]), [], lambda number, action: None)
-    with contextlib.suppress(EOFError):
-        asyncio.run(_listen(Socket(), table, table.people[0], True))  # type: ignore[arg-type]
+    with contextlib.suppress(WebSocketDisconnect):
+        asyncio.run(_listen(Socket(text), table, table.people[0], True))  # type: ignore[arg-type]
+
+
+def requests() -> list[dict[str, Any]]:
+    """What a browser asks over HTTP."""
+    headers = {"host": "localhost", "origin": "http://localhost", "content-type": "application/json"}
+    text = games()[0].to_text()
+    bodies: dict[str, Any] = {
+        "/api/games": wishes()[0],
+        "/api/moment": {"game": "x", "frame": 0, "token": ""},
+        "/api/analysis/node": {"position": text, "action": 3, "chance": 1},
+        "/api/analysis/odds": {"attackers": 3, "defenders": 2},
+        "/game/x": {},
+    }
+    return [{"method": "POST", "path": path, "headers": headers, "body": body} for path, body in bodies.items()]
+
+
+@functools.cache
+def page() -> Any:
+    """The application of the page, without limits of rates."""
+    from risk_agents.serving import rates
+    from risk_agents.web.app import make_app
+
+    rates.Rates._may_send = lambda self, network: True  # type: ignore[method-assign]
+    return make_app(lobby(), [])
+
+
+def read_a_request(data: bytes) -> None:
+    """A request with changed method, path, headers and body: never an error of the server."""
+    try:
+        asked = json.loads(data)
+        method, path, body = str(asked["method"]), str(asked["path"]), as_json(asked["body"])
+        headers = [(str(n).encode("latin-1"), str(v).encode("latin-1")) for n, v in asked["headers"].items()]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("no request") from error
+    found: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        found.extend([message["status"]] if "status" in message else [])
+
+    scope = {"type": "http", "method": method, "path": path, "raw_path": b"", "query_string": b"", "headers": headers}
+    scope |= {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1), "scheme": "http", "http_version": "1.1"}
+    scope |= {"root_path": "", "asgi": {"version": "3.0"}}
+    asyncio.run(page()(scope, receive, send))
+    assert len(found) == 1 and found[0] < 500
+
+
+@functools.cache
+def store_file() -> bytes:
+    """A file of some games of the page."""
+    from risk_agents.web.lobby import Lobby
+    from risk_agents.web.store import GameStore
+
+    path = folder() / "games.sqlite"
+    kept = Lobby(GameStore(path))
+    for seed in range(3):
+        game = played("classic", seed, 20, num_players=2, initial_troops=9)
+        facts = kept._setting(wishes()[0]).to_dict() | {"rules": game.rules.to_dict(), "seed": seed}
+        kept.store.add_game(f"game-{seed}", facts, game.actions)
+    kept.close()
+    return path.read_bytes()
+
+
+def read_a_store(data: bytes) -> None:
+    """A file of games: the lobby lists it, and each game is opened."""
+    from risk_agents.web.lobby import Lobby
+    from risk_agents.web.store import GameStore
+
+    kept = Lobby(GameStore(written("changed.sqlite", data)))
+    try:
+        json.dumps(kept._listed())
+        for name in (*kept.store.games(9)[0], "game-1"):
+            with contextlib.suppress(ValueError):
+                kept._restored(name).close()
+    finally:
+        kept.close()
+        for rest in ("-wal", "-journal"):
+            (folder() / f"changed.sqlite{rest}").unlink(missing_ok=True)
+
+
+def tool_calls() -> list[dict[str, Any]]:
+    """What a client of MCP calls."""
+    new = {"preset": "classic", "opponents": ["random"], "seat": 0, "board": "tiny", "seed": 1}
+    found: list[dict[str, Any]] = [{"tool": "begin", **new, "options": {"max_rounds": 2, "initial_troops": 9}}]
+    found += [{"tool": name, "token": ""} for name in ("report", "legal_actions", "history")]
+    return [*found, {"tool": "act", "token": "", "plan": "deploy Ash", "style": "full"}]
+
+
+def read_a_call(data: bytes) -> None:
+    """A call of MCP with changed arguments, of the types that the schema lets through."""
+    from risk_agents.mcp.games import OpenGames
+
+    games = OpenGames()
+    types: dict[str, Any] = {"token": str, "plan": str, "style": str, "preset": str, "board": str, "opponents": list}
+    types |= {"seat": int, "seed": int | None, "options": dict | None}
+    try:
+        asked = json.loads(data)
+        tool = asked.pop("tool")
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("no call") from error
+    if any(not isinstance(value, types.get(name, object)) or name not in types for name, value in asked.items()):
+        raise ValueError("refused by the schema")
+    if tool not in ("begin", "report", "legal_actions", "history", "act") or not all(
+        isinstance(name, str) for name in asked.get("opponents", [])
+    ):
+        raise ValueError("refused by the schema")
+    if "token" in asked:
+        asked["token"] = games.begin("classic", ["open"], board="tiny", seed=1)[0]
+    getattr(games, tool)(**asked)
 
 
 # ------------------------------------------------------------------------------------------------ recorded games
@@ -606,7 +730,7 @@ def read_recorded(data: bytes) -> None:
 # ------------------------------------------------------------------------------------------------ lanes
 
 
-def calls() -> list[list[Any]]:
+def method_calls() -> list[list[Any]]:
     """Calls of the methods of batches and arenas: a name, then its arguments."""
     lanes, seeds = [0, 1, 2, 3], [7, 8, 9, 10]
     return [
@@ -794,14 +918,17 @@ def named() -> dict[str, Target]:
         "plan": Target(plans, change_json, read_a_plan, (ProgramFault,)),
         "model": Target(plan_texts, change_lines, read_a_models_answer, (ValueError,)),
         "wish": Target(wishes, change_json, read_a_wish, (ValueError, TypeError, RecursionError)),
-        "message": Target(messages, change_json, read_a_message, (ValueError, ArithmeticError, KeyError, TypeError)),
+        "message": Target(messages, change_json, read_a_message, (ValueError, ArithmeticError, TypeError)),
+        "http": Target(requests, change_json, read_a_request, (ValueError,)),
+        "store": Target(lambda: [store_file()], change_bytes, read_a_store, (ValueError,)),
+        "mcp": Target(tool_calls, change_json, read_a_call, (ValueError, TypeError, ArithmeticError)),
         "replay": Target(records, change_json, read_replays, (RecordError,)),
         "kept": Target(kept_games, change_kept, read_a_kept_game, (SavedGameError,)),
         "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),
         "value": Target(lambda: [shipped("value")], change_arrays, read_a_trained_file, files),
         "maps": Target(lambda: [["policy", "tiny", "classic", "tiny"]], change_map, read_a_trained_file, files),
         "decisions": Target(lambda: [recorded()], change_decisions, read_recorded, files),
-        "lanes": Target(calls, change_json, make_calls, (ValueError, TypeError)),
+        "lanes": Target(method_calls, change_json, make_calls, (ValueError, TypeError)),
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
         "config": Target(configs, change_lines, read_a_config, files),
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),

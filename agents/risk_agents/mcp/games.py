@@ -4,6 +4,7 @@ Nothing here knows of the protocol: `server` makes tools of it.
 """
 
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -21,7 +22,9 @@ from risk_env.seeds import game_seed
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client
-MOST_GAMES = 256  # at once; then the oldest ends
+MOST_GAMES = 256  # at once
+MOST_OF_CLIENT = 64  # at once of one client; then its game that was used least recently ends
+IDLE = 1800.0  # seconds after which a game that nobody has used makes room for another client's
 MOST_ROUNDS = 1000  # of a game
 MOST_EVENTS = 200  # lines of one answer about the history
 _WIDTH = 400  # letters of such a line
@@ -35,6 +38,8 @@ class OpenGame:
     agents: dict[int, Agent]
     plans: dict[int, Plan]
     seeds: list[int]
+    client: str = ""  # who began it
+    used: float = field(default_factory=time.monotonic)  # when a client has last asked
     lock: Lock = field(default_factory=Lock)
 
     def play_on(self) -> None:
@@ -65,11 +70,13 @@ class OpenGames:
         board: str = "classic",
         seed: int | None = None,
         options: dict[str, Any] | None = None,
+        client: str = "",
     ) -> dict[int, str]:
         """Begin a game and play up to a client's first question: the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. ValueError names what is
-        wrong: only shipped maps and registered names are taken, for no client may run files of this machine.
+        wrong: only shipped maps and registered names are taken, for no client may run files of this machine. `client`
+        is who asks: games of others never end for its games while they are used.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -81,24 +88,35 @@ class OpenGames:
         for number, agent in agents.items():
             prepare(agent, rules, game.board)
             agent.reset(number, rules, game.board, seeds[number])
-        table = OpenGame(game, agents, {s: Plan(s) for s in range(P) if s not in agents}, seeds)
+        table = OpenGame(game, agents, {s: Plan(s) for s in range(P) if s not in agents}, seeds, client)
         table.play_on()
         return self._add(table)
 
     def _add(self, table: OpenGame) -> dict[int, str]:
-        """Give every client's seat a token; the oldest game makes room."""
+        """Give every client's seat a token; a game that is not used makes room. ValueError if all are used."""
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
-            while len({id(other) for other, _ in self._seats.values()}) >= MOST_GAMES:
-                oldest = next(iter(self._seats.values()))[0]
-                self._seats = {token: found for token, found in self._seats.items() if found[0] is not oldest}
+            others = list({id(other): other for other, _ in self._seats.values()}.values())
+            own = [other for other in others if other.client == table.client]
+            if len(own) >= MOST_OF_CLIENT:
+                self._end(min(own, key=lambda other: other.used))
+            elif len(others) >= MOST_GAMES:
+                oldest = min(others, key=lambda other: other.used)
+                if time.monotonic() - oldest.used < IDLE:
+                    raise ValueError(f"the server has {len(others)} games in use: try again later")
+                self._end(oldest)
             self._seats |= {token: (table, seat) for seat, token in tokens.items()}
         return tokens
 
+    def _end(self, table: OpenGame) -> None:
+        self._seats = {token: found for token, found in self._seats.items() if found[0] is not table}
+
     def _find(self, token: str) -> tuple[OpenGame, int]:
-        if token not in self._seats:
+        found = self._seats.get(token)
+        if found is None:
             raise ValueError("this token is of no game that is open here; new_game gives tokens")
-        return self._seats[token]
+        found[0].used = time.monotonic()
+        return found
 
     def report(self, token: str, style: str = "brief") -> str:
         """What the seat may know, in words."""

@@ -7,9 +7,15 @@ from functools import wraps
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp
 
 from risk_agents.mcp.games import OPEN, OpenGames, load_shipped
+from risk_agents.serving import connections
+from risk_agents.serving.hosts import NamedHosts, served_names
+from risk_agents.serving.rates import Rates, network_of
 from risk_env import bots
 from risk_env.board.maps import map_names
 from risk_env.board.rules import Rules, presets
@@ -18,6 +24,9 @@ from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
+LONGEST_BODY = 1 << 17  # bytes of a request over HTTP
+MOST_SESSIONS = 500
+MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 64  # of an address: a second, at once after a pause, at a time
 INSTRUCTIONS = (
     "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "
     "shows the situation and the question, act plays a plan: several actions in order, usually a whole turn."
@@ -35,14 +44,14 @@ def make_server(games: OpenGames | None = None) -> MCPServer:
 
 
 def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """A decorator that makes a tool of a function; the client gets the message of a ValueError."""
+    """A decorator that makes a tool of a function; the client gets the message of an error."""
 
     def add(function: Callable[..., str]) -> Callable[..., str]:
         @wraps(function)
         def run(**arguments: Any) -> str:
             try:
                 return function(**arguments)
-            except ValueError as error:
+            except (ValueError, TypeError, ArithmeticError) as error:
                 raise ToolError(str(error)) from None
 
         return server.tool(structured_output=False)(run)
@@ -60,13 +69,14 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
         board: str = "classic",
         seed: int | None = None,
         options: dict[str, Any] | None = None,
+        context: Context[Any, Any] | None = None,
     ) -> str:
         """Begin a game. opponents: one name for each other seat, clockwise; a bot, or "open" for another client.
 
         Gives the token of your seat, those of open seats (pass each on to its player), and your first report. options
         are those of the rules, for example {"attack": "blitz", "defender_dice": "max"}; max_rounds is 100 at first.
         """
-        tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, options)
+        tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, options, client_of(context))
         others = {f"P{number}": token for number, token in tokens.items() if number != seat}
         facts = json.dumps({"token": tokens[seat], "open_seats": others})
         return f"{facts}\n{games.report(tokens[seat])}"
@@ -137,15 +147,38 @@ def _add_resources(server: MCPServer) -> None:
         return json.dumps({"presets": presets(), "maps": map_names(), "opponents": [OPEN, *bots.names()]})
 
 
+def client_of(context: Context[Any, Any] | None) -> str:
+    """Who asks: the address of a client, or the only client where there is no network."""
+    request = None if context is None else context.request_context.request
+    return network_of(getattr(request, "client", None))
+
+
+def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
+    """The server as an application for streamable HTTP, with the limits of every server here."""
+    app: ASGIApp = make_server(games).streamable_http_app(
+        max_request_body_size=LONGEST_BODY,
+        max_sessions=MOST_SESSIONS,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `NamedHosts` does it
+    )
+    return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
+
+
 def main(argv: Sequence[str]) -> None:
     """The command `mcp`: serve until the client leaves, or until Ctrl-C."""
     parser = command_parser("mcp")
     parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; the path is /mcp")
+    parser.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another host name under which clients call the server; may be repeated",
+    )
     arguments = parser.parse_args(argv)
-    server = make_server()
     if arguments.http:
-        server.run("streamable-http", host=arguments.host, port=arguments.port)
+        names = served_names(arguments.host, arguments.allowed_host)
+        connections.run(make_app(names), arguments.host, arguments.port)
     else:
-        server.run("stdio")
+        make_server().run("stdio")

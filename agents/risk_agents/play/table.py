@@ -51,6 +51,7 @@ class Table(Match):
     def _begin(self) -> None:
         """Begin the game for all; the bots compile what they need now rather than in the middle of the game."""
         try:
+            self.prepare()
             self.begin()
         except PlayerFault as fault:
             raise ValueError(f"agent={self.specs[fault.seat]!r} cannot play this game: {fault.reason}") from fault

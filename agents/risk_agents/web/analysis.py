@@ -5,13 +5,11 @@ Nothing of an analysis is kept here: each question of the browser carries its po
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 from risk_agents.web.analyst import Analyst
-from risk_agents.web.table import Refused, question_of
+from risk_agents.web.table import position_of, question_of
+from risk_agents.web.work import Refused, Work
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
@@ -22,7 +20,7 @@ from risk_env.viewer.map_data import map_data
 
 BOT = "breaker"  # plays on for the chances of the seats
 GAMES = 256
-MOST_WAITING = 8  # questions that wait for the analyst, or are played, at a time
+MOST_WAITING = 8  # questions that wait for the analyst at a time, and as many that are played
 MOST_TROOPS = 1000  # of a battle whose odds are asked: exact ones take at most some 10 ms
 
 
@@ -31,20 +29,19 @@ class Analysis:
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        self._thinking, self._playing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)  # the analyst's questions; moves
-        self._waiting = 0
+        self._thinking, self._playing = Work(1, MOST_WAITING), Work(1, MOST_WAITING)  # the analyst's questions; moves
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:
         """The position of a text, or after an action in it (`action`), with the chance of a number (`chance`)."""
         found = checked_wish(wish, {"position": str}, {"action": int, "chance": int})
-        return await self._in_turn(self._playing, _node, found)
+        return await self._playing.run(_node, found)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Every seat's chance to win, by games that a compiled bot plays on."""
         found = checked_wish(wish, {"position": str})
         question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
-        return {"chances": await self._in_turn(self._thinking, self._analyst.ask, question), "bot": BOT, "games": GAMES}
+        return {"chances": await self._thinking.run(self._analyst.ask, question), "bot": BOT, "games": GAMES}
 
     async def plans(self, wish: Any) -> dict[str, Any]:
         """What an agent considers for the seat that is asked (`risk_agents.explanation`)."""
@@ -52,12 +49,12 @@ class Analysis:
         agents = (await self.agents({}))["agents"]
         if found["agent"] not in agents:
             raise Refused(f"agent={found['agent'][:80]!r} must be one of {', '.join(agents)}")
-        return await self._in_turn(self._thinking, self._analyst.ask, {"type": "explain", **found})
+        return await self._thinking.run(self._analyst.ask, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
         """The registered agents that explain their choices."""
         if self._agents is None:
-            self._agents = await self._in_turn(self._thinking, self._analyst.ask, {"type": "explaining"})
+            self._agents = await self._thinking.run(self._analyst.ask, {"type": "explaining"})
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:
@@ -66,22 +63,13 @@ class Analysis:
         for name, troops in found.items():
             if not 1 <= troops <= MOST_TROOPS:
                 raise Refused(f"{name}={troops} must be from 1 to {MOST_TROOPS}")
-        return battle_odds(**found)._asdict()
-
-    async def _in_turn(self, threads: Executor, work: Callable[..., Any], question: dict[str, Any]) -> Any:
-        """What `work` returns, in another thread; Refused if too many wait already."""
-        if self._waiting >= MOST_WAITING:
-            raise Refused("the server has too many analyses at a time: try again soon")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(threads, work, question)
-        finally:
-            self._waiting -= 1
+        odds = await self._playing.run(battle_odds, found["attackers"], found["defenders"])
+        return odds._asdict()
 
     def close(self) -> None:
         """End the analyst."""
-        self._thinking.shutdown(wait=False, cancel_futures=True)
-        self._playing.shutdown(wait=False, cancel_futures=True)
+        self._thinking.close()
+        self._playing.close()
         self._analyst.close()
 
 
@@ -98,7 +86,7 @@ def checked_wish(wish: Any, needed: dict[str, type], optional: dict[str, type] |
 
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
     """A position for the board. The map comes with a text, and stays the same after actions."""
-    game = Game.from_text(wish["position"])
+    game = position_of(wish["position"])
     facts = {} if "action" in wish else {"map": map_data(game.board), "players": game.num_players}
     words = ""
     if "action" in wish:

@@ -1,5 +1,8 @@
 """Estimates of a position, made by a process of their own: it may take long, and is ended when it takes too long.
 
+A new process first answers a question of our own of each kind, until its code is compiled; a browser's question never
+gets more than LIMIT seconds.
+
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "search"}                   {"answer": {"plans": [...], ...}}
 """
@@ -8,17 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from risk_agents.explanation import Explaining
 from risk_agents.program import Program, ProgramFault, python_command, python_path, serve_lines
 from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
+from risk_agents.web.table import position_of
 from risk_env import bots
 from risk_env.agent import View, chance_seed
+from risk_env.board.rules import Rules
 from risk_env.game import Game
 
-LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; the first of a kind waits for what has to be compiled
+LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; for our own question while code is compiled
 
 
 class Analyst:
@@ -30,23 +36,36 @@ class Analyst:
 
     def ask(self, question: dict[str, Any]) -> Any:
         """The answer; ValueError says why there is none."""
-        kind = f"{question['type']} {question.get('agent', '')}"
-        if self._program is None or not self._program.is_alive:
-            self._program = Program(python_command(__name__), "the analysis", environment=python_path())
-            self._known.clear()
         try:
-            reply = self._program.ask(question, LIMIT if kind in self._known else FIRST_LIMIT)
+            reply = self._ready(question).ask(question, LIMIT)
         except ProgramFault as fault:
             raise ValueError(str(fault)) from fault
-        self._known.add(kind)
         if "error" in reply:
             raise ValueError(reply["error"])
         return reply["answer"]
+
+    def _ready(self, question: dict[str, Any]) -> Program:
+        """A process that has compiled what a question of this kind needs."""
+        if self._program is None or not self._program.is_alive:
+            self._program = Program(python_command(__name__), "the analysis", environment=python_path())
+            self._known.clear()
+        kind = f"{question['type']} {question.get('agent', '')}"
+        if kind not in self._known:
+            own = {"position": _example()} if "position" in question else {}
+            self._program.ask(question | own, FIRST_LIMIT)
+            self._known.add(kind)
+        return self._program
 
     def close(self) -> None:
         """End the process."""
         if self._program is not None:
             self._program.kill()
+
+
+@cache
+def _example() -> str:
+    """The position of our own questions."""
+    return Game(Rules.preset("classic", 2, setup="random", max_rounds=3), "tiny", seed=1).to_text()
 
 
 # ------------------------------------------------------------------------------------------------ the far end
@@ -67,13 +86,13 @@ def answer_to(question: dict[str, Any]) -> dict[str, Any]:
 
 def _chances(position: str, bot: str, games: int) -> list[float]:
     """The chance to win of every seat when a compiled bot plays on in all seats."""
-    game = Game.from_text(position)
+    game = position_of(position)
     return chances_by_play(game.rules, game.board, bot, games)(game).tolist()
 
 
 def _explain(position: str, agent: str) -> dict[str, Any]:
     """What an agent says of its choice for the seat that is asked; it sees what that seat may see."""
-    game, player = Game.from_text(position), make(agent)
+    game, player = position_of(position), make(agent)
     if not isinstance(player, Explaining):
         raise ValueError(f"agent={agent!r} has no method explain()")
     seed = chance_seed(player, 0)

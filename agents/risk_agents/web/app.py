@@ -9,22 +9,22 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
+from risk_agents.serving.rates import Rates
 from risk_agents.web.analysis import Analysis, checked_wish
 from risk_agents.web.lobby import MOST_GAMES, Lobby
-from risk_agents.web.table import Feed, Refused, Table
+from risk_agents.web.table import Feed, Table
+from risk_agents.web.work import Refused
 from risk_env.untrusted import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
@@ -34,13 +34,15 @@ LONGEST_BODY = 1 << 17  # bytes of a request: a position has up to 65,536 letter
 LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
 MOST_MESSAGES = 20  # a second on one socket
 MOST_SOCKETS = 500
+MOST_REQUESTS, BURST = 20, 200  # of an address: a second, and at once after a pause
+MOST_POSTS = 6  # of an address at a time
 PATIENCE = 10.0  # seconds until a socket must say who it is
+SENDING = 10.0  # seconds for a browser to make room for a message
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
-POLICY_VIOLATION = 1008
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
-    """The application. `hosts` are the names under which it may be called, `*` for any."""
+    """The application. `hosts` are the names under which it may be called, besides the address of a connection."""
     pages, analysis = Pages(lobby), Analysis()
     routes = [
         Route("/", pages.lobby_page),
@@ -65,26 +67,9 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         lobby.close()
         analysis.close()
 
-    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts), Middleware(SameOrigin)]
+    limits = Middleware(Rates, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS)
+    middleware = [Middleware(NamedHosts, names=hosts), limits]
     return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
-
-
-class SameOrigin:
-    """Refuses what a page of another origin sends."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what comes from the server's own pages or from no page."""
-        headers = dict(scope.get("headers", ()))
-        origin, host = headers.get(b"origin"), headers.get(b"host", b"").decode("latin-1")
-        if origin is None or urlsplit(origin.decode("latin-1")).netloc == host:
-            await self.app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
-        else:
-            await PlainTextResponse("requests of other origins are refused", 403)(scope, receive, send)
 
 
 class Pages:
@@ -120,19 +105,21 @@ class Pages:
         return JSONResponse(self.lobby.options())
 
     async def games(self, request: Request) -> Response:
-        """The open games."""
-        return JSONResponse(self.lobby.listed())
+        """The newest games."""
+        try:
+            return Json(await self.lobby.listed())
+        except Refused as error:
+            return Json({"error": str(error)}, 503)
 
     async def begin(self, wish: Any) -> dict[str, Any]:
         """Begin a game; its secrets are in the answer and nowhere else."""
-        name, setting = self.lobby.begin(wish)
+        name, setting = await self.lobby.begin(wish)
         return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
 
     async def moment(self, wish: Any) -> dict[str, Any]:
         """The position at a moment of a game; Refused if this viewer may not continue from it."""
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
-        table = await self.lobby.table(found["game"])
-        game = await asyncio.to_thread(table.moment, table.viewer(found["token"]), found["frame"])
+        table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
         return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
 
     async def live(self, socket: WebSocket) -> None:
@@ -145,8 +132,8 @@ class Pages:
             await socket.accept()
             await self._serve(socket)
         except (WebSocketDisconnect, TimeoutError):
-            pass
-        except (Refused, ValueError, ArithmeticError, KeyError, TypeError) as error:
+            pass  # it has gone, says nothing, or does not read
+        except (ValueError, ArithmeticError, LookupError, TypeError) as error:
             await _close(socket, str(error))
         finally:
             self._sockets -= 1
@@ -156,24 +143,37 @@ class Pages:
         table = await self.lobby.table(socket.path_params["game"])
         token, have = str(hello.get("token", "")), hello.get("have", 0)
         viewer = table.viewer(token)
-        may_pace = bool(token)
         table.viewers += 1
-        sending = asyncio.create_task(_send_frames(socket, table, viewer, have if isinstance(have, int) else 0))
+        tasks = [
+            asyncio.create_task(_send_frames(socket, table, viewer, have if isinstance(have, int) else 0)),
+            asyncio.create_task(_listen(socket, table, viewer, may_pace=bool(token))),
+        ]
+        for task in tasks:
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # it has been looked at
         try:
-            await _listen(socket, table, viewer, may_pace)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         finally:
             table.viewers -= 1
-            sending.cancel()
+            for task in tasks:
+                task.cancel()
+
+
+async def _send(socket: WebSocket, message: str) -> None:
+    """Send a message; TimeoutError if the browser does not read: nothing more is kept for it."""
+    async with asyncio.timeout(SENDING):
+        await socket.send_text(message)
 
 
 async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
-    """Send what the viewer has not seen, and its question, whenever something has changed for this viewer."""
-    await socket.send_text(json.dumps({"facts": table.facts(viewer)}))
+    """Send what the viewer has not seen, in pieces, and its question, whenever something has changed for it."""
+    await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:
         changed = table.changed
-        if message := feed.message():
-            await socket.send_text(message)
+        while message := feed.message():
+            await _send(socket, message)
         await changed.wait()
 
 
@@ -188,20 +188,24 @@ async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) 
             raise Refused("too many messages")
         try:
             if "action" in message:
-                table.answer(viewer, int(message["decision"]), int(message["action"]))
+                answer = checked_wish(message, {"decision": int, "action": int})
+                table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))
         except Refused as error:
-            await socket.send_text(json.dumps({"refused": str(error)}))
+            await _send(socket, json.dumps({"refused": str(error)}))
 
 
 async def _message(socket: WebSocket) -> dict[str, Any]:
-    text = await socket.receive_text()
-    if len(text) > LONGEST_MESSAGE:
-        raise Refused("the message is too long")
+    received = await socket.receive()
+    if received["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(received.get("code", 1005))
+    text = received.get("text")
+    if text is None or len(text) > LONGEST_MESSAGE:
+        raise Refused(f"a message is a text of at most {LONGEST_MESSAGE} letters")
     try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
+        message = parse_json(text)
+    except ValueError:
         message = None
     if not isinstance(message, dict):
         raise Refused("a message is a JSON object")
@@ -209,11 +213,18 @@ async def _message(socket: WebSocket) -> dict[str, Any]:
 
 
 async def _close(socket: WebSocket, reason: str) -> None:
-    try:
-        await socket.send_text(json.dumps({"refused": reason[:200], "final": True}))
-        await socket.close(POLICY_VIOLATION)
-    except (RuntimeError, WebSocketDisconnect):
-        pass  # the browser has gone
+    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # the browser has gone, or does not read
+        await _send(socket, json.dumps({"refused": reason[:200], "final": True}))
+        async with asyncio.timeout(SENDING):
+            await socket.close(POLICY_VIOLATION)
+
+
+class Json(JSONResponse):
+    """JSON in ASCII: texts from outside may hold what no other encoding can write."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of a value."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
@@ -221,21 +232,23 @@ def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[R
 
     async def answered(request: Request) -> Response:
         try:
-            return JSONResponse(await answer(parse_json(await _body(request))))
-        except (ValueError, TypeError, RecursionError) as error:
-            return JSONResponse({"error": " ".join(str(error).split())[:500]}, 400)
+            return Json(await answer(parse_json(await _body(request))))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            return Json({"error": " ".join(str(error).split())[:500]}, 400)
 
     return answered
 
 
 async def _body(request: Request) -> bytes:
     """The body of a request; Refused if it is too long."""
-    body = b""
+    body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LONGEST_BODY:
             raise Refused(f"the request is longer than {LONGEST_BODY} bytes")
-    return body
+    return bytes(body)
 
 
 def _page(page: str, module: str) -> HTMLResponse:

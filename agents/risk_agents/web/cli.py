@@ -14,21 +14,40 @@ if TYPE_CHECKING:
     from risk_agents.web.lobby import Lobby
 
 GAMES = "risk-games.sqlite"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def main(argv: Sequence[str]) -> None:
     """Serve the page until Ctrl-C."""
-    import uvicorn
-
+    from risk_agents.serving import connections, hosts
     from risk_agents.web.app import LONGEST_MESSAGE, make_app
     from risk_agents.web.lobby import Lobby
     from risk_agents.web.store import GameStore
 
+    arguments = _parser().parse_args(argv)
+    host, port = arguments.host, arguments.port
+    names = hosts.served_names(host, arguments.allowed_host)
+    lobby = Lobby(GameStore(arguments.games), arguments.allow_programs)
+    try:
+        recorded = _recorded(lobby, arguments) if arguments.source else ""
+        address = hosts.url(host, port, recorded)
+        print(f"{PROGRAM}: {address} (Ctrl-C ends it; games are kept in {arguments.games})")
+        connections.run(make_app(lobby, names), host, port, ws_max_size=LONGEST_MESSAGE, ws_ping_timeout=60)
+    finally:
+        lobby.close()
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = command_parser("serve")
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=int, default=8642, metavar="N", help="port (default: 8642)")
+    add(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another host name under which browsers call the server, such as that of a proxy; may be repeated",
+    )
     add("--games", default=GAMES, metavar="FILE", help=f"where games are kept (default: {GAMES})")
     add(
         "--from",
@@ -39,20 +58,7 @@ def main(argv: Sequence[str]) -> None:
     add("--game", type=int, metavar="N", help="with --from: this game of the tournament")
     add("--at", type=int, metavar="N", help="with --from: begin at this step of it")
     add("--allow-programs", action="store_true", help="let browsers name agents by file or command, which are run here")
-    arguments = parser.parse_args(argv)
-    lobby = Lobby(GameStore(arguments.games), arguments.allow_programs)
-    recorded = _recorded(lobby, arguments) if arguments.source else ""
-    hosts = list(LOOPBACK) if arguments.host in LOOPBACK else ["*"]
-    host, port = arguments.host, arguments.port
-    print(f"{PROGRAM}: http://{host}:{port}/{recorded} (Ctrl-C ends it; games are kept in {arguments.games})")
-    uvicorn.run(
-        make_app(lobby, hosts),
-        host=host,
-        port=port,
-        log_level="warning",
-        ws_max_size=LONGEST_MESSAGE,
-        ws_ping_timeout=60,
-    )
+    return parser
 
 
 def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:

@@ -2,24 +2,27 @@
 
 import asyncio
 import secrets
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from risk_agents.play.saved import digest
 from risk_agents.registry import HUMAN
 from risk_agents.replay import Replayed
 from risk_agents.web.store import GameStore
-from risk_agents.web.table import MOST_DECISIONS, RECORDED, Refused, Setting, Table
+from risk_agents.web.table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
+from risk_agents.web.work import Refused, Work
 from risk_env import bots
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules, check_rules, preset_players, presets
 from risk_env.game import Game
-from risk_env.text.escape import label
+from risk_env.text.escape import for_terminal, label
 from risk_env.viewer.replay import seat_names
 
 MOST_GAMES = 200  # open at the same time
+MOST_BYTES = 200_000_000  # of the frames of all open games
 MOST_LISTED = 30
-RESTORERS = 2  # threads that open kept games
+OPENERS = 2  # threads that begin games and open kept ones
+MOST_LOOKING = 64  # lists of games, and moments of games, that are made at a time
+MOST_OPENING = 16  # games that are begun or opened at a time
 LONGEST_SPEC = 200
 
 
@@ -28,10 +31,11 @@ class Lobby:
 
     def __init__(self, store: GameStore, allow_programs: bool = False) -> None:
         self.store, self.allow_programs = store, allow_programs
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[str, Table] = {}  # those opened first come first
         self._playing: dict[str, asyncio.Task[None]] = {}
-        self._restoring: dict[str, asyncio.Task[None]] = {}
-        self._restorers = ThreadPoolExecutor(RESTORERS)
+        self._restoring: dict[str, asyncio.Task[Table]] = {}
+        self._opening = Work(OPENERS, MOST_OPENING)
+        self._looking = Work(1, MOST_LOOKING)
 
     def options(self) -> dict[str, Any]:
         """The choices for a new game."""
@@ -39,15 +43,23 @@ class Lobby:
         players = [HUMAN, *bots.names()]
         return {"presets": numbers, "maps": list(map_names()), "players": players, "programs": self.allow_programs}
 
-    def begin(self, wish: Any) -> tuple[str, Setting]:
+    async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
-        self._make_room()
-        setting = self._setting(wish)
-        name = secrets.token_urlsafe(8)
-        table = self._new_table(name, setting, [])
-        self.store.add_game(name, setting.to_dict())
+        name, table = await self._opening.run(self._begun, wish)
         self._open(name, table)
-        return name, setting
+        return name, table.setting
+
+    def _begun(self, wish: Any) -> tuple[str, Table]:
+        """A new game that is kept."""
+        name, setting = secrets.token_urlsafe(8), self._setting(wish)
+        table = self._new_table(name, setting, [])
+        try:
+            check_armies(table.game)
+            self.store.add_game(name, setting.to_dict())
+        except ValueError:
+            table.close()
+            raise
+        return name, table
 
     def _setting(self, wish: Any) -> Setting:
         if not isinstance(wish, dict) or not {"preset", "map", "players"} <= wish.keys():
@@ -74,21 +86,29 @@ class Lobby:
         if name not in self.tables:
             if name not in self._restoring:
                 self._restoring[name] = asyncio.create_task(self._restore(name))
-            await asyncio.shield(self._restoring[name])
+            return await asyncio.shield(self._restoring[name])
         return self.tables[name]
 
-    async def _restore(self, name: str) -> None:
+    async def _restore(self, name: str) -> Table:
         """Open a kept game again. Its agents are asked again, which may take long: other games go on meanwhile."""
         try:
-            found = self.store.load(name)
-            if found is None:
-                raise Refused("there is no such game")
-            setting = self._kept(found[0])
-            self._make_room()
-            loop = asyncio.get_running_loop()
-            self._open(name, await loop.run_in_executor(self._restorers, self._new_table, name, setting, found[1]))
+            table: Table = await self._opening.run(self._restored, name)
+            self._open(name, table)
+            return table
         finally:
             del self._restoring[name]
+
+    def _restored(self, name: str) -> Table:
+        """A kept game; Refused if there is none."""
+        found = self.store.load(name)
+        if found is None:
+            raise Refused("there is no such game")
+        return self._new_table(name, self._kept(found[0]), found[1])
+
+    async def moment(self, name: str, token: str, frame: int) -> tuple[Table, Game]:
+        """A game, and its state at a moment that the viewer with this token may go on from."""
+        table = await self.table(name)
+        return table, await self._looking.run(table.moment, table.viewer(token), frame)
 
     def _kept(self, facts: Any) -> Setting:
         """The setting of a kept game; Refused where the file names what a browser could not ask for."""
@@ -115,44 +135,62 @@ class Lobby:
         return name
 
     def _new_table(self, name: str, setting: Setting, actions: list[int]) -> Table:
-        return Table(setting, actions, lambda number, action: self.store.add_action(name, number, action))
+        def keep(number: int, action: int) -> None:
+            self.store.add_action(name, number, action, lambda: not table.is_closed)
+
+        table = Table(setting, actions, keep)
+        return table
 
     def _open(self, name: str, table: Table) -> None:
+        """Let a game begin, or go on; Refused if there is no room for it."""
+        try:
+            self._make_room()
+        except Refused:
+            table.close()
+            raise
         self.tables[name] = table
         self._playing[name] = asyncio.get_running_loop().create_task(table.play())
 
     def _make_room(self) -> None:
-        """Room for one more game: close those that nobody looks at and no agent plays; Refused if all are in use."""
-        if len(self.tables) + len(self._restoring) < MOST_GAMES:
-            return
-        for name, table in list(self.tables.items()):
-            if table.viewers == 0 and not table.is_busy:
-                self._playing.pop(name).cancel()
-                table.close()
-                del self.tables[name]
-        if len(self.tables) + len(self._restoring) >= MOST_GAMES:
-            raise Refused(f"the server has {MOST_GAMES} open games: try again later")
+        """Room for one more game: close the one of which nobody sees that it waits; Refused if all are watched.
 
-    def listed(self) -> list[dict[str, Any]]:
+        A closed game is kept, and goes on when somebody opens its page.
+        """
+        if len(self.tables) < MOST_GAMES and sum(table.bytes for table in self.tables.values()) < MOST_BYTES:
+            return
+        unwatched = [name for name, table in self.tables.items() if not table.viewers]
+        if not unwatched:
+            raise Refused(f"the server has {len(self.tables)} open games that are watched: try again later")
+        name = min(unwatched, key=lambda name: self.tables[name].is_busy)
+        self._playing.pop(name).cancel()
+        self.tables.pop(name).close()
+
+    async def listed(self) -> list[dict[str, Any]]:
         """The newest games, for the page of the lobby; `state` is what the page says of each."""
-        return [self._entry(name) for name in self.store.games(MOST_LISTED)]
+        return await self._looking.run(self._listed)
+
+    def _listed(self) -> list[dict[str, Any]]:
+        names, problem = self.store.games(MOST_LISTED)
+        damaged = {"game": "", "names": [], "state": f"the file of games is damaged here: {for_terminal(problem)}"}
+        return [*map(self._entry, names), *([damaged] if problem else [])]
 
     def _entry(self, name: str) -> dict[str, Any]:
-        if name in self.tables:
-            table = self.tables[name]
+        table = self.tables.get(name)
+        if table is not None:
             return {"game": name, "names": list(table.setting.names), "state": table.state}
         try:
-            facts, actions = self.store.load(name) or ({}, [])
+            facts, count = self.store.facts(name) or ({}, 0)
             names = list(Setting.from_dict(facts).names)
         except ValueError as error:
-            return {"game": name, "names": [], "state": str(error)}
-        return {"game": name, "names": names, "state": f"kept after {len(actions)} decisions"}
+            return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
+        return {"game": name, "names": names, "state": f"kept after {count} decisions"}
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
-        self._restorers.shutdown(wait=False, cancel_futures=True)
+        self._opening.close()
+        self._looking.close()
         for table in self.tables.values():
             table.close()
         self.store.close()
@@ -172,7 +210,7 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> tuple[Rules, str]:
 
 def _of_position(text: str, num_players: int) -> tuple[Rules, str]:
     """Rules and map of a position (docs/positions.md); ValueError names line and problem."""
-    game = Game.from_text(text)
+    game = position_of(text)
     if game.num_players != num_players:
         raise Refused(f"the position has {game.num_players} players, not {num_players}")
     if game.is_over:

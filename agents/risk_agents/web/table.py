@@ -10,32 +10,37 @@ import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
+from itertools import takewhile
 from typing import Any
 
 from risk_agents.registry import HUMAN, make
-from risk_env.agent import Agent, CompiledAgent, View, chance_seeds
-from risk_env.board.maps import load_map
+from risk_agents.web.store import NotKept
+from risk_agents.web.work import Refused
+from risk_env.agent import Agent, CompiledAgent
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
+from risk_env.match import Match, PlayerFault
 from risk_env.public import VEILED_PHASES, most_troops
-from risk_env.seeds import game_seed
 from risk_env.text.escape import is_label
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
+MOST_BYTES = 16_000_000  # of the frames of a game, those of all viewers together
+MOST_TROOPS = 20_000  # of all armies, on the map and to place, when a game or an analysis begins
+PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
+PIECE = 1 << 16  # letters of frames in a message, unless one frame has more
+AGAIN = 2.0  # seconds until a game that could not be kept tries again
 AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
 
-class Refused(ValueError):
-    """What a browser asked for is not allowed; the message says why."""
-
-
 _COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
+_STEPS = ThreadPoolExecutor(2)  # actions are kept and played here
 _EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
 _DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
@@ -88,10 +93,15 @@ class Setting:
         """A dict for `json.dumps`."""
         return asdict(self)
 
-    def start(self) -> Game:
-        """The game before its first decision."""
+    def table(self) -> tuple[Rules, Board]:
+        """Rules and map; ValueError if they do not fit each other."""
         rules, board = Rules.from_dict(self.rules), load_map(self.map)
         check_rules(rules, board)
+        return rules, board
+
+    def start(self) -> Game:
+        """The game before its first decision."""
+        rules, board = self.table()
         if self.position:
             return Game.from_position(self.position, rules, board, self.seed, self.lane, self.episode)
         return Game(rules, board, self.seed, lane=self.lane, episode=self.episode)
@@ -102,33 +112,43 @@ def _are_seats(rules: dict[str, Any], lists: list[list[Any]]) -> bool:
     return all(len(texts) == rules.get("num_players") and all(isinstance(t, str) for t in texts) for texts in lists)
 
 
-class Table:
-    """A game in progress. `keep(number, action)` is called before an action is played."""
+class Table(Match):
+    """A match on the page. `keep(number, action)` is called before an action is played; NotKept if it must wait.
+
+    Everything that takes long is done in threads, one at a time; what viewers see is changed on the event loop.
+    """
 
     def __init__(self, setting: Setting, actions: Sequence[int], keep: Callable[[int, int], None]) -> None:
-        self.setting, self.pace, self.problem = setting, PACE, ""
-        self.game = setting.start()
+        self.setting, self.pace = setting, PACE
+        self.problem, self.notice = "", ""  # why the game has stopped; why it waits
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
+        self.is_closed, self.is_preparing = False, False
         self._keep = keep
-        self._seat_agents(() if self._ends_with(actions) else setting.players)
+        place = {"lane": setting.lane, "episode": setting.episode, "position": setting.position}
+        super().__init__(*setting.table(), _seated(setting, actions), setting.seed, **place)
+        self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}  # by viewer: played before a frame
+        self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames to be shown
+        self.bytes = 0  # of all frames
         self._answers = [0] * self.game.num_players  # by seat: decisions made
-        self._log = self.game.watched(self._watch)
         self._answer: asyncio.Future[int] | None = None
-        self._announce()
-        for action in actions:
-            if self.game.seat in self._agents:  # asked again, an agent remembers what it knew before the server stopped
-                self._ask(self.game.seat)
-            self._step(action)
+        self._log = self.game.watched(self._watch)
+        self._show()
+        self._restore(actions)
+        self._question = self._asked()
 
-    def _ends_with(self, actions: Sequence[int]) -> bool:
-        """Whether the game is over after these actions: no agent is needed then."""
-        game = self.game.copy()
-        for action in actions:
-            game.step(action)
-        return game.is_over
+    def _restore(self, actions: Sequence[int]) -> None:
+        """Begin the game, and play kept actions; Refused if an agent cannot play it."""
+        try:
+            self.begin()
+            for action in actions:  # agents are asked again: they remember what they knew before the server stopped
+                self.replay([action])
+                self._show()
+        except PlayerFault as fault:
+            self.close()
+            raise Refused(f"seat {fault.seat}, {self.setting.players[fault.seat]}, cannot play: {fault}") from fault
 
     @property
     def people(self) -> list[int]:
@@ -138,68 +158,96 @@ class Table:
     @property
     def is_busy(self) -> bool:
         """Whether an agent is playing."""
-        return not self.problem and self.game.seat in self._agents
+        return not self.problem and not self.game.is_over and self.players[self.game.seat] is not None
 
     @property
     def state(self) -> str:
         """How far the game is, for the lobby."""
         if self.game.is_over or self.problem:
             return "over" if self.game.is_over else "stopped"
+        if self.is_preparing:
+            return "preparing"
         return f"round {self.game.round}" if self.game.round else "set-up"
-
-    def _seat_agents(self, players: Sequence[str]) -> None:
-        self._agents: dict[int, Agent] = {
-            seat: make(player) for seat, player in enumerate(players) if player not in (HUMAN, RECORDED)
-        }
-        idle = [self._agents.get(seat) or Agent() for seat in range(self.game.num_players)]
-        self._chances = chance_seeds(idle, int(game_seed(self.game.seed)))
-        for seat, agent in self._agents.items():
-            agent.reset(seat, self.game.rules, self.game.board, self._chances[seat])
 
     # ------------------------------------------------------------------------------------------ playing
 
     async def play(self) -> None:
         """Play to the end; an agent that fails stops the game, and `problem` says so."""
         try:
+            await self._prepare()
             while not self.game.is_over and self.setting.players[self.game.seat] != RECORDED:
-                if len(self.game.actions) >= MOST_DECISIONS:
-                    self.problem = f"The game is stopped after {MOST_DECISIONS} decisions."
+                self.problem = self._bound()
+                if self.problem:
                     break
-                action = await self._decision()
-                self._keep(len(self.game.actions), action)
-                self._step(action)
-        except Exception as error:
+                await self._take(await self._decision())
+        except PlayerFault as fault:
+            logging.getLogger(__name__).exception("an agent has failed")
+            what = type(fault.__cause__).__name__ if fault.__cause__ else f"{fault.kind} action"
+            self.problem = f"{self.setting.names[fault.seat]} failed: {what}"
+        except Exception:
             logging.getLogger(__name__).exception("a game has stopped")
-            self.problem = f"{self.setting.names[self.game.seat]} failed: {type(error).__name__}"
+            self.problem = "The game is stopped by an error of the server."
         self._announce()
+
+    async def _prepare(self) -> None:
+        """Let the agents compile what they need before the first of them is asked; other games go on meanwhile."""
+        if not any(self.players):
+            return
+        self.is_preparing, self.notice = True, PREPARING
+        self._announce()
+        await asyncio.get_running_loop().run_in_executor(None, self.prepare)
+        self.is_preparing, self.notice = False, ""
+        self._announce()
+
+    def _bound(self) -> str:
+        """Why the game is too long to go on, "" if it is not."""
+        if len(self.game.actions) >= MOST_DECISIONS:
+            return f"The game is stopped after {MOST_DECISIONS} decisions."
+        if self.bytes >= MOST_BYTES:
+            return f"The game is stopped: what has happened takes more than {MOST_BYTES} bytes."
+        return ""
 
     async def _decision(self) -> int:
-        """What the seat that is asked answers."""
-        if self.game.seat in self._agents:
-            threads = _COMPILED if isinstance(self._agents[self.game.seat], CompiledAgent) else None
-            thinking = asyncio.get_running_loop().run_in_executor(threads, self._ask, self.game.seat)
-            pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # a hidden question adds no pause
-            action, _ = await asyncio.gather(thinking, asyncio.sleep(pace))
-            return action
-        self._answer = asyncio.get_running_loop().create_future()
-        return await self._answer
+        """The action of the seat to act; PlayerFault if an agent has failed."""
+        player = self.players[self.game.seat]
+        if player is None:
+            self._answer = asyncio.get_running_loop().create_future()
+            return await self._answer
+        threads = _COMPILED if isinstance(player, CompiledAgent) else None
+        thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
+        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # a hidden question adds no pause
+        return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
-    def _ask(self, seat: int) -> int:
-        action = int(self._agents[seat].act(View(self.game, chance=self._chances[seat])))
-        if not self.game.is_legal(action):
-            raise self.game._illegal(action)
-        return action
-
-    def _step(self, action: int) -> None:
-        self._answers[self.game.seat] += 1
-        self.game.step(action)
-        self._log.catch_up(self.game.actions)
+    async def _take(self, action: int) -> None:
+        """Keep an action and play it, as soon as it can be kept."""
+        while True:
+            try:
+                question = await asyncio.get_running_loop().run_in_executor(_STEPS, self._kept, action)
+                break
+            except NotKept as error:
+                self.notice = f"The game cannot be kept at the moment: {error}. It goes on as soon as it can be."
+                self._announce()
+                await asyncio.sleep(AGAIN)
+        self.notice, self._question = "", question
+        self._show()
         self._announce()
+
+    def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
+        """Keep an action and play it: the next question."""
+        self._keep(len(self.game.actions), action)
+        self.step(action)
+        return self._asked()
+
+    def step(self, action: int | str) -> None:
+        """Play an action, and make the frames that show it."""
+        self._answers[self.game.seat] += 1
+        super().step(action)
+        self._log.catch_up(self.game.actions)
 
     def answer(self, seat: int, decision: int, action: int) -> None:
         """A person's answer; Refused unless this seat was asked this decision and the action is legal."""
-        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
-        if not is_asked or self._answer is None or self._answer.done():
+        is_waiting = self._answer is not None and not self._answer.done()
+        if not is_waiting or not seat == self.game.seat != NOBODY or decision != self._answers[seat]:
             raise Refused("it is not your decision any more")
         if action not in self.game.legal_actions():
             raise Refused(f"action {action} is not legal")
@@ -212,32 +260,38 @@ class Table:
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
-        """End what the agents started."""
-        for agent in self._agents.values():
-            getattr(agent, "close", lambda: None)()
+        """End what the agents started; no action is kept any more."""
+        self.is_closed = True
+        super().close()
 
     # ------------------------------------------------------------------------------------------ what is seen
 
     def _watch(self, records: Any, events: Any) -> None:
         for seat, frames in self._frames.items():
             frames.watch(records, events)
-            self.frames[seat] += (json.dumps(frame, separators=(",", ":")) for frame in frames.frames)
+            self._unseen[seat] += (json.dumps(frame, separators=(",", ":")) for frame in frames.frames)
             frames.frames.clear()
 
-    def shown(self, viewer: int) -> int:
-        """The number of frames that a viewer may see now: not those before a re-roll that another seat is asked."""
-        return len(self._decisions[viewer])
-
-    def _announce(self) -> None:
-        """Show the new frames, and wake all who wait for `changed`.
+    def _show(self) -> None:
+        """Let viewers see the frames that were made.
 
         While another seat is asked for a re-roll, a viewer gets the frames of the attack neither alone nor earlier than
         where no re-roll is asked.
         """
-        for viewer, frames in self.frames.items():
+        for viewer, unseen in self._unseen.items():
             if self.game.phase != Phase.REROLL or viewer == self.game.seat:
-                shown = self._decisions[viewer]
-                shown += [len(self.game.actions)] * (len(frames) - len(shown))
+                self.frames[viewer] += unseen
+                self._decisions[viewer] += [len(self.game.actions)] * len(unseen)
+                self.bytes += sum(map(len, unseen))
+                unseen.clear()
+
+    def _asked(self) -> tuple[int, dict[str, Any] | None]:
+        """The seat that is asked and its question; only a person's is made."""
+        seat = self.game.seat
+        return seat, question_of(self.game, self._answers[seat]) if seat in self.people else None
+
+    def _announce(self) -> None:
+        """Wake all who wait for `changed`."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -273,7 +327,7 @@ class Table:
         """What a page needs besides the frames."""
         return {
             "schema": 1,
-            "map": map_data(self.game.board),
+            "map": self._map,
             "rules": self.game.rules.to_dict(),
             "names": list(self.setting.names),
             "seat": viewer,
@@ -283,8 +337,27 @@ class Table:
         }
 
     def question(self, viewer: int) -> dict[str, Any] | None:
-        """What the viewer is asked, None if it is not its decision."""
-        return question_of(self.game, self._answers[viewer]) if viewer == self.game.seat != NOBODY else None
+        """What the viewer is asked; None if it is not its decision, or the agents prepare."""
+        seat, question = self._question
+        return question if viewer == seat and not self.is_preparing else None
+
+
+def _seated(setting: Setting, actions: Sequence[int]) -> list[Agent | None]:
+    """The agent of each seat that one plays; none where the game is over after these actions.
+
+    Refused names an agent that cannot be made, whatever is wrong with it.
+    """
+    game, seated = setting.start(), list[Agent | None]()
+    for action in actions:
+        game.step(action)
+    for seat, player in enumerate(setting.players):
+        try:
+            seated.append(None if game.is_over or player in (HUMAN, RECORDED) else make(player))
+        except Exception as error:
+            for agent in seated:
+                getattr(agent, "close", lambda: None)()
+            raise Refused(f"seat {seat}, {player}, cannot play: {error or type(error).__name__}") from error
+    return seated
 
 
 class Feed:
@@ -292,17 +365,50 @@ class Feed:
 
     def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
-        self._sent, self._told = min(max(sent, 0), table.shown(viewer)), ""
+        self._sent, self._told = min(max(sent, 0), len(table.frames[viewer])), ""
 
     def message(self) -> str:
-        """New frames and the viewer's question, "" if there is nothing new: a hidden decision sends no message."""
+        """The next frames, as many as a message has room for, and the viewer's question.
+
+        "" if there is nothing new: a hidden decision sends no message.
+        """
         table, viewer = self._table, self._viewer
-        frames = table.frames[viewer][self._sent : table.shown(viewer)]
-        told = json.dumps({"question": table.question(viewer), "problem": table.problem, "pace": table.pace})
+        frames = _piece(table.frames[viewer], self._sent)
+        more = self._sent + len(frames) < len(table.frames[viewer])
+        question = None if more else table.question(viewer)
+        news = {"more": more, "question": question, "problem": table.problem or table.notice, "pace": table.pace}
+        told = json.dumps(news)
         if not frames and told == self._told:
             return ""
         self._sent, self._told = self._sent + len(frames), told
         return f'{{"frames":[{",".join(frames)}],{told[1:]}'
+
+
+def _piece(frames: list[str], start: int) -> list[str]:
+    """The frames from `start` on that a message has room for, at least one if there is one."""
+    left = PIECE
+
+    def fits(frame: str) -> bool:
+        nonlocal left
+        left -= len(frame)
+        return left >= 0
+
+    return list(takewhile(fits, frames[start : start + PIECE // 2])) or frames[start : start + 1]
+
+
+def position_of(text: str) -> Game:
+    """The game of a position from a browser; ValueError says what is wrong, Refused if its armies are too large."""
+    game = Game.from_text(text)
+    check_armies(game)
+    return game
+
+
+def check_armies(game: Game) -> None:
+    """Refused if there are more troops than a server plays with."""
+    record = game.record
+    troops = sum(int(record[field].sum()) for field in ("troops", "to_place", "draft_left"))
+    if troops > MOST_TROOPS:
+        raise Refused(f"{troops} troops on the map and to place: at most {MOST_TROOPS} are allowed here")
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:

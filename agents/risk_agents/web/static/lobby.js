@@ -84,7 +84,9 @@ function invite({ game, owner, tokens }) {
 
 async function drawGames() {
   const games = await (await fetch("/api/games")).json();
-  const items = games.map(({ game, names, state }) => element("li", {}, element("a", { href: `/game/${encodeURIComponent(game)}` }, names.join(", ") || game), ` ${state}`));
+  if (games.error) return fail({ message: games.error });
+  const linked = ({ game, names }) => (game ? [element("a", { href: `/game/${encodeURIComponent(game)}` }, names.join(", ") || game)] : []);
+  const items = games.map((entry) => element("li", {}, ...linked(entry), ` ${entry.state}`));
   byId("games").replaceChildren(...(items.length ? items : [element("li", {}, "none yet")]));
 }
 

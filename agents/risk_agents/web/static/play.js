@@ -13,6 +13,7 @@ class Live {
     keepToken(GAME);
     this.token = tokenOf(GAME);
     this.facts = null;
+    this.pieces = []; // frames of which more are to come
     this.view = null; // the Replay, once there is a frame
     this.asker = new Asker((action, { decision }) => this.send({ action, decision }), () => confirm("End your attacks for this turn?"));
     this.connect();
@@ -34,6 +35,7 @@ class Live {
 
   connect() {
     this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname}/live`);
+    this.pieces = [];
     this.socket.addEventListener("open", () => this.send({ token: this.token, have: this.view?.history.length ?? 0 }));
     this.socket.addEventListener("message", ({ data }) => this.take(JSON.parse(data)));
     this.socket.addEventListener("close", () => {
@@ -56,13 +58,18 @@ class Live {
     }
   }
 
-  takeFrames({ frames, question, problem, notice }) {
+  /** Frames come in pieces; they are shown when the last piece is there. */
+  takeFrames({ frames: piece, more, question, problem }) {
+    this.pieces.push(...piece);
+    if (more) return;
+    const frames = this.pieces;
+    this.pieces = [];
     if (this.view) this.view.append(frames);
     else this.begin(frames);
     this.asked = question;
     const state = this.view.history.last;
     const waiting = state.phase === "OVER" ? "The game is over." : `${this.facts.names[state.seat] ?? "Chance"} decides.`;
-    this.asker.ask(question, problem || notice || waiting);
+    this.asker.ask(question, problem || waiting);
     document.body.dataset.ready = "true";
   }
 

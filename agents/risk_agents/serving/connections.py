@@ -1,0 +1,237 @@
+"""A server that stays reachable: connections that send nothing, or read nothing, are closed, and logs stay small.
+
+uvicorn waits for ever for the first request of a connection and for a client to read. A client that opens a thousand
+connections would take all of them, and each failed attempt to accept one more would be written into the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import resource
+import time
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from risk_agents.serving.rates import network_of
+
+MOST_CONNECTIONS, MOST_OF_ADDRESS = 1000, 200
+MOST_WAITING, MOST_WAITING_OF_ADDRESS = 256, 64  # connections without a whole request
+PATIENCE = 15.0  # seconds for a whole request
+STALLED = 15.0  # seconds in which a client must read something of what waits for it
+MOST_UNREAD = 1 << 20  # bytes that wait for a client
+MOST_FRAGMENTS = 64  # of a message on a socket
+MOST_RECORDS, WINDOW = 50, 60.0  # lines of each logger in so many seconds
+OPEN_FILES = 8192  # that the process asks for
+SHUTDOWN = 3  # seconds for clients to leave when the server ends
+
+
+class Connections:
+    """The open connections of a server. A new one is refused, or another closed for it, where there are too many."""
+
+    def __init__(self, most: int = MOST_CONNECTIONS) -> None:
+        self._most = most
+        self._open: dict[Any, str] = {}  # the network of each
+        self._waiting: dict[Any, float] = {}  # those without a whole request, the oldest first, and since when
+        self._unread: dict[Any, tuple[int, float]] = {}  # bytes that wait for a client, and since when no fewer
+        self._counts: Counter[str] = Counter()  # of each network
+
+    def add(self, protocol: Any) -> None:
+        """Take a new connection, or close it at once."""
+        network = network_of(protocol.client)
+        if len(self._open) >= self._most and self._waiting:
+            self._close(next(iter(self._waiting)))
+        self._open[protocol] = network
+        self._counts[network] += 1
+        if self._counts[network] > MOST_OF_ADDRESS or len(self._open) > self._most:
+            self._close(protocol)
+
+    def remove(self, protocol: Any) -> None:
+        """Forget a connection that is closed, once or several times."""
+        network = self._open.pop(protocol, None)
+        self._waiting.pop(protocol, None)
+        self._unread.pop(protocol, None)
+        if network is not None:
+            self._counts[network] -= 1
+            if not self._counts[network]:
+                del self._counts[network]
+
+    def wait(self, protocol: Any) -> None:
+        """A connection waits for a request. Where too many wait, the one that has waited longest is closed."""
+        network = self._open.get(protocol)
+        if network is None:
+            return  # it is being closed
+        self._waiting.pop(protocol, None)
+        self._waiting[protocol] = time.monotonic()
+        if len(self._waiting) > MOST_WAITING:
+            self._close(next(iter(self._waiting)))
+        alike = [other for other in self._waiting if self._open.get(other) == network]
+        if len(alike) > MOST_WAITING_OF_ADDRESS:
+            self._close(alike[0])
+
+    def begin(self, protocol: Any) -> None:
+        """A connection has sent a whole request."""
+        self._waiting.pop(protocol, None)
+
+    def check(self) -> None:
+        """Close connections that keep the server waiting, once a second."""
+        now = time.monotonic()
+        for protocol, since in list(self._waiting.items()):
+            if now - since > PATIENCE:
+                self._close(protocol)
+        for protocol in list(self._open):
+            size = protocol.transport.get_write_buffer_size()
+            before, since = self._unread.get(protocol, (0, now))
+            self._unread[protocol] = (size, now) if size < max(before, 1) else (size, since)
+            if size > MOST_UNREAD or now - self._unread[protocol][1] > STALLED:
+                self._close(protocol)
+
+    def _close(self, protocol: Any) -> None:
+        """Close a connection; it is not counted any more, though it is gone a moment later."""
+        self.remove(protocol)
+        protocol.transport.abort()
+
+
+class GuardedHTTP(H11Protocol):
+    """HTTP on a connection of `Connections`."""
+
+    def __init__(self, guard: Connections, **facts: Any) -> None:
+        super().__init__(**facts)
+        self._guard = guard
+
+    def connection_made(self, transport: Any) -> None:
+        """Take the connection."""
+        super().connection_made(transport)
+        self._guard.add(self)
+        self._guard.wait(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._guard.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends; what it sends after it was given up is lost."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._guard.begin(self)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        if not self.transport.is_closing():
+            self._guard.wait(self)
+        super().on_response_complete()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Leave the connection to the protocol of sockets."""
+        self._guard.remove(self)
+        super().handle_websocket_upgrade(event)
+
+
+class GuardedSocket(WebSocketsSansIOProtocol):
+    """A WebSocket on a connection of `Connections`."""
+
+    def __init__(self, guard: Connections, **facts: Any) -> None:
+        super().__init__(**facts)
+        self._guard = guard
+
+    def connection_made(self, transport: Any) -> None:
+        """Take the connection."""
+        super().connection_made(transport)
+        self._guard.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._guard.remove(self)
+        super().connection_lost(exc)
+
+    def handle_cont(self, event: Any) -> None:
+        """Take a part of a message; fragments, empty ones too, are counted."""
+        if len(self.frames) >= MOST_FRAGMENTS:
+            self.transport.abort()
+        else:
+            super().handle_cont(event)
+
+
+class GuardedServer(uvicorn.Server):
+    """A server that looks after its connections."""
+
+    def __init__(self, config: uvicorn.Config, guard: Connections) -> None:
+        super().__init__(config)
+        self._guard = guard
+
+    async def on_tick(self, counter: int) -> bool:
+        """Check the connections once a second."""
+        if counter % 10 == 0:
+            self._guard.check()
+        return await super().on_tick(counter)
+
+
+class Sparing(logging.Filter):
+    """Lets through at most MOST_RECORDS of each logger in WINDOW seconds; the last one says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._until, self._counts = 0.0, Counter[str]()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is written."""
+        if time.monotonic() > self._until:
+            self._until = time.monotonic() + WINDOW
+            self._counts.clear()
+        self._counts[record.name] += 1
+        if self._counts[record.name] == MOST_RECORDS:
+            record.msg, record.args, record.exc_info = (
+                "%s (more of this minute is left out)",
+                (record.getMessage(),),
+                None,
+            )
+        return self._counts[record.name] <= MOST_RECORDS
+
+
+def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer:
+    """A server of an application, not yet started. `options` are those of `uvicorn.Config`."""
+    guard = Connections(min(MOST_CONNECTIONS, _open_files() // 2))
+    http, ws = partial(GuardedHTTP, guard), partial(GuardedSocket, guard)
+    fixed = {"ws_per_message_deflate": False, "timeout_graceful_shutdown": SHUTDOWN, "backlog": 512}
+    defaults: Any = {"log_level": "warning", **fixed, **options}
+    config = uvicorn.Config(app, host=host, port=port, http=http, ws=ws, **defaults)  # type: ignore[arg-type]
+    _spare_logs()
+    return GuardedServer(config, guard)
+
+
+def run(app: Any, host: str, port: int, **options: Any) -> None:
+    """Serve an application until Ctrl-C; exit status 3 if the server cannot start."""
+    server = make_server(app, host, port, **options)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        return
+    if not server.started:
+        raise SystemExit(3)
+
+
+def _open_files() -> int:
+    """How many files and connections the process may have, after it has asked for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return OPEN_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+def _spare_logs() -> None:
+    """Bound what is written into the log."""
+    sparing = Sparing()
+    handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
+    for handler in (*handlers, logging.lastResort):
+        if handler is not None and not any(isinstance(known, Sparing) for known in handler.filters):
+            handler.addFilter(sparing)

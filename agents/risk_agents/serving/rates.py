@@ -1,0 +1,72 @@
+"""Requests of an address: how many a second, and how many that compute at a time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from risk_agents.serving.hosts import POLICY_VIOLATION
+
+MOST_KNOWN = 4096  # addresses whose requests are remembered
+
+
+class Rates:
+    """Refuses requests of an address beyond `a_second`, after a burst, and POST requests beyond `at_once` at a time."""
+
+    def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
+        self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by address: requests left, and when
+        self._posts: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is within the limits."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        network, posts = network_of(scope.get("client")), scope.get("method") == "POST"
+        if not self._may_send(network) or (posts and self._posts[network] >= self._at_once):
+            await _refuse(scope, receive, send)
+            return
+        self._posts[network] += posts
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._posts[network] -= posts
+            if not self._posts[network]:
+                del self._posts[network]
+
+    def _may_send(self, network: str) -> bool:
+        """Whether one more request is within the rate."""
+        now = time.monotonic()
+        left, when = self._left.pop(network, (self._burst, now))
+        left = min(self._burst, left + (now - when) * self._a_second)
+        self._left[network] = max(left - 1, 0), now
+        if len(self._left) > MOST_KNOWN:
+            self._left.popitem(last=False)
+        return left >= 1
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+    else:
+        words = {"error": "Too many requests from your address: try again in a second."}
+        await JSONResponse(words, 429, {"Retry-After": "1"})(scope, receive, send)
+
+
+def network_of(client: Any) -> str:
+    """Whom limits count: an IPv4 address, or the 64 bits of an IPv6 address that one subscriber gets; "" if unknown."""
+    if not client:
+        return ""
+    try:
+        address = ip_address(str(client[0]).partition("%")[0])
+    except ValueError:
+        return str(client[0])
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
+        return str(IPv6Address(int(address) >> 64 << 64))
+    return str(getattr(address, "ipv4_mapped", None) or address)
