@@ -124,8 +124,8 @@ class Table(Match):
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep = keep
-        place = {"lane": setting.lane, "episode": setting.episode, "position": setting.position}
-        super().__init__(*setting.table(), _seated(setting, actions), setting.seed, **place)
+        agents, (lane, episode, position) = _seated(setting, actions), (setting.lane, setting.episode, setting.position)
+        super().__init__(*setting.table(), agents, setting.seed, lane=lane, episode=episode, position=position)
         self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
@@ -246,8 +246,8 @@ class Table(Match):
 
     def answer(self, seat: int, decision: int, action: int) -> None:
         """A person's answer; Refused unless this seat was asked this decision and the action is legal."""
-        is_waiting = self._answer is not None and not self._answer.done()
-        if not is_waiting or not seat == self.game.seat != NOBODY or decision != self._answers[seat]:
+        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
+        if not is_asked or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
         if action not in self.game.legal_actions():
             raise Refused(f"action {action} is not legal")
