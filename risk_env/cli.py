@@ -5,17 +5,18 @@ returns an exit status (None: success) or raises. Its module is imported when it
 """
 
 import argparse
-import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from risk_env.streams import give_up_output, prepare_streams
 from risk_env.text.escape import for_terminal
 
 PROGRAM = "risk-env"
@@ -75,16 +76,21 @@ COMMANDS: dict[str, Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command (`argv=None`: the arguments of the program); returns the exit status, 0 only on success."""
+    if argv is None:
+        prepare_streams()
     parser = _parser()
-    arguments = parser.parse_args(argv)
-    if arguments.command is None:
-        parser.print_help(sys.stderr)
-        return WRONG_INPUT
+    arguments = None
     try:
+        arguments = parser.parse_args(argv)
+        if arguments.command is None:
+            parser.print_help(sys.stderr)
+            return WRONG_INPUT
         status = _function(COMMANDS[arguments.command])(arguments.arguments)
         sys.stdout.flush()
+    except SystemExit as end:  # of argparse
+        return _report_unwritten() or _status_of(end)
     except (Exception, KeyboardInterrupt) as error:
-        if arguments.debug:
+        if arguments and arguments.debug:
             traceback.print_exc()
         return _report(error)
     return SUCCESS if status is None else status
@@ -181,10 +187,29 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
         raise ImportError("benchmarks are not installed: in a clone run `python -m risk_env bench`") from error
 
 
+def _status_of(end: SystemExit) -> int:
+    """The exit status that a command ended with by itself."""
+    if end.code is None or isinstance(end.code, int):
+        return end.code or SUCCESS
+    return _say(str(end.code), FAILURE)
+
+
+def _report_unwritten() -> int:
+    """Write what standard output still holds; the exit status of the error if that fails, else SUCCESS."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _report(error)
+    return SUCCESS
+
+
 def _report(error: BaseException) -> int:
     """Print the error in one line; returns the exit status."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        give_up_output()
     if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
@@ -197,5 +222,6 @@ def _report(error: BaseException) -> int:
 
 
 def _say(problem: str, status: int) -> int:
-    print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
+    with suppress(OSError):  # nobody reads it
+        print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
     return status

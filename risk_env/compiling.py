@@ -13,6 +13,7 @@ import numpy as np
 from risk_env import arena, bots, risk_v0
 from risk_env.batch import GameBatch
 from risk_env.board.rules import Rules
+from risk_env.children import safe_start
 from risk_env.game import Game
 from risk_env.lanes import LEAST_LANES
 
@@ -71,6 +72,7 @@ def compile_parts(parts: Iterable[str], jobs: int = 1) -> Iterator[tuple[str, fl
             yield part, compile_part(part)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        part_of = {pool.submit(compile_part, part): part for part in parts}
+        with safe_start():
+            part_of = {pool.submit(compile_part, part): part for part in parts}
         for done in as_completed(part_of):
             yield part_of[done], done.result()

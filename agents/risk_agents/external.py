@@ -11,7 +11,7 @@ from typing import Any
 from risk_agents import protocol2
 from risk_agents.base import Agent, View
 from risk_agents.program import Program, ProgramFault, brief, check_limit
-from risk_agents.sandbox import OPEN, Sandbox, folders_of
+from risk_agents.sandbox import OPEN, Sandbox, shown_to
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
@@ -52,7 +52,7 @@ class ExternalAgent(Agent):
         self.time_limit, self._asked = time_limit, 0
         command = _command(spec)
         self.name, self.version = label(os.path.basename(command[0])), "?"
-        self._program = Program(command, self.name, sandbox, folders_of(command))
+        self._program = Program(command, self.name, sandbox, shown_to(command))
         hello = self._program.ask({"type": "hello", "protocol": PROTOCOL, "time_limit": time_limit}, start_limit)
         if hello.get("protocol") not in PROTOCOLS:
             spoken, known = brief(hello.get("protocol")), " or ".join(map(str, PROTOCOLS))

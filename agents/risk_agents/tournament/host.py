@@ -9,7 +9,6 @@ is nothing in it to peek at. Messages are lines of JSON (`program`): a question 
 import base64
 import operator
 import os
-import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +16,9 @@ from typing import Any
 
 import risk_agents
 from risk_agents.base import View
-from risk_agents.program import Program, ProgramFault, brief, python_command, python_path, serve_lines
+from risk_agents.program import Program, ProgramFault, brief, python_command, serve_lines
 from risk_agents.registry import is_in_file
-from risk_agents.sandbox import OPEN, Sandbox
+from risk_agents.sandbox import OPEN, Sandbox, python_installation, shown_with
 from risk_agents.tournament.results import Forfeit
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
@@ -39,9 +38,9 @@ class Host:
     def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
         self.time_limit, self._asked = time_limit, 0
         self._rehearsal_limit = REHEARSAL * time_limit if is_in_file(spec) else LOAD_LIMIT
-        folders = _folders(spec, map_source)
+        shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
         try:
-            self._program = Program(python_command(__name__), "the agent's process", sandbox, folders, python_path())
+            self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
         except ProgramFault as fault:
             raise Forfeit(fault.kind, str(fault)) from fault
         try:
@@ -98,11 +97,11 @@ class Host:
         self._program.kill()
 
 
-def _folders(spec: str, map_source: str) -> list[str]:
-    """What an agent's process must be able to read in a sandbox: Python, what it imports, its file and its map."""
-    names = (map_source, spec, spec.rpartition(":")[0], spec.partition(":")[2])  # bot.py:Mine, search:policy.npz
-    files = [Path(name).absolute() for name in names if Path(name).is_file()]
-    return [sys.prefix, sys.base_prefix, *map(os.path.abspath, sys.path), *(str(file.parent) for file in files)]
+def _shown_to(spec: str, map_source: str) -> list[str]:
+    """What an agent's process must be able to read in a sandbox: Python, packages, its own folder and its map."""
+    bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
+    files = [name for name in (map_source, spec, spec.partition(":")[2]) if Path(name).is_file()]  # search:policy.npz
+    return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
 
 
 # ------------------------------------------------------------------------------------------------ the far end

@@ -12,7 +12,7 @@ from typing import Any
 
 from risk_agents.base import View, chance_seed
 from risk_agents.explanation import Explaining
-from risk_agents.program import Program, ProgramFault, python_command, python_path, serve_lines
+from risk_agents.program import Program, ProgramFault, python_command, serve_lines
 from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_env import bots
@@ -32,7 +32,7 @@ class Analyst:
         """The answer; ValueError says why there is none."""
         kind = f"{question['type']} {question.get('agent', '')}"
         if self._program is None or not self._program.is_alive:
-            self._program = Program(python_command(__name__), "the analysis", environment=python_path())
+            self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
         try:
             reply = self._program.ask(question, LIMIT if kind in self._known else FIRST_LIMIT)
