@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from risk_env.streams import give_up_output, prepare_streams
 from risk_env.text.escape import for_terminal
@@ -74,6 +74,13 @@ COMMANDS: dict[str, Command] = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose help is a product: an error where it cannot be written."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(message)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command (`argv=None`: the arguments of the program); returns the exit status, 0 only on success."""
     if argv is None:
@@ -87,8 +94,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return WRONG_INPUT
         status = _function(COMMANDS[arguments.command])(arguments.arguments)
         sys.stdout.flush()
-    except SystemExit as end:  # of argparse
-        return _report_unwritten() or _status_of(end)
+    except SystemExit:  # of argparse
+        if status := _report_unwritten():
+            return status
+        raise
     except (Exception, KeyboardInterrupt) as error:
         if arguments and arguments.debug:
             traceback.print_exc()
@@ -99,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def command_parser(name: str) -> argparse.ArgumentParser:
     """An empty parser for the arguments of a command, with its name and its help from COMMANDS."""
     help_line = COMMANDS[name].help
-    return argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
+    return Parser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
 
 
 def require(module: str) -> None:
@@ -158,7 +167,7 @@ def warm_up(argv: Sequence[str]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=PROGRAM,
         description="Play, train, benchmark: AIs for the board game Risk.",
         epilog="\n".join(["commands:", *(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())]),
@@ -185,13 +194,6 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
         if error.name != "benchmarks":
             raise
         raise ImportError("benchmarks are not installed: in a clone run `python -m risk_env bench`") from error
-
-
-def _status_of(end: SystemExit) -> int:
-    """The exit status that a command ended with by itself."""
-    if end.code is None or isinstance(end.code, int):
-        return end.code or SUCCESS
-    return _say(str(end.code), FAILURE)
 
 
 def _report_unwritten() -> int:
