@@ -53,7 +53,7 @@ def prepare_streams() -> None:
     sys.stderr = errors
 
 
-def _usable(stream: TextIO | None, number: int, mode: str) -> TextIO:
+def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
     """A stream that there is, and that reads and writes every letter in some form."""
     if stream is None:
         return open(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
