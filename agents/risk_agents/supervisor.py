@@ -91,6 +91,10 @@ def memory_group(memory: int) -> str:
     """The folder in which control groups with a limit of memory can be made here, "" if there is none."""
     for folder in _group_folders():
         group = None
+        for left in folder.glob("risk_env-*"):  # by a supervisor that was killed
+            if not Path("/proc", left.name.rpartition("-")[2]).exists():
+                with suppress(OSError):
+                    left.rmdir()
         try:
             group = _make_group(folder, memory)
             with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
