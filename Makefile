@@ -67,6 +67,7 @@ test: $(DEV) browser lint-and-lowest modes-compiled modes ## install everything;
 
 browser:
 	@.ci/browser
+	@.ci/bubblewrap
 
 # What is installed with its lowest dependencies, one core's work, takes longer than lint on the other: kernels come next.
 # The newest are usually those of constraints.txt, which takes seconds to find out.

@@ -1,4 +1,4 @@
-"""A complete external bot of version 2 of the line protocol, standard library only: most of its turns are one answer.
+"""A complete external bot with the standard library only: most of its turns are one answer.
 
     risk-env tournament --agents "random,cmd:python examples/bot_plans.py" --players 2 --games 100
 
@@ -46,7 +46,7 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
-            print(json.dumps({"protocol": 2, "name": "plans", "version": "1"}), flush=True)
+            print(json.dumps({"protocol": 1, "name": "plans", "version": "1"}), flush=True)
         elif message["type"] == "game":
             game = message
         elif message["type"] == "act":

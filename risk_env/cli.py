@@ -5,17 +5,18 @@ returns an exit status (None: success) or raises. Its module is imported when it
 """
 
 import argparse
-import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from risk_env.streams import give_up_output, prepare_streams
 from risk_env.text.escape import for_terminal
 
 PROGRAM = "risk-env"
@@ -73,18 +74,32 @@ COMMANDS: dict[str, Command] = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose help is a product: an error where it cannot be written."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(message)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command (`argv=None`: the arguments of the program); returns the exit status, 0 only on success."""
+    if argv is None:
+        prepare_streams()
     parser = _parser()
-    arguments = parser.parse_args(argv)
-    if arguments.command is None:
-        parser.print_help(sys.stderr)
-        return WRONG_INPUT
+    arguments = None
     try:
+        arguments = parser.parse_args(argv)
+        if arguments.command is None:
+            parser.print_help(sys.stderr)
+            return WRONG_INPUT
         status = _function(COMMANDS[arguments.command])(arguments.arguments)
         sys.stdout.flush()
+    except SystemExit:  # of argparse
+        if status := _report_unwritten():
+            return status
+        raise
     except (Exception, KeyboardInterrupt) as error:
-        if arguments.debug:
+        if arguments and arguments.debug:
             traceback.print_exc()
         return _report(error)
     return SUCCESS if status is None else status
@@ -93,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def command_parser(name: str) -> argparse.ArgumentParser:
     """An empty parser for the arguments of a command, with its name and its help from COMMANDS."""
     help_line = COMMANDS[name].help
-    return argparse.ArgumentParser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
+    return Parser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
 
 
 def require(module: str) -> None:
@@ -152,7 +167,7 @@ def warm_up(argv: Sequence[str]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=PROGRAM,
         description="Play, train, benchmark: AIs for the board game Risk.",
         epilog="\n".join(["commands:", *(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())]),
@@ -181,10 +196,22 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
         raise ImportError("benchmarks are not installed: in a clone run `python -m risk_env bench`") from error
 
 
+def _report_unwritten() -> int:
+    """Write what standard output still holds; the exit status of the error if that fails, else SUCCESS."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _report(error)
+    return SUCCESS
+
+
 def _report(error: BaseException) -> int:
     """Print the error in one line; returns the exit status."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        give_up_output()
     if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
@@ -197,5 +224,6 @@ def _report(error: BaseException) -> int:
 
 
 def _say(problem: str, status: int) -> int:
-    print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
+    with suppress(OSError):  # nobody reads it
+        print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
     return status

@@ -17,6 +17,7 @@ from risk_env import arena, bots
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, preset_players, presets
+from risk_env.children import safe_start
 from risk_env.core import entry
 from risk_env.core.types import NOBODY
 from risk_env.events import new_rolls
@@ -96,7 +97,9 @@ def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tu
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
             for stage in groups:
-                for done in as_completed([pool.submit(_compiled_all, parts) for parts in stage]):
+                with safe_start():
+                    work = [pool.submit(_compiled_all, parts) for parts in stage]
+                for done in as_completed(work):
                     yield from done.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)

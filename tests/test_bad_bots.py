@@ -22,7 +22,7 @@ from risk_agents.external import ExternalAgent
 from risk_agents.play.cli import main as play
 from risk_agents.play.saved import save_game
 from risk_agents.program import KEPT_ERRORS, Program, ProgramFault
-from risk_agents.sandbox import OPEN, SandboxError, folders_of, sandbox
+from risk_agents.sandbox import OPEN, SandboxError, sandbox, shown_to
 from risk_agents.tournament import host, jobs
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.host import AgentServer, Host
@@ -55,7 +55,7 @@ def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:
 def python(code: str, **options: object) -> Program:
     """A program that runs some code."""
     command = [sys.executable, "-c", code]
-    return Program(command, "it", folders=folders_of(command[:1]), **options)
+    return Program(command, "it", shown=shown_to(command[:1]), **options)
 
 
 def test_the_end_of_standard_error_is_kept_and_no_more() -> None:

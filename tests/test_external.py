@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from risk_agents.external import ExternalAgent, game_facts, question_facts
+from risk_agents.external import ExternalAgent
 from risk_agents.program import ProgramFault
-from risk_agents.protocol2 import state_facts
+from risk_agents.protocol import game_facts, state_facts
 from risk_agents.registry import play_game
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
@@ -22,17 +22,16 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.game import Game
 from tests.bad_bots.contest import program
-from tests.positions import position
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = {1: ROOT / "examples" / "bot_stdlib.py", 2: ROOT / "examples" / "bot_plans.py"}
+EXAMPLES = {"stdlib": ROOT / "examples" / "bot_stdlib.py", "plans": ROOT / "examples" / "bot_plans.py"}
 RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=20)
 FIRST = f"{ROOT / 'tests' / 'players.py'}:FIRST"
 
 
-def example(version: int = 1) -> str:
-    """The spec of the example bot of a version of the protocol."""
-    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(EXAMPLES[version]))}"
+def example(name: str = "stdlib") -> str:
+    """The spec of an example bot."""
+    return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(EXAMPLES[name]))}"
 
 
 @pytest.fixture
@@ -65,15 +64,15 @@ def test_an_example_uses_the_standard_library_only_and_is_short(example: Path) -
     assert len(example.read_text().splitlines()) < 65
 
 
-@pytest.mark.parametrize(("version", "name"), [(1, "stdlib"), (2, "plans")])
+@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("players", [2, 3])
-def test_an_example_plays_whole_games(players: int, version: int, name: str) -> None:
+def test_an_example_plays_whole_games(players: int, name: str) -> None:
     rules = (
         RULES.replace(num_players=players)
         if players == 2
         else Rules.preset("secret_mission", num_players=3, attack="choice", max_rounds=10)
     )
-    config = make_config([FIRST, example(version)], rules, record=True)
+    config = make_config([FIRST, example(name)], rules, record=True)
     pool = PlayerPool(config)
     try:
         results = [play_single(config, pairing, pool) for pairing in config.schedule(2)[:2]]
@@ -81,19 +80,6 @@ def test_an_example_plays_whole_games(players: int, version: int, name: str) -> 
         pool.close()
     assert [result.ending == FORFEIT for result in results] == [False, False], results
     assert config.labels == ("first", name)
-
-
-def test_a_question_about_dice_shows_those_on_the_table() -> None:
-    armies = ("Ash 9, Birch 3", "Cedar 3, Dune 3", "Ember 3, Flint 3")
-    lines = {"phase": "commander", "source": "Ash", "target": "Cedar", "chosen_dice": "3, 1", "rolled": "6 4 3 | 5"}
-    game = position(
-        "preset=classic, num_players=3, commander=True, card_reroll=True", *armies, map="tiny",
-        rerolled="6, 2", shown="Ash", hand_0="Ash", **lines,
-    )  # fmt: skip
-    asked = question_facts(View(game))
-    assert asked["phase"] == "COMMANDER"
-    assert asked["dice"] == {"attacker": [4, 3, 2], "defender": [5], "chosen": 3}
-    assert (asked["shown"], asked["shown_hands"], asked["battles"]) == ([0], [0], 1)
 
 
 def test_the_same_seed_gives_the_same_game() -> None:
@@ -106,7 +92,7 @@ def test_the_same_seed_gives_the_same_game() -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("habit", ["good", "texts"])
+@pytest.mark.parametrize("habit", ["good", "texts", "digits"])
 def test_an_answer_is_a_number_or_a_text(habit: str, start) -> None:
     agent = start(program(habit))
     assert (agent.name, agent.version) == (habit, "7")
@@ -150,7 +136,7 @@ def test_a_program_that_says_no_hello_is_refused() -> None:
 
 
 def test_a_program_of_another_protocol_is_refused_with_both_named() -> None:
-    with pytest.raises(ProgramFault, match=r"protocol 3, not 1 or 2"):
+    with pytest.raises(ProgramFault, match=r"protocol 2, not 1"):
         ExternalAgent(program("newer"))
 
 
@@ -183,12 +169,7 @@ def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: 
         assert result.winner == 1 - bad != NOBODY
 
 
-def test_a_program_of_version_1_may_do_without_texts(start) -> None:
-    agent = start(program("no-texts"))
-    assert first_question(agent) == Game(RULES, seed=1).legal_actions()[0]
-
-
-def test_a_program_of_version_2_plays_whole_turns_in_one_answer(start) -> None:
+def test_a_program_plays_whole_turns_in_one_answer(start) -> None:
     agent = start(program("plans"))
     game, asked = play_game(RULES, load_map("classic"), [agent, "random"], seed=2), agent._asked
     assert game.is_over
@@ -213,7 +194,7 @@ def test_a_plan_that_cannot_begin_is_an_illegal_answer(start) -> None:
 
 
 @pytest.mark.parametrize("preset", presets())
-def test_version_2_says_what_a_seat_may_know_in_numbers(preset: str) -> None:
+def test_a_question_says_what_a_seat_may_know_in_numbers(preset: str) -> None:
     game = Game(Rules.preset(preset, max_rounds=3), seed=3)
     for number in range(300):
         if game.is_over:
@@ -228,20 +209,6 @@ def test_version_2_says_what_a_seat_may_know_in_numbers(preset: str) -> None:
         game.step(int(legal[number * 7 % len(legal)]))
 
 
-ON_THE_WIRE = (  # version 1 of the protocol: fields may be added at the end, nothing else may change
-    '{"seat":2,"phase":"DRAFT","legal":[0,2],"texts":["draft Ash","draft Cedar"],"round":3,"turn":2,'
-    '"starter":2,"owner":[2,0,2,1,0,0],"troops":[1,5,3,7,5,2],"alive":[true,true,true],"hand_sizes":[0,2,'
-    '1],"sets_traded":0,"to_place":[0,0,0],"draft_left":3,"source":-1,"target":-1,"dice":{"attacker":[],'
-    '"defender":[],"chosen":3},"captured":false,"battles":0,"moves_left":0,"cities":[0,1,5],'
-    '"capitals":[3,1,5],"headquarters":[],"objectives":[{"name":"Waste","holder":-1,"reward":0},'
-    '{"name":"2 cities","holder":0,"reward":3},{"name":"an enemy capital","holder":0,"reward":1},'
-    '{"name":"2 territories in one turn","holder":1,"reward":2},{"name":"3 territories in one turn",'
-    '"holder":-1,"reward":7},{"name":"a complete continent","holder":-1,"reward":6},'
-    '{"name":"an entire continent in one turn","holder":-1,"reward":5},{"name":"3 cities","holder":-1,'
-    '"reward":4}],"rewards":[-1,0,1,0,-1,-1,-1,-1],"airfields":[],"deck":2,"discard":[1],'
-    '"discard_wilds":0,"shown":[],"shown_hands":[],"picked":[],"picked_wilds":0,"hand":["Dune"],'
-    '"mission":null}'
-)
 BLOCKS = {
     "territory": 0,
     "border": 6,
@@ -255,31 +222,24 @@ BLOCKS = {
 }
 
 
-def test_version_1_is_as_it_was_on_the_wire() -> None:
-    options = {"setup": "random", "initial_troops": 8, "attack": "blitz", "defender_dice": "max"}
-    game = Game(Rules.preset("command_room", 3, **options), "tiny", seed=5)
-    for number in range(60):
-        legal = game.legal_actions()
-        game.step(int(legal[number * 7 % len(legal)]))
-    assert json.dumps(question_facts(View(game)), separators=(",", ":")) == ON_THE_WIRE
+def test_the_blocks_of_actions_are_numbered() -> None:
+    game = Game(Rules.preset("command_room", 3), "tiny", seed=5)
     assert list(game_facts(game.rules, game.board)["actions"].items()) == list(BLOCKS.items())
 
 
-@pytest.mark.parametrize("preset", presets())
-def test_a_question_is_json_and_tells_no_secrets(preset: str) -> None:
-    rules = Rules.preset(preset, max_rounds=3)
-    game = Game(rules, seed=3)
-    json.dumps(game_facts(rules, game.board))
-    for number in range(600):
-        if game.is_over:
-            break
-        seat = game.seat
-        question = question_facts(View(game, seat))
-        if number % 20 == 0:
-            other = game.determinize(seat, number)
-            assert json.dumps(question) == json.dumps(question_facts(View(other, seat)))
-        legal = question["legal"]
-        game.step(legal[number * 7 % len(legal)])
+def test_the_end_of_a_game_comes_with_the_last_events() -> None:
+    told: list[dict] = []
+    config = make_config([FIRST, program("plans")], RULES.replace(max_rounds=2))
+    pool = PlayerPool(config)
+    try:
+        pool.player(1, 1)._agent = agent = ExternalAgent(program("plans"))
+        agent._tell = lambda message: told.append(message) or agent._program.tell(message, 5)
+        play_single(config, config.schedule(1)[0], pool)
+    finally:
+        pool.close()
+    (over,) = [message for message in told if message["type"] == "over"]
+    assert over["events"][-1]["kind"] == "over"
+    assert all(event["only"] in (-1, over["seat"]) for event in over["events"])
 
 
 def test_the_numbers_of_the_blocks_are_those_of_the_actions() -> None:

@@ -290,3 +290,55 @@ def test_what_others_take_back_was_taken_all_the_same() -> None:
     while game.seat != 0:
         game.step(fallback_action(game))
     assert "Ural > Ukraine: taken" in plan.account(game) and owner(game, "Ukraine") == 1
+
+
+@pytest.mark.parametrize("as_number", [int, str])
+def test_a_number_in_a_plan_is_played_as_its_text_is(as_number: type) -> None:
+    space = in_draft().tables.space
+    numbers = [space.encode("draft", "Ural"), space.encode("troops", "all"), space.encode("attack", "Ural", "Ukraine")]
+    numbers += [space.encode("dice", 3), space.encode("occupy", 3), space.done]
+    texts = ["draft Ural", "troops all", "attack Ural > Ukraine", "dice 3", "occupy 3", "done"]
+    by_text, by_number = in_draft(), in_draft()  # with a blitz no dice are asked for: the step is passed over
+    told = answer(by_text, texts).report(), answer(by_number, [as_number(number) for number in numbers]).report()
+    assert by_text.to_text() == by_number.to_text()
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("setup", range(3))
+def test_random_plans_of_numbers_are_played_as_their_texts_are(setup: int) -> None:
+    chance = random.Random(setup)
+    for _ in range(100):
+        game = new_game(chance.choice(list(GAMES)), chance.randrange(1000), setup > 1) if setup else in_draft(CHOICE)
+        for _ in range(chance.randrange(60)):
+            if not game.is_over:
+                game.step(int(chance.choice(game.legal_actions())))
+        shadow, numbers, texts = game.copy(), [], []
+        for _ in range(0 if game.is_over else 4):
+            legal = shadow.legal_actions()
+            number = int(chance.choice(legal))
+            numbers.append(number)
+            texts.append(shadow.action_text(number))
+            shadow.step(number)
+            if shadow.is_over or shadow.seat != game.seat:
+                break
+        if not numbers:
+            continue
+        by_text, by_number = game.copy(), game.copy()
+        answer(by_text, texts)
+        answer(by_number, numbers)
+        assert by_text.to_text() == by_number.to_text(), (numbers, texts)
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason", "left"),
+    [
+        (["draft Ural all", "attack Ural > Peru"], "illegal", 1),
+        (["draft Ural all", "end"], None, 0),
+        (["draft Ural all", 10**9], "illegal", 1),
+    ],
+)
+def test_a_plan_says_to_programs_why_it_stopped(steps: list, reason: str | None, left: int) -> None:
+    game = in_draft()
+    report = answer(game, steps).report()
+    assert (report["stopped"], report["left"]) == (reason, left)
+    assert report["played"][0] == game.tables.space.encode("draft", "Ural")

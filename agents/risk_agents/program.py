@@ -17,8 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import risk_env
 from risk_agents import supervisor
 from risk_agents.sandbox import OPEN, Sandbox
+from risk_env.children import environment_of_programs
+from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
 
 LONGEST_LINE = 1 << 20  # bytes of an answer
@@ -63,22 +66,21 @@ class Program:
         command: Sequence[str],
         name: str,
         sandbox: Sandbox = OPEN,
-        folders: Sequence[str] = (),
-        environment: dict[str, str] | None = None,
+        shown: Sequence[str] = (),
     ) -> None:
-        """Start a command; in a sandbox `folders` are what it must be able to read. `name` is that of the faults."""
+        """Start a command; in a sandbox `shown` is what it must be able to read. `name` is that of the faults."""
         self.name = name
         read_end, self._lifeline = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [*_SUPERVISOR, str(read_end), json.dumps(sandbox.limits), *sandbox.command(command, folders)],
+                [*_SUPERVISOR, str(read_end), json.dumps(sandbox.limits), *sandbox.command(command, shown)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
                 pass_fds=(read_end,),
-                env=sandbox.environment({**os.environ, **(environment or {})}),
+                env=sandbox.environment(environment_of_programs()),
             )
         except (OSError, ValueError) as error:
             os.close(self._lifeline)
@@ -211,13 +213,20 @@ class Program:
 
 
 def python_command(module: str) -> tuple[str, ...]:
-    """The command that runs the function `serve` of a module in a process of its own."""
-    return sys.executable, "-c", f"from {module} import serve; serve()"
+    """The command that runs the function `serve` of a module in a process of its own.
+
+    It imports from where this process does, but never from the working folder, and its own libraries come first.
+    """
+    start = f"import sys; sys.path += {_import_path()!r}; from {module} import serve; serve()"
+    return sys.executable, "-I", "-X", "utf8", "-c", start
 
 
-def python_path() -> dict[str, str]:
-    """The environment variable by which such a process finds the modules that this one finds."""
-    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+def _import_path() -> list[str]:
+    """Where this process imports from, without the working folder; the project's packages are found in any case."""
+    here = os.path.realpath(os.getcwd())
+    found = [os.path.abspath(path) for path in sys.path if path and os.path.realpath(path) != here]
+    packages = [str(Path(file).resolve().parents[1]) for file in (risk_env.__file__, supervisor.__file__)]
+    return list(dict.fromkeys([*found, *packages]))
 
 
 def serve_lines(answer_to: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -225,6 +234,7 @@ def serve_lines(answer_to: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what agents print, and what they start, must not get into the answers
+    prepare_streams()
     with suppress(BrokenPipeError):
         for line in questions:
             answers.write(json.dumps(answer_to(json.loads(line))).encode() + b"\n")

@@ -3,8 +3,10 @@
     sandbox("yes")     limits of memory, processes and files everywhere; no network and no files of yours where possible
     sandbox("strict")  all of it, or SandboxError
 
-Limits are `resource` limits. Bubblewrap (`bwrap`), where it is installed and works, hides the network, the processes
-and the files of the user, and makes all others read-only; without it Linux may still allow an empty network.
+Limits are `resource` limits and, where one can be made, a control group that bounds memory in all. Bubblewrap
+(`bwrap`), where it is installed and works, builds a file system that holds only what the agent needs, all of it
+read-only, and hides the network and other processes; without it Linux may still allow an empty network. The last step
+is `confine`: another user than root, and fewer system calls.
 """
 
 import json
@@ -12,26 +14,43 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Sequence
 from functools import cache
+from glob import glob
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from risk_agents import supervisor
+from risk_agents import confine, supervisor
+from risk_env.bots import GROUP
 from risk_env.compiler.cache import cache_directory, cache_key
 from risk_env.core import entry
 
 STRICT = "strict"
 LEVELS = ("yes", STRICT)
-MEMORY = 4 << 30  # bytes of data a process
+MEMORY = 4 << 30  # bytes of data a process; in all where there are control groups
+TEMPORARY = 256 << 20  # bytes of the folder of temporary files in bubblewrap
+SHARED = 64 << 20  # bytes of shared memory in bubblewrap
 FILE_SIZE = 64 << 20  # bytes of a file that a process writes
 OPEN_FILES = 512
 MORE_PROCESSES = 256  # and threads, more than the user has when the sandbox is made
+NOBODY = 65534  # the user whom root's agents run as
 # The environment variables that a process in a sandbox gets begin so: no keys, no tokens.
-_ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHONPATH", "PYTHONHASHSEED", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
-_HIDDEN = ("/home", "/root", "/tmp", "/var/tmp", "/run", "/mnt", "/media", "/srv")
+_ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
+_SYSTEM = (  # what programs of the machine need
+    *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
+    *(f"{usr}/{name}" for usr in ("/usr", "/usr/local") for name in ("bin", "sbin", "lib32", "lib64", "libx32")),
+    *(f"{usr}/{name}" for usr in ("/usr", "/usr/local") for name in ("lib", "libexec", "share")),
+    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime"),
+)
+_INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")  # parts of the installation of a program
+_PACKAGES = ("risk_env", "risk_agents")
 _HOME = "/tmp"  # of a process in bubblewrap, where this is an empty folder of its own
 _CACHE = f"{_HOME}/risk_env_cache"  # of compiled code, there
+_KERNELS = "/kernels"  # the files of compiled code, there
+_SEPARATE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 _ANY = ("true",)  # the command that tries whether a process can be started
 
 
@@ -42,23 +61,27 @@ class SandboxError(ValueError):
 class Sandbox(NamedTuple):
     """How the processes of agents are started."""
 
-    limits: dict[str, float]  # what the supervisor sets
+    limits: dict[str, Any]  # what the supervisor sets
     bubblewrap: str = ""  # path of the program, "" without it
     says: str = ""  # what is enforced, in a line
     is_closed: bool = True
 
-    def command(self, command: Sequence[str], folders: Sequence[str]) -> list[str]:
-        """The command line that runs a command, which may read these folders."""
-        if not self.bubblewrap:
+    def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
+        """The command line that runs a command, which may read these files and folders."""
+        if not self.is_closed:
             return list(command)
-        return [self.bubblewrap, *_walls(folders), "--", *command]
+        walls = [self.bubblewrap, *_walls(shown), "--"] if self.bubblewrap else []
+        user = NOBODY if self.bubblewrap and _is_root() else -1
+        return [*walls, _PYTHON, "-I", "-S", confine.__file__, str(user), *command]
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
         """The environment variables that it gets: in a sandbox, only what it needs."""
         if not self.is_closed:
             return environment
-        home = {"HOME": _HOME, "RISK_ENV_CACHE_DIR": _CACHE} if self.bubblewrap else {"HOME": os.path.expanduser("~")}
-        return {name: value for name, value in environment.items() if name.startswith(_ENVIRONMENT)} | home
+        own = {"HOME": os.path.expanduser("~")}
+        if self.bubblewrap:
+            own = {"HOME": _HOME, "TMPDIR": _HOME, "USER": "nobody", "RISK_ENV_CACHE_DIR": _CACHE}
+        return {name: value for name, value in environment.items() if name.startswith(_ENVIRONMENT)} | own
 
 
 OPEN = Sandbox({}, is_closed=False)
@@ -74,71 +97,150 @@ def sandbox(level: str | None) -> Sandbox:
     limits = _limits()
     bubblewrap = shutil.which("bwrap") or ""
     closed = Sandbox(limits, bubblewrap)
-    if bubblewrap and _works(closed):
-        walls = "no network, no processes or files of yours, all else read-only"
+    problem = _problem(closed) if bubblewrap else "bwrap is not installed"
+    if not problem:
+        walls = "no network, no processes or files of yours, nothing to write but temporary files"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
-        reason = "does not work here" if bubblewrap else "is not installed"
-        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap, and bwrap {reason}; --sandbox enforces what it can")
+        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap, and {problem}; --sandbox enforces what it can")
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
-    if _works(alone):
+    if not _problem(alone):
         return alone._replace(says=f"no network; {words}")
     return Sandbox(limits, says=f"{words}, and the network")
 
 
-def _works(closed: Sandbox) -> bool:
-    """Whether a process can be started in a sandbox here."""
+def _problem(closed: Sandbox) -> str:
+    """Why no process can be started in a sandbox here, "" if one can."""
     lifeline = [sys.executable, "-I", "-S", supervisor.__file__]
     read_end, write_end = os.pipe()
     try:
         tried = [*lifeline, str(read_end), json.dumps(closed.limits), *closed.command(_ANY, ())]
-        done = subprocess.run(tried, pass_fds=(read_end,), capture_output=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        done = subprocess.run(tried, pass_fds=(read_end,), stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bwrap does not work here: {error}"
     finally:
         os.close(read_end)
         os.close(write_end)
-    return done.returncode == 0
+    told = " ".join(done.stderr.decode(errors="replace").split())[-300:]
+    return f"bwrap does not work here (version 0.8 is needed): {told}" if done.returncode else ""
 
 
-def _limits() -> dict[str, float]:
-    """The `resource` limits of this machine's processes in a sandbox."""
+def _limits() -> dict[str, Any]:
+    """The limits of processes in a sandbox on this machine, as the supervisor sets them."""
     memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
-    limits = {memory: MEMORY, "RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_NOFILE": OPEN_FILES, "RLIMIT_CORE": 0}
-    if sys.platform == "linux" and os.getuid():  # Linux does not count root's
-        limits["RLIMIT_NPROC"] = _tasks_of_user() + MORE_PROCESSES
-    return dict(limits)
+    limits: dict[str, Any] = {memory: MEMORY, "RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_NOFILE": OPEN_FILES, "RLIMIT_CORE": 0}
+    if sys.platform == "linux":  # Linux does not count root's
+        limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
+        if group := supervisor.memory_group(MEMORY):
+            limits |= {supervisor.GROUP: group, supervisor.GROUP_MEMORY: MEMORY}
+    return limits
 
 
-def _limits_in_words(limits: dict[str, float]) -> str:
-    words = f"{MEMORY >> 30} GiB a process, {FILE_SIZE >> 20} MiB a file, {OPEN_FILES} open files"
+def _limits_in_words(limits: dict[str, Any]) -> str:
+    """The limits as a person reads them."""
+    has_group = supervisor.GROUP in limits
+    extent = "a process and in all" if has_group else "a process (NOT enforced: a limit for all its processes)"
+    words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB a file, {OPEN_FILES} open files"
     return f"{words}, {MORE_PROCESSES} more processes" if "RLIMIT_NPROC" in limits else words
 
 
-def _tasks_of_user() -> int:
-    """Processes and threads that this user has now (Linux)."""
+def _is_root() -> bool:
+    return os.getuid() == 0
+
+
+def _tasks_of(user: int) -> int:
+    """Processes and threads that a user has now (Linux)."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            count += len(list((process / "task").iterdir())) if process.stat().st_uid == os.getuid() else 0
+            count += len(list((process / "task").iterdir())) if process.stat().st_uid == user else 0
         except OSError:
             continue
     return count
 
 
-def _walls(folders: Sequence[str]) -> list[str]:
-    """The arguments of bubblewrap: all is read-only, what is the user's is hidden but for these folders."""
-    walls = ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    home = os.path.expanduser("~")
-    for hidden in (*_HIDDEN, *((home,) if home != "/" else ())):
-        walls += ["--tmpfs", os.path.realpath(hidden)] if os.path.isdir(hidden) else []
-    shown = (*folders, *{str(file.parents[2]) for file in _compiled_code()})
-    for folder in dict.fromkeys(shown):
-        walls += ["--ro-bind-try", folder, folder]
-    for file in _compiled_code():  # Numba uses a folder of its cache only if it can write there
-        walls += ["--symlink", str(file), f"{_CACHE}/{file.relative_to(file.parents[2])}"]
-    return [*walls, "--dir", os.getcwd(), "--chdir", os.getcwd()]
+# ------------------------------------------------------------------------------------------------ files
+
+
+def _walls(shown: Sequence[str]) -> list[str]:
+    """The arguments of bubblewrap: a file system that holds what is shown, read-only, and a folder for own files."""
+    walls = [*_SEPARATE, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    if _is_root():  # `confine` changes the user, and loses these with it
+        walls += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        walls += ["--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    walls += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys"]
+    walls += ["--dev", "/dev", "--perms", "1777", "--size", str(SHARED), "--tmpfs", "/dev/shm"]
+    walls += ["--perms", "1777", "--size", str(TEMPORARY), "--tmpfs", _HOME]
+    java = glob("/etc/java*")  # Debian's Java links to its settings there
+    bound, cwd = _outermost([*_SYSTEM, *java, *installation(sys.base_prefix), confine.__file__, *shown]), os.getcwd()
+    parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
+    walls += [word for parent in parents for word in ("--dir", parent)]  # else they can be entered by root only
+    for path in bound:
+        is_link = path in _SYSTEM and os.path.islink(path)
+        walls += ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]
+    return [*walls, *_kernels(), "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", cwd]
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Existing paths, and where they lead, without those that lie in others; a folder's own links are kept."""
+    found = list[str]()
+    ways = (os.path.abspath, os.path.realpath)
+    for path in sorted({way(place) for place in paths if place for way in ways}):
+        if os.path.exists(path) and not any(path.startswith(f"{other}/") for other in found):
+            found.append(path)
+    return found
+
+
+def installation(prefix: str) -> list[str]:
+    """The parts of an installation, such as that of Python, and not what else lies in its folder."""
+    return [path for name in _INSTALLED if os.path.exists(path := os.path.join(prefix, name))]
+
+
+def shown_with(path: str | Path) -> str:
+    """What an agent of a file is shown: the folder of the file, or only the file if that folder is not the agent's.
+
+    The working folder, the home, the folder of temporary files and what they lie in are not an agent's: "" for these.
+    """
+    file = Path(path).absolute()
+    folder = file if file.is_dir() else file.parent
+    real = folder.resolve()
+    others = [Path(place).resolve() for place in (os.getcwd(), os.path.expanduser("~"), tempfile.gettempdir())]
+    if not any(place.is_relative_to(real) for place in others):
+        return str(folder)
+    return "" if file.is_dir() else str(file)
+
+
+@cache
+def python_installation() -> list[str]:
+    """This Python, the packages that are installed in it, and the agents that are registered."""
+    sites = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
+    roots = {point.module.partition(".")[0] for point in entry_points(group=GROUP)}
+    packages = [place for name in sorted({*_PACKAGES, *roots}) for place in _places_of(name)]
+    return [*installation(sys.prefix), *installation(sys.base_prefix), *sites, *packages]
+
+
+def _places_of(package: str) -> list[str]:
+    """The folders, or the file, of a package or module."""
+    spec = find_spec(package)
+    if spec is None:
+        return []
+    return list(spec.submodule_search_locations or [spec.origin or ""])
+
+
+def _kernels() -> list[str]:
+    """The arguments of bubblewrap that show the compiled code; Numba uses it only in a folder where it can write."""
+    found, folders = _compiled_code(), dict[Path, str]()
+    walls, parents = list[str](), dict[str, None]()
+    for file in found:
+        place = folders.setdefault(file.parent, f"{_KERNELS}/{len(folders)}")
+        name = file.relative_to(file.parents[2])
+        parents |= dict.fromkeys((_CACHE, f"{_CACHE}/{name.parts[0]}", f"{_CACHE}/{name.parent}"))
+        walls += ["--symlink", f"{place}/{file.name}", f"{_CACHE}/{name}"]
+    own = [word for parent in parents for word in ("--perms", "0777", "--dir", parent)]
+    binds = [word for folder, place in folders.items() for word in ("--ro-bind", str(folder), place)]
+    return [*own, "--dir", _KERNELS, *binds, *walls]
 
 
 @cache
@@ -152,10 +254,14 @@ def _compiled_code() -> list[Path]:
     return [file for file in found if file.is_file()]
 
 
-def folders_of(command: Sequence[str]) -> list[str]:
-    """The folders that a command line names: those of its files, and the installation of its program."""
+def shown_to(command: Sequence[str]) -> list[str]:
+    """What a command line names: the installation of its program, its files with their folders, and its folders."""
     program = shutil.which(command[0]) or command[0]
-    words = (program, os.path.realpath(program), *command[1:])
-    files = [Path(word).absolute() for word in words if os.path.exists(word)]
-    folders = [path if path.is_dir() else path.parent for path in files]
-    return [str(folder.parent if folder.name == "bin" and folder.parent.name else folder) for folder in folders]
+    shown = list[str]()
+    for path in (os.path.abspath(program), os.path.realpath(program)):
+        is_installed = os.path.basename(os.path.dirname(path)) == "bin"
+        shown += installation(os.path.dirname(os.path.dirname(path))) if is_installed else [shown_with(path)]
+    return [*shown, *(shown_with(word) for word in command[1:] if os.path.exists(word))]
+
+
+_PYTHON = os.path.realpath(sys.executable)

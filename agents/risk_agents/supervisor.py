@@ -3,8 +3,9 @@
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
 LIFELINE is a file descriptor, the read end of a pipe that the caller keeps open: it closes when the caller closes it or
-dies, by SIGKILL too. LIMITS is a JSON object of `resource` limits and `network`; SETUP_FAILED is the exit status where
-they cannot be set. Otherwise the exit status is the command's, or 128 and the number of the signal that ended it.
+dies, by SIGKILL too. LIMITS is a JSON object of `resource` limits, `network`, and the folder and the bytes of a control
+group; SETUP_FAILED is the exit status where they cannot be set. Otherwise the exit status is the command's, or 128 and
+the number of the signal that ended it.
 """
 
 import ctypes
@@ -16,11 +17,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 NETWORK = "network"  # the key of LIMITS that is no resource limit; false: the command gets a network of its own, empty
+GROUP, GROUP_MEMORY = "group", "group memory"  # the folder in which a control group is made, and its bytes
 SETUP_FAILED = 125
 NOT_STARTED = 127  # as shells report a command that is not found
 ENDED = 126  # by the lifeline
@@ -30,22 +33,25 @@ _PR_SET_CHILD_SUBREAPER = 36  # Linux: orphans below this process become its chi
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 
 
-def main(lifeline: int, limits: Mapping[str, float], command: Sequence[str]) -> int:
+def main(lifeline: int, limits: Mapping[str, Any], command: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     _set_process_option(_PR_SET_CHILD_SUBREAPER, 1)
+    group = None
     try:
+        if GROUP in limits:
+            group = _make_group(Path(limits[GROUP]), limits[GROUP_MEMORY])
         if not limits.get(NETWORK, True):
             _leave_the_network()
-        child = subprocess.Popen(command, start_new_session=True, preexec_fn=lambda: _prepare(limits))
-    except FileNotFoundError as error:
-        return _refuse(NOT_STARTED, error)
+        child = subprocess.Popen(command, start_new_session=True, preexec_fn=lambda: _prepare(limits, group))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return _refuse(SETUP_FAILED, error)
+        _remove_group(group)
+        return _refuse(NOT_STARTED if isinstance(error, FileNotFoundError) else SETUP_FAILED, error)
     _let_go_of_the_streams()
     watcher = _Watcher(lifeline, child.pid)
     watcher.start()
     status = _wait_for(child.pid)
     _end_all(child.pid)
+    _remove_group(group)
     return ENDED if watcher.has_ended_it else status
 
 
@@ -54,11 +60,13 @@ def _refuse(status: int, error: Exception) -> int:
     return status
 
 
-def _prepare(limits: Mapping[str, float]) -> None:
+def _prepare(limits: Mapping[str, Any], group: Path | None) -> None:
     """Between fork and exec: the limits, and an end with the supervisor."""
     end_with_parent()
+    if group:
+        _enter(group, os.getpid())
     for name, value in limits.items():
-        if name != NETWORK:
+        if name.startswith("RLIMIT_"):
             which = getattr(resource, name)
             hard = resource.getrlimit(which)[1]
             most = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
@@ -74,6 +82,82 @@ def _leave_the_network() -> None:
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+# ------------------------------------------------------------------------------------------------ control groups
+
+
+def memory_group(memory: int) -> str:
+    """The folder in which control groups with a limit of memory can be made here, "" if there is none."""
+    for folder in _group_folders():
+        group = None
+        for left in folder.glob("risk_env-*"):  # by a supervisor that was killed
+            if not Path("/proc", left.name.rpartition("-")[2]).exists():
+                with suppress(OSError):
+                    left.rmdir()
+        try:
+            group = _make_group(folder, memory)
+            with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
+                _enter(group, process.pid)
+                process.communicate(b"\n")
+        except OSError:
+            continue
+        else:
+            return str(folder)
+        finally:
+            _remove_group(group)
+    return ""
+
+
+def _group_folders(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[Path]:
+    """Folders where groups with a limit of memory may be made: of version 2 of control groups, or of version 1."""
+    with suppress(OSError):
+        for line in groups.read_text().splitlines():
+            number, controllers, path = line.split(":", 2)
+            own = root / path.lstrip("/")
+            if "memory" in controllers.split(","):
+                yield root / "memory" / path.lstrip("/")
+            elif number == "0":
+                yield from (folder for folder in dict.fromkeys((own, own.parent)) if _gives_memory(folder))
+
+
+def _gives_memory(folder: Path) -> bool:
+    """Whether the groups in a folder of version 2 can have a limit of memory."""
+    try:
+        return "memory" in (folder / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return False
+
+
+def _make_group(folder: Path, memory: int) -> Path:
+    """Make a control group that may use that much memory in all; OSError if it cannot be made."""
+    group = folder / f"risk_env-{os.getpid()}"
+    group.mkdir()
+    try:
+        is_first = (group / "memory.limit_in_bytes").exists()
+        (group / ("memory.limit_in_bytes" if is_first else "memory.max")).write_text(str(memory))
+    except OSError:
+        group.rmdir()
+        raise
+    return group
+
+
+def _enter(group: Path, process: int) -> None:
+    """Move a process into a control group."""
+    (group / "cgroup.procs").write_text(str(process))
+
+
+def _remove_group(group: Path | None) -> None:
+    """Remove a control group; processes in it may still be ending."""
+    until = time.monotonic() + _PATIENCE
+    while group and group.is_dir() and time.monotonic() < until:
+        try:
+            group.rmdir()
+        except OSError:
+            time.sleep(0.01)
+
+
+# ------------------------------------------------------------------------------------------------ ends
 
 
 def end_with_parent() -> None:

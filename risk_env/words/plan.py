@@ -19,11 +19,14 @@ from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text, shorte
 MOST_STEPS = 200  # of one answer
 MOST_CHARACTERS = 20_000
 TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
+ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER = "illegal", "outnumbered", "turn over", "no answer"
+REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # why a plan stopped
 FALLBACK, NUMBER = "fallback", "number"  # no words of answers
 _NO_ACTION = 2**31  # more than any action's number
 WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
 _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 _BULLET = re.compile(r"^[\W\d_]+")
+_NUMBER = re.compile(r"\s*[0-9]{1,10}\s*")
 _AMOUNT = re.compile(r"(\d{1,9}|all|half)")
 _LATER = {  # steps before which these questions are declined
     Phase.TRADE: ("draft", "attack", "from", END),
@@ -46,6 +49,7 @@ _ONLY = {  # steps that are passed over where another question is asked: there w
     "move": Phase.FORTIFY_AMOUNT,
 }
 _PLACED = {("draft", Phase.DRAFT_AMOUNT), ("to", Phase.FORTIFY_AMOUNT)}  # the engine may have chosen the only place
+_PLACE_WORDS = {Phase.FORTIFY_AMOUNT: "to"}  # what the number of a territory meant, where no territory is asked for
 _AFTER_DRAFT = (Phase.ATTACK, Phase.FORTIFY_FROM)
 
 
@@ -62,7 +66,11 @@ class Step(NamedTuple):
 
 
 class Stopped(Exception):
-    """The reader must be asked; the message says why."""
+    """The reader must be asked; the message says why, and `reason`, of REASONS, says it to programs."""
+
+    def __init__(self, message: str, reason: str = ILLEGAL) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
@@ -74,6 +82,8 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     length = sum(len(part) for part in parts if isinstance(part, str))
     if length > MOST_CHARACTERS:
         raise ValueError(f"the answer has {length} characters, at most {MOST_CHARACTERS} are read")
+    if not isinstance(answer, str):  # the number of an action may be written as a text
+        parts = [int(part) if isinstance(part, str) and _NUMBER.fullmatch(part) else part for part in parts]
     steps = [step for part in parts for step in _read_part(part, board)]
     if not steps:
         raise ValueError("the answer has no action")
@@ -151,6 +161,21 @@ def _territory(name: str, board: Board) -> int:
         return NOWHERE
 
 
+def _in_words(number: int, phase: Phase, game: Any) -> Step:
+    """The step of an action's number: what its text does, where another question is asked too."""
+    block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
+    asked = QUESTIONS[phase]
+    words = {"territory": _PLACE_WORDS.get(phase, "draft"), "border": "attack", "die": "reroll", "dice": "dice"}
+    words |= {"card": "card", "objective": "objective", "amount": "move" if phase == Phase.DRAFT_AMOUNT else "troops"}
+    word = asked.word if block == asked.block else words.get(block, "")
+    question = next((found for found in QUESTIONS.values() if found.word == word), None)
+    text = answer_text(number, question, game.tables, game.board)
+    if not text:
+        raise Stopped(f"action {number} is not legal in phase {phase.name}")
+    word, _, argument = text.partition(" ")
+    return Step(word, argument)
+
+
 class Plan:
     """The answers of one seat in one game: give it a text, then take the actions for one question after another."""
 
@@ -162,7 +187,7 @@ class Plan:
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
         self._attacks: dict[tuple[int, int], list[int]] = {}  # source and target of those played: what became of them
-        self.stopped = ""  # why the rest was not played
+        self.stopped = self.reason = ""  # why the rest was not played: in words, and as one of REASONS
         self._unplayed: tuple[Step, ...] = ()
 
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
@@ -171,7 +196,8 @@ class Plan:
         It is a text, or a list of texts and action numbers. The first step must be legal; what becomes of the others
         shows when their questions are asked.
         """
-        steps = read_plan(answer, game.board)
+        done = Step(NUMBER, str(game.tables.space.done))
+        steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
         self.clear()
         self._steps.extend(steps)
         self._turn = (game.round, game.turn)
@@ -186,7 +212,8 @@ class Plan:
         """Forget the steps and what was played, not the standing order."""
         self._steps.clear()
         self._first = None
-        self._played, self._attacks, self.stopped, self._unplayed = [], {}, "", ()
+        self._played, self._attacks, self._unplayed = [], {}, ()
+        self.stopped = self.reason = ""
 
     def fall_back(self, game: Any) -> None:
         """Let `fallback_action` play the rest of this turn, or this one decision in set-up."""
@@ -215,10 +242,10 @@ class Plan:
         is_over = now[0] > 0 and now != self._turn
         try:
             if is_over and any(step.word not in (END, DONE, FALLBACK) for step in self._steps):
-                raise Stopped("the turn was over")
+                raise Stopped("the turn was over", TURN_OVER)
             return self._next(game) if self._steps and not is_over else None
         except Stopped as stop:
-            self.stopped, self._unplayed = str(stop), tuple(self._steps)
+            self.stopped, self.reason, self._unplayed = str(stop), stop.reason, tuple(self._steps)
             self._steps.clear()
             return None
 
@@ -234,6 +261,11 @@ class Plan:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
             lines.append(f"Stopped: {self.stopped}" + (f". Not played: {rest}" if rest else ""))
         return "\n".join(lines)
+
+    def report(self) -> dict[str, Any]:
+        """`account` for programs: the actions that were played, why no more were, and how many steps were left."""
+        left = sum(not step.only for step in self._unplayed)
+        return {"played": [action for _, action in self._played], "stopped": self.reason or None, "left": left}
 
     def _look_at_attacks(self, game: Any) -> None:
         """Keep what has become of the attacks. Once the turn is over others may have changed it."""
@@ -259,7 +291,7 @@ class Plan:
             if step.word == FALLBACK:
                 return self._fall_back_once(game)
             if step.word == NUMBER:
-                return self._play_number(int(step.argument), game)
+                step = self._steps[0] = _in_words(int(step.argument), phase, game)
             if self._is_past(step, phase, game):
                 self._steps.popleft()
                 continue
@@ -331,12 +363,6 @@ class Plan:
         self._steps.extendleft(reversed(rest))
         return action
 
-    def _play_number(self, number: int, game: Any) -> int:
-        if not game.is_legal(number):
-            raise Stopped(f"action {number} is not legal in phase {game.phase.name}")
-        self._steps.popleft()
-        return number
-
     def _legal(self, text: str, game: Any) -> int:
         """The number of an action; Stopped if it is not legal. A blitz is the most dice where it is not."""
         try:
@@ -353,7 +379,9 @@ class Plan:
             return
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
         if attackers <= defenders:
-            raise Stopped(f"{step} has {attackers} troops against {defenders} now: say it again if you mean it")
+            raise Stopped(
+                f"{step} has {attackers} troops against {defenders} now: say it again if you mean it", OUTNUMBERED
+            )
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
         """The answer for an amount, any whole number, and the steps that complete it."""
@@ -381,7 +409,7 @@ class Plan:
         self._steps.popleft()
         action = self._answer_defence(game) if game.phase == Phase.DEFEND else self._next(game)
         if action is None:
-            raise Stopped("the order stands; what is the answer to this question?")
+            raise Stopped("the order stands; what is the answer to this question?", NO_ANSWER)
         return action
 
     def _answer_defence(self, game: Any) -> int:

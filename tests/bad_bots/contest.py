@@ -44,7 +44,7 @@ _PROGRAMS = {
     "illegal": "illegal plans-badly wrong_type boolean fraction nan huge_number deep_and_closed surrogate escapes",
     "time": "half hangs ignores_signals leaves stops_supervisor deaf mute",
     "died": "half_and_exit closes dies dies_at_once aborts allocates leaves_a_daemon kills_supervisor exits",
-    FINE: "good plans texts noisy clings",
+    FINE: "good plans texts digits umlaut noisy clings",
 }
 _AGENTS = {
     "crash": "Crashing CrashingAtReset CrashingOddly Wordy Huge Absent Recursive",

@@ -82,11 +82,6 @@ def plan(question):
     say({"id": question["id"], "actions": actions})
 
 
-def without_texts(question):
-    assert "texts" not in question
-    good(question)
-
-
 def talk():
     print("thinking\x1b[31m", file=sys.stderr, flush=True)
     time.sleep(0.2)
@@ -97,10 +92,10 @@ good = answer_with()
 HABITS = {  # what is done when a question comes
     "good": good,
     "texts": lambda question: say({"id": question["id"], "action": question["texts"][0]}),
+    "digits": lambda question: say({"id": question["id"], "action": str(question["legal"][0])}),
     "noisy": then(fill_stderr, good),
     "talks": then(talk, good),
     "plans": plan,
-    "no-texts": without_texts,
     "plans-badly": answer_with(actions=["draft Nowhere 3"]),
     "garbage": only(lambda: say("I attack!")),
     "illegal": answer_with(action="attack Nowhere > Elsewhere"),
@@ -135,10 +130,11 @@ HABITS = {  # what is done when a question comes
     "kills_supervisor": only(send_supervisor(signal.SIGKILL)),
 }
 HELLO = {  # what is said instead of the right words
-    "plans": {"protocol": 2, "name": "plans", "version": "7", "events": True},
-    "no-texts": {"protocol": 1, "name": "no-texts", "version": "7", "texts": False},
-    "plans-badly": {"protocol": 2, "name": "plans-badly", "version": "7"},
-    "newer": {"protocol": 3, "name": "newer", "version": "7"},
+    "plans": {"protocol": 1, "name": "plans", "version": "7", "events": True},
+    "texts": {"protocol": 1, "name": "texts", "version": "7", "texts": True},
+    "umlaut": {"protocol": 1, "name": "übel", "version": "7"},
+    "plans-badly": {"protocol": 1, "name": "plans-badly", "version": "7"},
+    "newer": {"protocol": 2, "name": "newer", "version": "7"},
     "unnamed": {"protocol": [[[]]], "name": {}, "version": "\ud800"},
 }
 

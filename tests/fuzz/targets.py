@@ -239,19 +239,21 @@ def change_json(value: Any, rng: random.Random) -> bytes:
     return as_json(change_value(value, rng))
 
 
-def read_an_answer(data: bytes, answers: Any = None) -> None:
-    """The line as the answer to a question; `answers` is the state of version 2 of the protocol."""
+def read_an_answer(data: bytes) -> None:
+    """The line as the answer to a question."""
     from risk_agents.external import ExternalAgent
+    from risk_agents.protocol import Answers
 
     agent = ExternalAgent.__new__(ExternalAgent)
-    agent.name, agent.time_limit, agent._asked, agent._answers, agent._wants_texts = "fuzz", 1.0, 0, answers, False
+    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, Answers({})
+    agent._answers.begin(view().seat)
     agent._program = spoken(data)
     action = agent.act(view())
     assert action in view().legal_actions
 
 
 def plans() -> list[dict[str, Any]]:
-    """Right answers of a program that speaks version 2: numbers, texts, and plans of several steps."""
+    """Right answers of a program: numbers, texts, and plans of several steps."""
     action, texts, steps = int(view().legal_actions[0]), view().texts, plan_steps()
     several = [[action, "always defend 2", *steps], [*texts[:5], *steps], steps, ["; ".join(steps)]]
     return [{"id": 1, "actions": actions} for actions in ([action], texts[:1], *several)]
@@ -262,15 +264,6 @@ def plan_steps() -> list[str]:
     one, two, three = view().board.territories[:3]
     short = ["trade", f"draft {one} all", f"attack {one} > {two}; occupy half", f"try attack {two} > {three}"]
     return [view().texts[0], *short, f"deploy {one} 3", f"fortify {one} > {two} 3", "end"]
-
-
-def read_a_plan(data: bytes) -> None:
-    """The line as the answer of a program that speaks version 2."""
-    from risk_agents.protocol2 import Answers
-
-    answers = Answers({})
-    answers.begin(view().seat)
-    read_an_answer(data, answers)
 
 
 def plan_texts() -> list[str]:
@@ -915,7 +908,7 @@ def named() -> dict[str, Target]:
         "save": Target(lambda: games(), change_save, read_a_save, (SaveError,)),
         "action": Target(lambda: playing, change_action, read_an_action, (IllegalAction,)),
         "protocol": Target(answers, change_json, read_an_answer, (ProgramFault,)),
-        "plan": Target(plans, change_json, read_a_plan, (ProgramFault,)),
+        "plan": Target(plans, change_json, read_an_answer, (ProgramFault,)),
         "model": Target(plan_texts, change_lines, read_a_models_answer, (ValueError,)),
         "wish": Target(wishes, change_json, read_a_wish, (ValueError, TypeError, RecursionError)),
         "message": Target(messages, change_json, read_a_message, (ValueError, ArithmeticError, TypeError)),

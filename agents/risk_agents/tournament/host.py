@@ -10,7 +10,6 @@ import base64
 import operator
 import os
 import random
-import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -21,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import risk_agents
-from risk_agents.program import Program, ProgramFault, brief, python_command, python_path, serve_lines
+from risk_agents.program import Program, ProgramFault, brief, python_command, serve_lines
 from risk_agents.registry import is_in_file
-from risk_agents.sandbox import OPEN, Sandbox
+from risk_agents.sandbox import OPEN, Sandbox, python_installation, shown_with
 from risk_agents.tournament.results import Forfeit
 from risk_env.agent import CompiledAgent, View, prepares
 from risk_env.board.maps import load_map
@@ -52,9 +51,9 @@ class Host:
         self.time_limit, self._asked = time_limit, 0
         self._spec = spec
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
-        folders = _folders(spec, map_source)
+        shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
         try:
-            self._program = Program(python_command(__name__), "the agent's process", sandbox, folders, python_path())
+            self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
         except ProgramFault as fault:
             raise Forfeit(fault.kind, str(fault)) from fault
         try:
@@ -115,11 +114,11 @@ class Host:
         self._program.kill()
 
 
-def _folders(spec: str, map_source: str) -> list[str]:
-    """What an agent's process must be able to read in a sandbox: Python, what it imports, its file and its map."""
-    names = (map_source, spec, spec.rpartition(":")[0], spec.partition(":")[2])  # bot.py:Mine, search:policy.npz
-    files = [Path(name).absolute() for name in names if Path(name).is_file()]
-    return [sys.prefix, sys.base_prefix, *map(os.path.abspath, sys.path), *(str(file.parent) for file in files)]
+def _shown_to(spec: str, map_source: str) -> list[str]:
+    """What an agent's process must be able to read in a sandbox: Python, packages, its own folder and its map."""
+    bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
+    files = [name for name in (map_source, spec, spec.partition(":")[2]) if Path(name).is_file()]  # search:policy.npz
+    return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
 
 
 # ------------------------------------------------------------------------------------------------ the far end

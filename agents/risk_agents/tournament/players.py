@@ -28,7 +28,7 @@ class SinglePlayer(Protocol):
     def choose(self, game: Game, history: History) -> int:
         """An action for the seat to decide; `history` gives the events that a seat has seen."""
 
-    def end(self, outcome: dict[str, Any]) -> None:
+    def end(self, outcome: dict[str, Any], history: History) -> None:
         """The game is over."""
 
 
@@ -46,7 +46,7 @@ class HostedPlayer:
         """What the agent answers."""
         return self._host().choose(game)
 
-    def end(self, outcome: dict[str, Any]) -> None:
+    def end(self, outcome: dict[str, Any], history: History) -> None:
         """Nothing to do."""
 
 
@@ -76,10 +76,13 @@ class AskedPlayer:
         except ProgramFault as fault:
             raise self._lost(fault) from fault
 
-    def end(self, outcome: dict[str, Any]) -> None:
+    def end(self, outcome: dict[str, Any], history: History) -> None:
         """Tell it, if it still listens."""
-        if self._agent is not None and not self._agent.over(outcome):
-            self.close()
+        if isinstance(self._agent, ExternalAgent):
+            if not self._agent.over(outcome, history(outcome["seat"]) if self._agent.wants_events else ()):
+                self.close()
+        elif self._agent is not None:
+            self._agent.over(outcome)
 
     def _lost(self, fault: ProgramFault) -> Forfeit:
         self.close()

@@ -51,10 +51,11 @@ def play_compiled(
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
     """Play one game between any agents; an error of one forfeits the game."""
     players = [pool.player(agent, seat) for seat, agent in enumerate(pairing.seats)]
-    result = SingleRunner(config, pairing, players).play_alone()
+    runner = SingleRunner(config, pairing, players)
+    result = runner.play_alone()
     for seat, player in enumerate(players):
         if not isinstance(player, CompiledBot):
-            player.end(outcome_for(result, seat))
+            player.end(outcome_for(result, seat), runner.events)
     if config.fresh:
         pool.close()
     notes = tuple(player.notes() if isinstance(player, AskedPlayer) else None for player in players)
@@ -152,7 +153,7 @@ class SingleRunner(BatchRunner):
         self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | SinglePlayer]
     ) -> None:
         seated = [
-            player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat, self._events)
+            player if isinstance(player, CompiledBot) else SeatedPlayer(player, seat, self.events)
             for seat, player in enumerate(players)
         ]
         line_up = np.arange(config.num_players)[None]
@@ -168,7 +169,7 @@ class SingleRunner(BatchRunner):
             return self.result(0, self.pairings[0], error if isinstance(error, Forfeit) else crash(error, asked))
         return result
 
-    def _events(self, seat: int) -> list[Event]:
+    def events(self, seat: int) -> list[Event]:
         """What a seat has seen so far: the game is played again up to now, in a `Game` with its history."""
         if self._again is None:
             self._again = Game(self.config.rules, self.config.board, self.config.seed, lane=self.pairings[0].deal)

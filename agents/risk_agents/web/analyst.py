@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from risk_agents.explanation import Explaining
-from risk_agents.program import Program, ProgramFault, python_command, python_path, serve_lines
+from risk_agents.program import Program, ProgramFault, python_command, serve_lines
 from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_agents.web.table import position_of
@@ -47,7 +47,7 @@ class Analyst:
     def _ready(self, question: dict[str, Any]) -> Program:
         """A process that has compiled what a question of this kind needs."""
         if self._program is None or not self._program.is_alive:
-            self._program = Program(python_command(__name__), "the analysis", environment=python_path())
+            self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
         kind = f"{question['type']} {question.get('agent', '')}"
         if kind not in self._known:

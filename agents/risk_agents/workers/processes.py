@@ -22,6 +22,8 @@ from risk_agents import supervisor
 from risk_agents.supervisor import end_with_parent
 from risk_agents.workers.executor import LEAST_LIMIT, RETRIES, Limits, WorkExecutor, WorkLostError, say_again
 from risk_agents.workers.messages import receive, send
+from risk_env.children import safe_start
+from risk_env.streams import prepare_streams
 
 PATIENCE = 5.0  # seconds in which a process must have ended
 
@@ -113,7 +115,8 @@ class _Worker:
         context = get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, begin))
-        self._process.start()
+        with safe_start():
+            self._process.start()
         theirs.close()
         self._has_begun = self._is_late = False
 
@@ -170,6 +173,7 @@ class _Worker:
 
 def serve(connection: Connection, begin: Callable[[], object]) -> None:
     """Call functions until the other end is gone: what a worker's process does."""
+    prepare_streams()
     begin()
     with suppress(EOFError, OSError):
         send(connection, True)

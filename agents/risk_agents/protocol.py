@@ -1,6 +1,6 @@
-"""Messages of version 2 of the line protocol (docs/protocol.md): what is sent, and what the answers mean.
+"""Messages of the line protocol (docs/protocol.md): what is sent, and what the answers mean.
 
-How lines get to the program and back is `program`'s affair; version 1 is in `external`.
+How lines get to the program and back is `program`'s affair.
 """
 
 from collections.abc import Sequence
@@ -8,6 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from risk_env.agent import View
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.events import Event
 from risk_env.game import Game
@@ -15,12 +18,13 @@ from risk_env.public import hand_of, members, most_troops, public_facts
 from risk_env.text.notation import QUESTIONS
 from risk_env.words.plan import MOST_STEPS, Plan
 
-PROTOCOL = 2
+PROTOCOL = 1
+_MAP_FIELDS = ("name", "digest", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
 _AMOUNTS = [phase for phase, question in QUESTIONS.items() if question.block == "amount"]
 
 
 class Answers:
-    """What a program of version 2 has asked for, and its plan in one game."""
+    """What a program has asked for, and its plan in one game."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
@@ -33,23 +37,22 @@ class Answers:
     def question(self, view: View) -> dict[str, Any]:
         """What is sent when the plan does not answer."""
         game = view.game
-        facts = {
+        return {
             "seat": view.seat,
             "phase": game.phase.name,
             "legal": members(game.records["legal"][0]),
             **({"texts": list(view.texts)} if self.wants_texts else {}),
             **state_facts(game, view.seat),
-            "plan": {"account": self.plan.account(game)},
+            "plan": {"account": self.plan.account(game), **self.plan.report()},
+            **self.news(view.events if self.wants_events else ()),
         }
-        if self.wants_events:
-            facts["events"] = [event.to_json() for event in self._news(view)]
-        return facts
 
-    def _news(self, view: View) -> Sequence[Event]:
-        """What the seat saw since its last question."""
-        news = view.events[self._seen :]
-        self._seen += len(news)
-        return news
+    def news(self, events: Sequence[Event]) -> dict[str, Any]:
+        """The events since the last message, of all that the seat has seen; nothing if the program asks for none."""
+        if not self.wants_events:
+            return {}
+        news, self._seen = events[self._seen :], len(events)
+        return {"events": [event.to_json() for event in news]}
 
     def take(self, answer: dict[str, Any], game: Game) -> None:
         """Take `actions`, a list of numbers and texts, or one `action`; ValueError if the first cannot be played."""
@@ -57,6 +60,17 @@ class Answers:
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:
             raise ValueError(f"actions must be a list of at most {MOST_STEPS} actions")
         self.plan.give(actions, game)
+
+
+def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
+    """Rules, map and numbering of actions: what a program gets when a game begins."""
+    space, objectives = tables(rules, board).space, [objective.name for objective in board.objectives]
+    return {
+        "num_players": rules.num_players,
+        "rules": rules.to_dict(),
+        "map": {**{name: getattr(board, name) for name in _MAP_FIELDS}, "objectives": objectives},
+        "actions": {block: numbers.start for block, numbers in space.blocks.items()} | {"end": space.n},
+    }
 
 
 def state_facts(game: Game, seat: int) -> dict[str, Any]:

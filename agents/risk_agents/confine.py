@@ -1,0 +1,132 @@
+"""The last step into a sandbox: another user, no way to new privileges, fewer system calls. A script of its own.
+
+    python -I -S confine.py USER COMMAND ...
+
+USER is the number of the user and of the group that the command gets, -1 to change neither. The system calls of
+FORBIDDEN fail with EPERM: none of them is needed to play, and most of what breaks out of sandboxes begins with one.
+The filter exists for the processors of _COLUMNS; on others the command runs without it.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+import sys
+
+SETUP_FAILED = 125
+_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number; column of FORBIDDEN
+FORBIDDEN = {  # numbers on x86_64 and on aarch64
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "memfd_create": (319, 279),  # memory that no limit of a process counts
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+}
+_CLONE, _CLONE3 = (56, 220), 435
+_NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*: mounts, cgroup, UTS, IPC, user, PID, network
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # of BPF
+_ALLOW, _FAIL = 0x7FFF0000, 0x00050000
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
+_FOREIGN = 0x40000000  # system calls of the x32 interface begin here
+
+
+def main(user: int, command: list[str]) -> int:
+    """Give up what the command must not have, and become the command."""
+    try:
+        if user >= 0:
+            _become(user)
+        _forbid_privileges()
+        if platform.machine() in _COLUMNS:
+            _install(program(platform.machine()))
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"{command[0]}: {error}", file=sys.stderr)
+    return SETUP_FAILED
+
+
+def _become(user: int) -> None:
+    """Change user and group; every capability goes with them."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
+def _forbid_privileges() -> None:
+    """No program that this process starts gets more rights than it has."""
+    if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "no_new_privs")
+
+
+def program(machine: str) -> list[tuple[int, int, int, int]]:
+    """The filter, as instructions of BPF: operation, jump if true, jump if false, value."""
+    architecture, column = _COLUMNS[machine]
+    refuse = (_RETURN, 0, 0, _FAIL | errno.EPERM)
+    steps = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_JUMP_EQUAL, 1, 0, architecture),
+        refuse,
+        (_LOAD, 0, 0, _NUMBER),
+        (_JUMP_AT_LEAST, 0, 1, _FOREIGN),
+        refuse,
+        (_JUMP_EQUAL, 0, 1, _CLONE3),  # its flags cannot be seen: libraries fall back to `clone`
+        (_RETURN, 0, 0, _FAIL | errno.ENOSYS),
+    ]
+    for numbers in FORBIDDEN.values():
+        steps += [(_JUMP_EQUAL, 0, 1, numbers[column]), refuse]
+    steps += [
+        (_JUMP_EQUAL, 0, 3, _CLONE[column]),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES),
+        refuse,
+    ]
+    return [*steps, (_RETURN, 0, 0, _ALLOW)]
+
+
+class _Program(ctypes.Structure):
+    """`struct sock_fprog` of Linux."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def _install(steps: list[tuple[int, int, int, int]]) -> None:
+    """Apply the filter to this process and all that it starts, for ever."""
+    packed = b"".join(struct.pack("HBBI", *step) for step in steps)
+    wanted = _Program(len(steps), packed)
+    if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(wanted), 0, 0):
+        raise OSError(ctypes.get_errno(), "no filter of system calls")
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

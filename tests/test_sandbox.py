@@ -1,0 +1,196 @@
+"""The sandbox of agents' processes: a program in it tries to leave it, and an agent in it still plays."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risk_agents import confine, supervisor
+from risk_agents import sandbox as sandboxes
+from risk_agents.program import Program, ProgramFault
+from risk_agents.sandbox import SandboxError, sandbox, shown_to, shown_with
+from risk_agents.tournament.host import Host
+from risk_env.board.rules import Rules
+
+ROOT = Path(__file__).parent.parent
+RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=2)
+USERS = ("root", "user")
+
+
+@pytest.fixture(params=USERS)
+def strict(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[sandboxes.Sandbox]:
+    """The strict sandbox: as root begins it, and as a user does. Where it cannot be had the test is skipped."""
+    if request.param == "root" and os.getuid():
+        pytest.skip("not root")
+    monkeypatch.setattr(sandboxes, "_is_root", lambda: request.param == "root")
+    sandbox.cache_clear()
+    try:
+        yield sandbox("strict")
+    except SandboxError as error:
+        no_sandbox(str(error))
+    finally:
+        sandbox.cache_clear()
+
+
+def no_sandbox(reason: str) -> Any:
+    """Skip the test or, in CI, fail: there it must have run."""
+    return pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+
+
+def told(program: Program) -> dict[str, Any]:
+    """What a program says without being asked, before it is ended."""
+    try:
+        return program.ask({}, 60)
+    finally:
+        program.kill()
+
+
+def program_of(code: str, strict: sandboxes.Sandbox) -> Program:
+    """A program in Python in a sandbox."""
+    command = [sys.executable, "-c", f"import json, os, sys\n{code}"]
+    return Program(command, "it", strict, shown_to(command[:1]))
+
+
+def test_no_attempt_to_leave_succeeds(
+    strict: sandboxes.Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bots, work = tmp_path / "bots", tmp_path / "work"
+    bots.mkdir()
+    work.mkdir()
+    (bots / "escapes.py").write_bytes((ROOT / "tests" / "escapes.py").read_bytes())
+    key, beside = work / "key", tmp_path / "key"
+    key.write_text("1234")
+    beside.write_text("1234")
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("SECRET_KEY", "1234")
+    package = Path(sandboxes.__file__).parent
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as abstract:
+        name = f"risk-env-test-{os.getpid()}"
+        abstract.bind(f"\0{name}")
+        abstract.listen()
+        facts = {
+            "host": os.getpid(),
+            "port": tcp.getsockname()[1],
+            "socket": name,
+            "read": [str(key), str(beside), "/etc/shadow", "/proc/1/mem", "/proc/kcore", "/proc/1/root/etc/shadow"],
+            "write": [
+                *("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/x", "/usr/x", "/dev/x", "/root/x"),
+                *(str(package / "x.py"), str(bots / "x")),
+            ],
+        }
+        command = [sys.executable, str(bots / "escapes.py"), json.dumps(facts)]
+        found = told(Program(command, "it", strict, shown_to(command)))
+    user, filled, capabilities = (found.pop(name) for name in ("user", "filled", "capabilities"))
+    assert {name: got for name, got in found.items() if got is not False} == {}
+    assert user == sandboxes.NOBODY
+    assert capabilities == 0
+    for folder, most in (("/tmp", sandboxes.TEMPORARY), ("/dev/shm", sandboxes.SHARED)):
+        assert 0 < filled[folder] <= most >> 20
+
+
+def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
+    if supervisor.GROUP not in strict.limits:
+        assert "NOT enforced: a limit for all its processes" in strict.says
+        pytest.skip("no control group can be made here")
+    limits = {**strict.limits, supervisor.GROUP_MEMORY: 200 << 20}
+    code = (
+        "for _ in range(3): os.fork()\nheld = bytearray(os.urandom(1 << 20) * 60)\nprint('{}', flush=True)\nos.wait()"
+    )
+    with pytest.raises(ProgramFault, match="ended with status 137") as fault:
+        program = program_of(code, strict._replace(limits=limits))
+        program.ask({}, 60)
+        program.ask({}, 60)
+    assert fault.value.kind == "died"
+    assert list(Path(strict.limits[supervisor.GROUP]).glob(f"risk_env-{program._process.pid}")) == []
+
+
+BOT = """
+import os
+import helper
+from risk_env.agent import Agent
+
+class Bot(Agent):
+    version = helper.VERSION
+    name = "-".join(path for path in {paths!r} if os.path.exists(path)) or "nothing"
+
+    def act(self, view):
+        return view.legal_actions[0]
+"""
+
+
+def test_an_agent_sees_its_own_folder_and_no_other(
+    strict: sandboxes.Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bots, work = tmp_path / "bots", tmp_path / "work"
+    bots.mkdir()
+    work.mkdir()
+    (work / "key").write_text("1234")
+    (bots / "helper.py").write_text("VERSION = '7'")
+    (bots / "bot.py").write_text(
+        BOT.format(paths=[str(work / "key"), str(ROOT / "pyproject.toml"), str(ROOT / ".git")])
+    )
+    monkeypatch.chdir(work)
+    host = Host(f"{bots / 'bot.py'}:Bot", RULES, "tiny", 30.0, strict)
+    host.close()
+    assert (host.name, host.version) == ("nothing", "7")
+
+
+def test_a_folder_that_is_not_the_agents_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bots, work = tmp_path / "bots", tmp_path / "work"
+    for folder in (bots, work / "deep"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(work / "deep")
+    monkeypatch.setenv("HOME", str(tmp_path / "home" / "me"))
+    assert shown_with(bots / "bot.py") == str(bots)
+    assert shown_with(bots) == str(bots)
+    for folder in (work / "deep", work, tmp_path, tmp_path / "home", Path("/")):
+        assert shown_with(folder / "bot.py") == str(folder / "bot.py")
+    assert shown_with(work) == ""
+
+
+def test_a_shown_program_is_shown_without_its_home(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for name in ("bin", "lib", "keys"):
+        (home / name).mkdir(parents=True)
+    (home / "bin" / "bot").touch(mode=0o755)
+    assert shown_to([str(home / "bin" / "bot")]) == [str(home / "bin"), str(home / "lib")] * 2
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_forbids_what_it_names_and_nothing_else(machine: str) -> None:
+    column = 0 if machine == "x86_64" else 1
+    for numbers in confine.FORBIDDEN.values():
+        assert run_filter(confine.program(machine), machine, numbers[column]) == 0x50001
+    harmless = (0, 1, 59, 221, 231) if column == 0 else (63, 64, 93, 222)  # read, write, execve, ...
+    for number in harmless:
+        assert run_filter(confine.program(machine), machine, number) == 0x7FFF0000
+    clone = 56 if column == 0 else 220
+    assert run_filter(confine.program(machine), machine, clone, 0x3D0F00) == 0x7FFF0000  # a thread
+    assert run_filter(confine.program(machine), machine, clone, 0x10000011) == 0x50001
+    assert run_filter(confine.program(machine), machine, 435) == 0x50026  # ENOSYS
+    other = "aarch64" if column == 0 else "x86_64"
+    assert run_filter(confine.program(machine), other, 0) == 0x50001
+
+
+def run_filter(steps: list[tuple[int, int, int, int]], machine: str, number: int, argument: int = 0) -> int:
+    """What the kernel would return for a system call: the few instructions of BPF that the filter uses."""
+    data = {0: number, 4: confine._COLUMNS[machine][0], 16: argument}
+    place, held = 0, 0
+    while True:
+        operation, yes, no, value = steps[place]
+        place += 1
+        if operation == 0x20:
+            held = data[value]
+        elif operation == 0x06:
+            return value
+        else:
+            is_true = {0x15: held == value, 0x35: held >= value, 0x45: bool(held & value)}[operation]
+            place += yes if is_true else no
