@@ -1,8 +1,9 @@
-"""Files that are written as a whole, or not at all."""
+"""Files that are written as a whole, or not at all; names of new files that no other file has."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
 
@@ -24,6 +25,26 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise
     if os.name == "posix":
         _sync(path.parent)
+
+
+def new_file(path: Path) -> Path:
+    """Make an empty file of this name, or with -2, -3, ... before the ending, whichever nobody has; its path."""
+    return _new(path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)))
+
+
+def new_folder(path: Path) -> Path:
+    """Make an empty folder of this name, or with -2, -3, ... after it, whichever nobody has; its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _new(path, os.mkdir)
+
+
+def _new(path: Path, make: Callable[[Path], None]) -> Path:
+    names = chain([path.name], (f"{path.stem}-{number}{path.suffix}" for number in count(2)))
+    while True:
+        fresh = path.with_name(next(names))
+        with suppress(FileExistsError):
+            make(fresh)
+            return fresh
 
 
 def _sync(path: Path) -> None:

@@ -30,6 +30,7 @@ from risk_env.text.check import complete
 from risk_env.text.positions import PositionError
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
 
+KEY = "sk-fuzz-0123456789abcdef"
 Seed = Any  # whatever `make` makes and `change` takes
 
 
@@ -294,6 +295,35 @@ def read_a_models_answer(data: bytes) -> None:
             break
         game.step(action)
     assert isinstance(plan.account(game), str)
+
+
+def endpoint_replies() -> list[dict[str, Any]]:
+    """Right replies of an endpoint with OpenAI's chat API, some of which tell the key."""
+    from tests.fake_endpoint import ENCODINGS, called, said
+
+    plain = "; ".join(plan_steps())
+    told = [said(form(KEY)) for form in ENCODINGS]
+    return [said(plain), called(json.dumps({"plan": plain})), *told, {"error": {"message": f"not with {KEY}"}}]
+
+
+def read_a_reply(data: bytes) -> None:
+    """The body of an endpoint's reply, with a status that follows from it; no part of the key is in what is read."""
+    from unittest.mock import patch
+
+    from risk_agents.llm import endpoint
+    from risk_agents.llm.settings import Settings
+
+    reply = endpoint.Reply((200, 200, 200, 401, 302, 500)[len(data) % 6], data[-20:].decode("latin-1"), data)
+    with patch.dict("os.environ", {"OPENAI_API_KEY": KEY}), patch.object(endpoint, "post", lambda *_: reply):
+        model = endpoint.Endpoint("fuzz", Settings(retries=0))
+        try:
+            answer = model.ask([{"role": "user", "content": "?" * 1000}], lambda error: None)
+        except endpoint.EndpointError as error:
+            assert not any(KEY[at : at + 8] in str(error) for at in range(len(KEY) - 7))
+            raise
+    assert 0 < answer.tokens_in <= endpoint.MOST_TOKENS and 0 <= answer.tokens_out <= endpoint.MOST_TOKENS
+    assert not any(KEY[at : at + 8] in answer.text for at in range(len(KEY) - 7))
+    (answer.text + answer.plan).encode()  # without lone surrogates
 
 
 # ------------------------------------------------------------------------------------------------ pages
@@ -655,6 +685,7 @@ def read_specs(data: bytes) -> None:
 def named() -> dict[str, Target]:
     """All targets by name. A database is fuzzed where its reader has a function for it."""
     from risk_agents.external import ProgramFault
+    from risk_agents.llm.endpoint import EndpointError
     from risk_agents.play.saved import SavedGameError
     from risk_agents.tournament.records import RecordError
 
@@ -682,4 +713,5 @@ def named() -> dict[str, Target]:
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
         "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),
+        "endpoint": Target(endpoint_replies, change_json, read_a_reply, (EndpointError,)),
     }
