@@ -667,6 +667,37 @@ def read_positions(data: bytes) -> None:
         lambda_returns(found, Network(columns, 8, 4).chances(found.features), 0.7)
 
 
+def _total(numbers):  # type: ignore[no-untyped-def]
+    """A kernel that is compiled soon."""
+    return numbers[0] + numbers[1]
+
+
+@functools.cache
+def kernel() -> tuple[Any, Path, bytes]:
+    """A kernel, the file of its compiled code, and the content of the file."""
+    import numba
+
+    from risk_env.compiler.kernel_files import guard
+    from risk_env.compiler.mode import numba_setting
+
+    with numba_setting("CACHE_DIR", str(folder() / "compiled")):
+        entry = numba.njit(cache=True)(_total)
+    guard(entry)
+    entry(np.arange(2))
+    (path,) = (folder() / "compiled").rglob("*.nbc")
+    return entry, path, path.read_bytes()
+
+
+def read_a_kernel_file(data: bytes) -> None:
+    """The compiled code in a file of the cache: as it was written, or removed."""
+    entry, path, written = kernel()
+    path.write_bytes(data)
+    if entry._cache.load_overload(entry.signatures[0], entry.targetctx) is None:
+        assert not path.exists()
+        raise ValueError("damaged")
+    assert data == written
+
+
 def specs() -> list[str]:
     """What may stand behind `--agents`."""
     return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
@@ -713,5 +744,6 @@ def named() -> dict[str, Target]:
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
         "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),
+        "kernel": Target(lambda: [kernel()[2]], change_bytes, read_a_kernel_file, (ValueError,)),
         "endpoint": Target(endpoint_replies, change_json, read_a_reply, (EndpointError,)),
     }
