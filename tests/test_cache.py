@@ -5,9 +5,7 @@ import importlib.util
 import logging
 import os
 import random
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import warnings
@@ -19,6 +17,7 @@ import pytest
 
 from risk_env.compiler import JIT_DISABLED, PLAIN, cache, notice
 from risk_env.seeds import game_seed
+from tests.full_disk import full_disk
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners and modes of files")
 
@@ -232,14 +231,8 @@ def test_files_or_folders_that_vanish_are_made_again(kernels):
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 def test_a_full_disk_is_said_once_and_leaves_no_half_files(kernels):
     folder, call = kernels
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    with full_disk(1000):
         (said,) = call()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, ignored)
     assert f"compiled code cannot be kept in {folder}" in said and os.strerror(errno.EFBIG) in said
     assert files(folder) == []
     assert call() == [] and files(folder)

@@ -11,8 +11,12 @@ from pathlib import Path
 def whole_file(path: Path) -> Iterator[Path]:
     """A path beside this one, to write to in a `with` block; the file moves here in one step once it is on the disk.
 
-    After an error, or if the process is killed, the file that was here before is still here.
+    After an error, or if the process is killed, the file that was here before is still here. A device or a pipe is
+    written to as it is.
     """
+    if path.exists() and not path.is_file():
+        yield path
+        return
     fresh = path.with_name(f".new-{path.name}")
     fresh.unlink(missing_ok=True)  # in a folder from elsewhere it could be a link to any file
     try:
@@ -27,9 +31,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         _sync(path.parent)
 
 
-def new_file(path: Path) -> Path:
-    """Make an empty file of this name, or with -2, -3, ... before the ending, whichever nobody has; its path."""
-    return _new(path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)))
+def new_file(path: Path, may_rename: bool = True) -> Path:
+    """Make an empty file of this name and return its path; nothing is overwritten.
+
+    If the name is taken, the file gets -2, -3, ... before the ending; without `may_rename` it is a FileExistsError.
+    """
+    return _new(path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)), may_rename)
 
 
 def new_folder(path: Path) -> Path:
@@ -38,7 +45,10 @@ def new_folder(path: Path) -> Path:
     return _new(path, os.mkdir)
 
 
-def _new(path: Path, make: Callable[[Path], None]) -> Path:
+def _new(path: Path, make: Callable[[Path], None], may_rename: bool = True) -> Path:
+    if not may_rename:
+        make(path)
+        return path
     names = chain([path.name], (f"{path.stem}-{number}{path.suffix}" for number in count(2)))
     while True:
         fresh = path.with_name(next(names))

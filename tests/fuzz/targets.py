@@ -432,8 +432,7 @@ def kept_games() -> list[dict[str, Any]]:
     found = []
     for seed in range(4):
         game = played("classic", seed, 30, num_players=2, initial_troops=9)
-        path = folder() / f"kept-{seed}.json"
-        save_game(path, game, ["human", "random"])
+        path = save_game(folder() / f"kept-{seed}.json", game, ["human", "random"])
         facts = json.loads(path.read_bytes())
         del facts["checksum"]
         found.append(facts)
