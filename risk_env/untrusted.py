@@ -78,6 +78,15 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def composed_values(value: Any) -> Any:
+    """A value of lists and tables with all of its texts, and all keys, in composed form."""
+    if isinstance(value, str):
+        return composed(value)
+    if isinstance(value, dict):
+        return {composed(key): composed_values(inner) for key, inner in value.items()}
+    return [composed_values(inner) for inner in value] if isinstance(value, list) else value
+
+
 def parse_json(text: str | bytes) -> Any:
     """The value of a JSON text; ValueError for any other text, NaN, infinity, or more than MOST_NESTING levels."""
     try:
