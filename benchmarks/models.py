@@ -27,7 +27,7 @@ from risk_agents.tournament.records import read_records
 
 ROOT = Path(__file__).parents[1]
 BEAT = 0.01  # seconds
-PACKAGES = ("risk-env", "numpy", "numba", "openai")
+PACKAGES = ("risk-env", "numpy", "numba", "httpx2")
 GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--quiet", "--seed", "1"]
 
 

@@ -34,7 +34,7 @@ EXTRAS = {  # what optional modules come with
     "onnx": "onnx",
     **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),
     **dict.fromkeys(("starlette", "uvicorn", "websockets"), "web"),
-    **dict.fromkeys(("openai", "mcp"), "llm"),
+    **dict.fromkeys(("httpx2", "mcp"), "llm"),
     **dict.fromkeys(("pyarrow", "minari"), "data"),
     "ray": "ray",
 }

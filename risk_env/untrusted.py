@@ -1,7 +1,9 @@
 """Files, texts and values that others have written, read as data: regular files, bounded sizes and nesting."""
 
+import codecs
 import io
 import json
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Collection
@@ -9,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 MOST_NESTING = 32  # levels of lists and tables in a JSON text
+MOST_MARKS = 30  # combining marks in a row in a text
 MOST_ENTRIES = 1000  # files in a zip archive
 # What `zipfile` and NumPy raise for content that is damaged, or made to do damage
 UNREADABLE: tuple[type[Exception], ...] = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
     *(MemoryError, zipfile.BadZipFile, zlib.error),
+)
+_OTHER_MARKS = (  # the longer ones first: a mark of UTF-32 begins as one of UTF-16
+    *((mark, "UTF-32") for mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
+    *((mark, "UTF-16") for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others expand without a bound
 
@@ -37,6 +44,47 @@ def read_file(path: str | Path, most: int) -> bytes:
     if len(content) > most:
         raise ValueError(f"{str(path)!r} has more than {most} bytes")
     return content
+
+
+def read_text(path: str | Path, most: int) -> str:
+    """The text of a file as people write it (`text_of`); ValueError or OSError, with its name, for any other file."""
+    content = read_file(path, most)
+    try:
+        return text_of(content)
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} cannot be read as text: {error}") from None
+
+
+def text_of(content: bytes) -> str:
+    """UTF-8 bytes as a composed text, with or without a byte-order mark; ValueError for any others."""
+    for mark, name in _OTHER_MARKS:
+        if content.startswith(mark):
+            raise ValueError(f"text in {name}: save it as UTF-8")
+    return composed(content.decode("utf-8-sig"))
+
+
+def composed(text: str) -> str:
+    """A text in Unicode's composed form (NFC): letters that look the same are the same.
+
+    ValueError for more combining marks in a row than MOST_MARKS: the time to compose them grows with their square.
+    """
+    if text.isascii():
+        return text
+    marks = 0
+    for letter in text:
+        marks = marks + 1 if unicodedata.combining(letter) else 0
+        if marks > MOST_MARKS:
+            raise ValueError(f"more than {MOST_MARKS} combining marks in a row")
+    return unicodedata.normalize("NFC", text)
+
+
+def composed_values(value: Any) -> Any:
+    """A value of lists and tables with all of its texts, and all keys, in composed form."""
+    if isinstance(value, str):
+        return composed(value)
+    if isinstance(value, dict):
+        return {composed(key): composed_values(inner) for key, inner in value.items()}
+    return [composed_values(inner) for inner in value] if isinstance(value, list) else value
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -359,7 +359,7 @@ def test_every_form_of_the_line_protocol_is_measured(
 def test_many_games_of_a_model_are_played_at_once_without_a_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("openai")
+    pytest.importorskip("httpx2")
     monkeypatch.setenv("OPENAI_BASE_URL", "")  # put back afterwards
     monkeypatch.setattr(models, "GAMES", [*models.GAMES, "--map", "tiny", "--max-rounds", "3"])
     found = models.measure(8, 0.2)

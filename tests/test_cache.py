@@ -1,14 +1,23 @@
 """The cache of compiled code: what lies there is run, so nobody else may be able to write there."""
 
+import errno
+import importlib.util
+import logging
 import os
+import random
+import shutil
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from risk_env.compiler import cache
+from risk_env.compiler import JIT_DISABLED, PLAIN, cache, notice
 from risk_env.seeds import game_seed
+from tests.full_disk import full_disk
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners and modes of files")
 
@@ -115,3 +124,141 @@ def test_without_any_folder_kernels_still_run(places, tmp_path):
 def test_a_user_without_a_home_has_a_cache(places, monkeypatch):
     monkeypatch.setattr(cache.os.path, "expanduser", os.fspath)  # as Python does for an unknown user
     assert directory() == str(places[1])
+
+
+# Files of compiled code
+
+KERNELS = """
+import numpy as np
+from risk_env.compiler import entry_point
+
+@entry_point
+def total(numbers):
+    found = numbers[0]
+    for number in numbers:
+        found += number
+    return found
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch, caplog):
+    """A folder for compiled code, and a function that imports kernels anew, calls one and returns what was reported."""
+    monkeypatch.setenv("RISK_ENV_CACHE_DIR", str(tmp_path / "compiled"))
+    monkeypatch.setattr(notice, "_reported", set())
+    cache._cache_root.cache_clear()
+    source = tmp_path / "kernels" / "kernels.py"
+    source.parent.mkdir()
+    source.write_text(KERNELS)
+
+    def call(expected=4, numbers=(1, 2)):
+        notice._reported.clear()
+        caplog.clear()
+        spec = importlib.util.spec_from_file_location("kernels", source)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "kernels", module)
+        spec.loader.exec_module(module)
+        with caplog.at_level(logging.WARNING, logger="risk_env"):
+            assert module.total(np.array(numbers)) == expected
+        return [record.getMessage() for record in caplog.records if "compiling" not in record.getMessage()]
+
+    yield tmp_path / "compiled", call
+    cache._cache_root.cache_clear()
+
+
+def files(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def damage_half(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def damage_bit(path):
+    content = bytearray(path.read_bytes())
+    content[random.Random(1).randrange(len(content))] ^= 4
+    path.write_bytes(content)
+
+
+def damage_type(path):
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": damage_half,
+    "garbage": lambda path: path.write_bytes(random.Random(0).randbytes(5000)),
+    "a pickle of something else": lambda path: path.write_bytes(b"\x80\x04N."),
+    "a bit": damage_bit,
+    "not readable": lambda path: path.chmod(0),  # root reads it all the same
+    "a folder": damage_type,
+}
+WITH_CHECKSUM = ("a pickle of something else", "a bit")  # is found by the checksum only
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("damage", [damage for damage in DAMAGES if not (PLAIN and damage in WITH_CHECKSUM)])
+def test_a_damaged_file_is_made_again_and_said(kernels, damage):
+    folder, call = kernels
+    assert call() == []
+    assert files(folder) and call() == []
+    for path in files(folder):
+        DAMAGES[damage](path)
+    said = call()
+    if damage == "not readable" and os.getuid() == 0:
+        assert said == []
+        return
+    assert f"compiled code in {folder} is damaged and is compiled again" in said[0]
+    if damage != "a folder":
+        assert len(said) == 1 and call() == []  # it was repaired
+    else:
+        assert "cannot be kept" in said[1]
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_files_or_folders_that_vanish_are_made_again(kernels):
+    folder, call = kernels
+    call()
+    for path in files(folder):
+        path.unlink()
+    assert call() == [] and files(folder)
+    shutil.rmtree(folder)
+    cache._cache_root.cache_clear()
+    assert call() == [] and files(folder)
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
+def test_a_full_disk_is_said_once_and_leaves_no_half_files(kernels):
+    folder, call = kernels
+    with full_disk(1000):
+        (said,) = call()
+    assert f"compiled code cannot be kept in {folder}" in said and os.strerror(errno.EFBIG) in said
+    assert files(folder) == []
+    assert call() == [] and files(folder)
+
+
+@pytest.mark.skipif(JIT_DISABLED or PLAIN, reason="nothing is compiled, or files are Numba's own")
+def test_processes_that_write_at_the_same_time_keep_their_own_code(kernels):
+    """Numba numbers the files of an entry point: two processes with other types gave both the number 1."""
+    folder, call = kernels
+    call()
+    program = "import numpy as np, sys; from kernels import total; print(total(np.arange(3, dtype=sys.argv[1])))"
+    path = os.pathsep.join([str(folder.parent / "kernels"), str(Path(__file__).parents[1])])
+    for left in files(folder):
+        left.unlink()
+
+    def run(kind):
+        return subprocess.run(
+            [sys.executable, "-c", program, kind],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+
+    for _ in range(2):  # the second time all is loaded
+        with ThreadPoolExecutor(2) as threads:
+            found = list(threads.map(run, ("i8", "f8")))
+        assert [(each.stdout.strip(), each.returncode) for each in found] == [("3", 0), ("3.0", 0)], found
+    assert "compiling" not in "".join(each.stderr for each in found)
+    assert len(files(folder)) == 2

@@ -14,7 +14,7 @@ from tests.fuzz.targets import Target, named
 ROOT = Path(__file__).parents[1]
 QUICK = (
     *("map", "position", "save", "action", "protocol", "plan", "model", "wish", "message", "replay", "kept", "specs"),
-    *("config", "value", "zip", "positions"),
+    *("config", "value", "zip", "positions", "endpoint", "kernel"),
 )
 
 

@@ -1,7 +1,9 @@
 """Language models as agents, at a fake endpoint over HTTP: every game ends, every fault is counted, no key leaks."""
 
 import json
+import random
 import sqlite3
+import string
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,21 +14,23 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai")
+pytest.importorskip("httpx2")
 
 from risk_agents.llm import agent as llm
 from risk_agents.llm import endpoint as endpoints
 from risk_agents.llm.agent import ModelAgent, prompt
 from risk_agents.llm.endpoint import plan_in
+from risk_agents.llm.masking import masked
 from risk_agents.llm.settings import Settings, settings_for
 from risk_agents.registry import play_game
 from risk_agents.tournament.cli import main
 from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.records import read_records
 from risk_agents.tournament.store import Store
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import Phase
-from tests.fake_endpoint import FakeEndpoint
+from tests.fake_endpoint import ENCODINGS, FakeEndpoint
 
 KEY = "sk-secret-0123456789"
 RULES = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=5, setup="random", initial_troops=8)
@@ -35,7 +39,7 @@ FAULTS = {  # habit: what is counted
     "illegal": "illegal",
     "half": "illegal",
     "order": "illegal",
-    "half body": "connection",
+    "half body": "garbage",
     "nothing": "illegal",
     "no content": "illegal",
     "thousand lines": "illegal",
@@ -48,6 +52,13 @@ FAULTS = {  # habit: what is counted
     "401": "refused",
     "400": "refused",
     "slow": "timeout",
+    "drip": "timeout",
+    "drip headers": "timeout",
+    "1 GB": "garbage",
+    "gzip bomb": "garbage",
+    "redirect": "refused",
+    "echo500": "5xx",
+    "echo401": "refused",
 }
 
 
@@ -58,7 +69,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(endpoint: FakeEndpoint, folder: Path, **others: object) -> Settings:
-    usual = {"backoff": 0.0, "retries": 1, "timeout": 0.1 if endpoint.habit == "slow" else 10.0}
+    usual = {"backoff": 0.0, "retries": 1, "timeout": 0.2 if FAULTS.get(endpoint.habit) == "timeout" else 10.0}
     return Settings(**{"base_url": endpoint.url, "transcripts": str(folder), **usual, **others})  # type: ignore[arg-type]
 
 
@@ -72,6 +83,16 @@ def play(habit: str, folder: Path, max_rounds: int = 5, **others: object) -> tup
 
 def written(folder: Path) -> str:
     return "".join(path.read_text() for path in folder.iterdir())
+
+
+def check_secret(words: str) -> None:
+    """No part of the key of eight letters can be read, however it is written."""
+    lowered = words.lower()
+    for form in ENCODINGS:
+        known = form(KEY).lower().strip('"')
+        readable = [known[at : at + 16] for at in range(3, len(known) - 18)]  # beside it base64 mixes in other letters
+        assert not any(part in lowered for part in readable), (known, lowered)
+    assert not any(KEY[at : at + 8] in words for at in range(len(KEY) - 7))
 
 
 @pytest.mark.parametrize("answer", ["text", "tool", "json"])
@@ -96,7 +117,89 @@ def test_every_fault_is_counted_and_every_game_ends(habit: str, tmp_path: Path) 
         assert counted.illegal and not counted.failures
     elif expected != "any":
         assert set(counted.failures) == {expected} and not counted.exchanges
-    assert KEY not in written(tmp_path) and json.dumps(model.notes()) and KEY not in str(model.notes())
+    check_secret(written(tmp_path) + json.dumps(model.notes()))
+
+
+@pytest.mark.parametrize("length", [12, 20, 136])
+@pytest.mark.parametrize("cut", range(0, 700, 100))
+def test_no_part_of_a_key_is_left_where_a_text_is_cut(
+    length: int, cut: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "".join(random.Random(length).choices(string.ascii_letters + string.digits, k=length))
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    with FakeEndpoint("401").running() as fake:
+        fake.reply = lambda request, key: (401, {"error": "x" * cut + key})  # type: ignore[method-assign]
+        with pytest.raises(endpoints.EndpointError) as caught:
+            endpoints.Endpoint("fake", settings(fake, tmp_path)).ask([], lambda error: None)
+    assert fake.keys == [secret]
+    assert not any(secret[at : at + 8] in str(caught.value) for at in range(length - 7))
+
+
+def test_a_key_that_is_told_back_is_in_no_answer(tmp_path: Path) -> None:
+    game, model, _ = play("echo", tmp_path, max_rounds=2)
+    assert game.is_over and model.counts.exchanges and not model.counts.fallbacks
+    check_secret(written(tmp_path))
+    assert "[key]" in written(tmp_path)
+
+
+def test_a_placeholder_is_no_key_and_masks_nothing() -> None:
+    assert masked("attack Alaska > Kamchatka", "a") == "attack Alaska > Kamchatka"
+    assert masked("attack Alaska > Kamchatka", "Kamchatka") == "attack Alaska > [key]"
+    assert masked("İİ Kamchatka", "Kamchatka") == "İİ [key]"
+
+
+@pytest.mark.parametrize("wrong", ["sk-secret 0123", "sk-secret\n0123", "sk-sécret-0123"])
+def test_a_key_that_no_header_can_hold_is_refused_without_it(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", wrong)
+    with pytest.raises(ValueError, match="the key in OPENAI_API_KEY must be") as caught:
+        Settings()
+    assert wrong not in str(caught.value)
+
+
+def test_a_redirect_gets_no_key(tmp_path: Path) -> None:
+    with FakeEndpoint("good").running() as elsewhere, FakeEndpoint("redirect").running() as fake:
+        fake.headers = {"Location": f"{elsewhere.url}/chat/completions"}
+        with pytest.raises(endpoints.EndpointError, match="a redirect, which is not followed"):
+            endpoints.Endpoint("fake", settings(fake, tmp_path)).ask([], lambda error: None)
+    assert not elsewhere.requests and not elsewhere.keys
+
+
+def test_retries_end_after_the_patience_in_all(tmp_path: Path) -> None:
+    failed: list[endpoints.EndpointError] = []
+    with FakeEndpoint("drip").running() as fake:
+        own = settings(fake, tmp_path, retries=10**6, patience=1.0)
+        with pytest.raises(endpoints.EndpointError):
+            endpoints.Endpoint("fake", own).ask([{"role": "user", "content": "?" * 4000}], failed.append)
+    assert 2 <= len(failed) <= 10 and all(error.tokens >= 1000 for error in failed)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        *(None, [], 3, "many", {}, {"prompt_tokens": None, "completion_tokens": []}, {"prompt_tokens": True}),
+        *({"prompt_tokens": number, "completion_tokens": number} for number in (-5, 0, 1e300, 10**4000, "7", 2**62)),
+    ],
+)
+def test_tokens_that_cannot_be_are_counted_by_length(usage: object, tmp_path: Path) -> None:
+    game, model, endpoint = play(f"usage {json.dumps(usage)}", tmp_path, max_rounds=2, game_tokens=1500)
+    assert game.is_over and 1 <= len(endpoint.requests) <= 3 and model.counts.fallbacks
+    assert 200 * len(endpoint.requests) < model.counts.tokens_in < 2500
+    assert 0 < model.counts.tokens_out < 1000 and are_notes(model.notes())
+
+
+def test_a_transcript_that_cannot_be_written_decides_no_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("")
+    with FakeEndpoint("good").running() as endpoint:
+        model = ModelAgent("llm:fake", settings(endpoint, tmp_path / "file"))
+        game = play_game(RULES.replace(max_rounds=1), load_map("tiny"), [model, "random"], seed=3)
+    assert game.is_over and model.counts.exchanges and model.notes()["transcript"] == ""
+    assert caplog.text.count("a transcript of a language model cannot be written") == 1
+
+
+def test_a_transcript_overwrites_no_other(tmp_path: Path) -> None:
+    names = [play("good", tmp_path, max_rounds=1)[1].notes()["transcript"] for _ in range(3)]
+    assert len({*names}) == 3 and {path.name for path in tmp_path.iterdir()} == {*names}
+    assert names[1] == names[0].replace(".jsonl", "-2.jsonl")
 
 
 @pytest.mark.parametrize("status", ["429", "500"])
@@ -220,6 +323,10 @@ def test_a_plan_is_found_in_an_answer(text: str, plan: str) -> None:
         ("timeout = 'long'", "timeout='long' must be of type float"),
         ("attempts = true", "attempts=True must be of type int"),
         ("timeout = 0.0", "timeout=0.0 must be more than 0"),
+        ("timeout = inf", "timeout=inf must be more than 0"),
+        ("patience = nan", "patience=nan must be more than 0"),
+        (f"retries = {10**300}", "retries=1000.* must be from 0"),
+        ("base_url = 'file:///etc'", "base_url must begin with http"),
         ("models = 3", "models must be tables"),
         ("= 3", "llm.toml"),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from risk_agents.whole_file import whole_file
 from risk_env.cli import check_output, command_parser
 
 if TYPE_CHECKING:  # imported where they are needed, so that --help is quick
@@ -32,7 +33,8 @@ def main(argv: Sequence[str]) -> None:
             check_output(f"--{name}", path, f".{name}")
     found = read(arguments.policy)
     if arguments.npz is not None:
-        found.save(arguments.npz)
+        with whole_file(Path(arguments.npz)) as fresh:
+            found.save(fresh)
         print(f"{arguments.npz}: {found.KIND} {found.made.get('name')!r}, weights as float16")
     if arguments.onnx is not None:
         write_onnx(found, arguments.onnx)
@@ -56,7 +58,8 @@ def write_onnx(found: TrainedFile, path: str) -> None:
     from risk_agents.onnx_model import model_of
 
     model = model_of(found)
-    Path(path).write_bytes(model.SerializeToString())
+    with whole_file(Path(path)) as fresh:
+        fresh.write_bytes(model.SerializeToString())
     print(f"{path}: {found.KIND} {found.made.get('name')!r}, {len(model.graph.node)} nodes")
     for kind, values in (("input", model.graph.input), ("output", model.graph.output)):
         for value in values:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from risk_agents.play.saved import is_saved_game, load_game, played
 from risk_agents.rollouts import chances_by_play
 from risk_agents.tournament.records import read_records
+from risk_agents.whole_file import whole_file
 from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame
@@ -47,7 +48,8 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(f"{arguments.file} holds {which}")
     print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
     for kind, path in outputs:
-        _WRITERS[kind](replayed, arguments, path)
+        with whole_file(Path(path)) as fresh:
+            _WRITERS[kind](replayed, arguments, str(fresh))
         print(f"{path}: {Path(path).stat().st_size / 1000:,.0f} kB")
 
 

@@ -21,7 +21,7 @@ from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.toml_table import MapError, Table, key_of, near
 from risk_env.core import types
-from risk_env.untrusted import read_file, shortened
+from risk_env.untrusted import composed_values, read_text, shortened
 
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
@@ -207,7 +207,7 @@ def _read_shipped(name: str) -> Board:
 def _file_text(path: Path) -> str:
     """The text of a map file; MapError unless it is a regular file, not a device or a pipe, of at most MOST_BYTES."""
     try:
-        return read_file(path, MOST_BYTES).decode()
+        return read_text(path, MOST_BYTES)
     except (OSError, ValueError) as error:
         raise MapError(f"{path}: cannot be read: {error}; shipped maps: {', '.join(map_names())}") from error
 
@@ -221,7 +221,7 @@ def read_map(text: str, source: str = "<text>") -> Board:
     if _LONG_KEY.search(text):
         raise MapError(f"{source}: a key with more than eight dots")
     try:
-        values = tomllib.loads(text)
+        values = composed_values(tomllib.loads(text.removeprefix("\ufeff")))
     except (ValueError, RecursionError) as error:
         raise MapError(f"{source}: not TOML: {error}") from error
     return _board(Table(source, "", values))

@@ -2,10 +2,11 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from risk_env.untrusted import shortened
+from risk_env.untrusted import composed, shortened
 
 RESERVED_NAMES = ("wild", "done")  # words of the action texts
 MAX_NAME = 60  # characters
@@ -71,9 +72,10 @@ class Table:
 
     def checked_name(self, name: str, at: str, number_first: bool = False) -> str:
         """The name itself if it can be used in texts; with `number_first` it may begin with a number: "8 cities"."""
-        if not _NAME.fullmatch(re.sub(r"^\d+ ", "", name) if number_first else name) or len(name) > MAX_NAME:
+        plain = _without_marks(name)
+        if not _NAME.fullmatch(re.sub(r"^\d+ ", "", plain) if number_first else plain) or len(name) > MAX_NAME:
             first = "a letter or a number first" if number_first else "a letter first"
-            allowed = f"up to {MAX_NAME} letters, digits, single blanks and '.&()/-, {first}"
+            allowed = f"up to {MAX_NAME} letters, their marks, digits, single blanks and '.&()/-, {first}"
             raise self.error(f"{shortened(name)} cannot be a name: {allowed}", at)
         if key_of(name) in RESERVED_NAMES:
             raise self.error(f"{name!r} has a meaning of its own in actions", at)
@@ -124,9 +126,18 @@ def _place(key: str, i: int, values: dict[str, Any]) -> str:
     return f"{key} {name!r}" if isinstance(name, str) and len(name) <= MAX_NAME else f"{key} {i}"
 
 
+def _without_marks(name: str) -> str:
+    """A name without the combining marks of its letters, such as the vowels of Hindi, Tamil, Thai and Burmese."""
+    plain = ""
+    for letter in name:
+        if not (unicodedata.category(letter) in ("Mn", "Mc") and plain[-1:].isalnum()):
+            plain += letter
+    return plain
+
+
 def key_of(name: str) -> str:
     """What two spellings of the same name share."""
-    return name.strip().casefold()
+    return composed(name).strip().casefold()
 
 
 def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numba
 
 from risk_env.compiler.cache import cache_directory
+from risk_env.compiler.kernel_files import guard
 from risk_env.compiler.mode import PLAIN, numba_setting
 from risk_env.compiler.notice import report_compiling
 
@@ -59,5 +60,6 @@ def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     else:
         with numba_setting("CACHE_DIR", directory):
             entry = numba.njit(**_OPTIONS | options, cache=True)(function)
+        guard(entry)
     report_compiling(entry, directory)
     return entry

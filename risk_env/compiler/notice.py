@@ -1,4 +1,4 @@
-"""A line on stderr before kernels are compiled, which takes up to half a minute.
+"""A line on stderr before kernels are compiled, which takes up to half a minute, and where they cannot be kept.
 
 The line is a warning of the logger "risk_env": `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
 Loading compiled code from the cache is quick and is not reported.
@@ -14,6 +14,8 @@ from numba.core.event import Event, Listener, register
 
 PAUSE = 10.0  # seconds without compiling after which the next compilation is reported again
 
+MOST_LETTERS = 200  # of an error
+_reported = set[str]()
 _LOGGER = logging.getLogger("risk_env")
 
 
@@ -44,6 +46,13 @@ register("numba:compile", _listener)
 def report_compiling(entry: Any, folder: str | None) -> None:
     """Report from now on when this entry point is compiled; `folder` is where its code is cached, if anywhere."""
     _listener.folder_of[entry] = folder
+
+
+def report_once(line: str, error: Exception) -> None:
+    """Report what is wrong with the folder of compiled code, once in this process."""
+    if line not in _reported:
+        _reported.add(line)
+        _LOGGER.warning("risk_env: %s (%s: %s)", line, type(error).__name__, str(error)[:MOST_LETTERS])
 
 
 def _notice(module: str, folder: str | None) -> str:

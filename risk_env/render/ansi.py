@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from textwrap import fill
 
+from rich.cells import cell_len
+
 from risk_env.board.maps import Board
 from risk_env.render.scene import Scene, check_scene
+from risk_env.text.escape import padded
 
 CODES = (34, 91, 32, 33, 35, 36)  # blue, bright red, green, yellow, magenta, cyan: one for each seat
 NEUTRAL_CODE, FREE_CODE = 90, 2
@@ -29,12 +32,12 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
 
 
 def _name_width(board: Board) -> int:
-    return max(map(len, board.territories))
+    return max(map(cell_len, board.territories))
 
 
 def _block_width(board: Board) -> int:
     """Owner, name, troops, four marks."""
-    return max(2 + _name_width(board) + 1 + 6 + 4, *(len(c) + 6 for c in board.continents))
+    return max(2 + _name_width(board) + 1 + 6 + 4, *(cell_len(c) + 6 for c in board.continents))
 
 
 def _block(board: Board, scene: Scene, continent: int, colour: bool) -> list[str]:
@@ -42,14 +45,14 @@ def _block(board: Board, scene: Scene, continent: int, colour: bool) -> list[str
     title = f"{board.continents[continent]} +{board.bonuses[continent]}"
     own = [t for t, c in enumerate(board.continent_of) if c == continent]
     width = _block_width(board)
-    return [title.ljust(width), *(_territory(board, scene, t, width, colour) for t in own)]
+    return [padded(title, width), *(_territory(board, scene, t, width, colour) for t in own)]
 
 
 def _territory(board: Board, scene: Scene, t: int, width: int, colour: bool) -> str:
-    name = board.territories[t].ljust(_name_width(board))
+    name = padded(board.territories[t], _name_width(board))
     troops = str(scene.troops[t]) if scene.owner[t] >= 0 else "-"
     marks = "".join(mark for mark, places in _marked(scene) if t in places)
-    line = f"{sign(scene, scene.owner[t])} {name} {troops:>6}{marks}".ljust(width)
+    line = padded(f"{sign(scene, scene.owner[t])} {name} {troops:>6}{marks}", width)
     return painted(line, _code(scene, scene.owner[t])) if colour else line
 
 

@@ -5,7 +5,10 @@ Whoever writes a bot, a map or a file chooses them. `for_terminal` makes them sa
 """
 
 import html
+import unicodedata
 from typing import Any
+
+from rich.cells import cell_len
 
 LABEL_LETTERS = 40
 _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
@@ -22,10 +25,15 @@ def for_terminal(words: Any, keep: str = "") -> str:
     return "".join(letter if letter.isprintable() or letter in keep else ascii(letter)[1:-1] for letter in text)
 
 
+def padded(text: str, width: int) -> str:
+    """Text with blanks behind it, so that it takes this number of columns of a terminal."""
+    return text + " " * (width - cell_len(text))
+
+
 def label(words: Any) -> str:
-    """What an agent calls itself as a label: printable, at most LABEL_LETTERS letters, `?` if nothing is left."""
-    letters = (letter for letter in str(words) if letter.isprintable())
-    return "".join(letters).strip()[:LABEL_LETTERS].strip() or "?"
+    """What an agent calls itself as a label: printable, composed, up to LABEL_LETTERS letters; `?` if none is left."""
+    letters = "".join(letter for letter in str(words) if letter.isprintable()).strip()
+    return unicodedata.normalize("NFC", letters[: 4 * LABEL_LETTERS])[:LABEL_LETTERS].strip() or "?"
 
 
 def is_label(words: Any) -> bool:

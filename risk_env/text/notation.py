@@ -12,7 +12,7 @@ from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
 from risk_env.core.types import NO_REWARD, Phase, Reward
 from risk_env.public import members
-from risk_env.untrusted import shortened
+from risk_env.untrusted import composed, shortened
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
 LONGEST_TEXT = 1000  # characters of an action
@@ -124,7 +124,7 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
     if question is None or not words:
         raise illegal_action(record, tables, board, text)
     try:
-        action = _parse(words, question, tables.space)
+        action = _parse(composed(words), question, tables.space)
     except ValueError as error:
         raise illegal_action(record, tables, board, text, str(error)) from None
     if action not in members(record["legal"]):

@@ -22,7 +22,7 @@ from risk_env.public import words_of
 from risk_env.text import check as checks
 from risk_env.text.check import MOST_TROOPS, Position
 from risk_env.text.notation import WILD, card_text
-from risk_env.untrusted import shortened
+from risk_env.untrusted import composed, shortened
 
 HEADER = "risk_env game 1"  # the number is the schema's
 MOST_CHARACTERS = 1 << 16  # of a text
@@ -120,6 +120,10 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
         raise PositionError(f"text: {shortened(text)} is not a text")
     if len(text) > MOST_CHARACTERS:
         raise PositionError(f"text: {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
+    try:
+        text = composed(text.removeprefix("\ufeff"))
+    except ValueError as error:
+        raise PositionError(f"text: {error}") from error
     lines = enumerate(map(str.strip, text.split("\n")), 1)
     numbered = [(number, line) for number, line in lines if line and not line.startswith("#")]
     number, first = numbered[0] if numbered else (1, "")

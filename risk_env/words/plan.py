@@ -14,7 +14,8 @@ from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DONE
 from risk_env.board.maps import Board
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.public import most_troops
-from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text, shortened
+from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text
+from risk_env.untrusted import composed, shortened
 
 MOST_STEPS = 200  # of one answer
 MOST_CHARACTERS = 20_000
@@ -103,7 +104,7 @@ def _read_part(part: Any, board: Board) -> list[Step]:
 
 def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[Step]:
     """The steps of one part, which may be empty or have a bullet or a number before it; `words` are those allowed."""
-    text = _BULLET.sub("", " ".join(part.replace("->", ">").replace("→", ">").split()).strip("`*., "))
+    text = _BULLET.sub("", " ".join(composed(part).replace("->", ">").replace("→", ">").split()).strip("`*., "))
     if not text:
         return []
     word, _, argument = text.partition(" ")

@@ -30,6 +30,7 @@ from risk_env.text.check import complete
 from risk_env.text.positions import PositionError
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
 
+KEY = "sk-fuzz-0123456789abcdef"
 Seed = Any  # whatever `make` makes and `change` takes
 
 
@@ -289,6 +290,35 @@ def read_a_models_answer(data: bytes) -> None:
     assert isinstance(plan.account(game), str)
 
 
+def endpoint_replies() -> list[dict[str, Any]]:
+    """Right replies of an endpoint with OpenAI's chat API, some of which tell the key."""
+    from tests.fake_endpoint import ENCODINGS, called, said
+
+    plain = "; ".join(plan_steps())
+    told = [said(form(KEY)) for form in ENCODINGS]
+    return [said(plain), called(json.dumps({"plan": plain})), *told, {"error": {"message": f"not with {KEY}"}}]
+
+
+def read_a_reply(data: bytes) -> None:
+    """The body of an endpoint's reply, with a status that follows from it; no part of the key is in what is read."""
+    from unittest.mock import patch
+
+    from risk_agents.llm import endpoint
+    from risk_agents.llm.settings import Settings
+
+    reply = endpoint.Reply((200, 200, 200, 401, 302, 500)[len(data) % 6], data[-20:].decode("latin-1"), data)
+    with patch.dict("os.environ", {"OPENAI_API_KEY": KEY}), patch.object(endpoint, "post", lambda *_: reply):
+        model = endpoint.Endpoint("fuzz", Settings(retries=0))
+        try:
+            answer = model.ask([{"role": "user", "content": "?" * 1000}], lambda error: None)
+        except endpoint.EndpointError as error:
+            assert not any(KEY[at : at + 8] in str(error) for at in range(len(KEY) - 7))
+            raise
+    assert 0 < answer.tokens_in <= endpoint.MOST_TOKENS and 0 <= answer.tokens_out <= endpoint.MOST_TOKENS
+    assert not any(KEY[at : at + 8] in answer.text for at in range(len(KEY) - 7))
+    (answer.text + answer.plan).encode()  # without lone surrogates
+
+
 # ------------------------------------------------------------------------------------------------ pages
 
 
@@ -519,8 +549,7 @@ def kept_games() -> list[dict[str, Any]]:
     found = []
     for seed in range(4):
         game = played("classic", seed, 30, num_players=2, initial_troops=9)
-        path = folder() / f"kept-{seed}.json"
-        save_game(path, game, ["human", "random"])
+        path = save_game(folder() / f"kept-{seed}.json", game, ["human", "random"])
         facts = json.loads(path.read_bytes())
         del facts["checksum"]
         found.append(facts)
@@ -876,6 +905,37 @@ def read_positions(data: bytes) -> None:
         lambda_returns(found, Network(columns, 8, 4).chances(found.features), 0.7)
 
 
+def _total(numbers):  # type: ignore[no-untyped-def]
+    """A kernel that is compiled soon."""
+    return numbers[0] + numbers[1]
+
+
+@functools.cache
+def kernel() -> tuple[Any, Path, bytes]:
+    """A kernel, the file of its compiled code, and the content of the file."""
+    import numba
+
+    from risk_env.compiler.kernel_files import guard
+    from risk_env.compiler.mode import numba_setting
+
+    with numba_setting("CACHE_DIR", str(folder() / "compiled")):
+        entry = numba.njit(cache=True)(_total)
+    guard(entry)
+    entry(np.arange(2))
+    (path,) = (folder() / "compiled").rglob("*.nbc")
+    return entry, path, path.read_bytes()
+
+
+def read_a_kernel_file(data: bytes) -> None:
+    """The compiled code in a file of the cache: as it was written, or removed."""
+    entry, path, written = kernel()
+    path.write_bytes(data)
+    if entry._cache.load_overload(entry.signatures[0], entry.targetctx) is None:
+        assert not path.exists()
+        raise ValueError("damaged")
+    assert data == written
+
+
 def specs() -> list[str]:
     """What may stand behind `--agents`."""
     return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
@@ -894,6 +954,7 @@ def read_specs(data: bytes) -> None:
 def named() -> dict[str, Target]:
     """All targets by name. A database is fuzzed where its reader has a function for it."""
     from risk_agents.external import ProgramFault
+    from risk_agents.llm.endpoint import EndpointError
     from risk_agents.play.saved import SavedGameError
     from risk_agents.tournament.records import RecordError
 
@@ -927,4 +988,6 @@ def named() -> dict[str, Target]:
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
         "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),
+        "kernel": Target(lambda: [kernel()[2]], change_bytes, read_a_kernel_file, (ValueError,)),
+        "endpoint": Target(endpoint_replies, change_json, read_a_reply, (EndpointError,)),
     }

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
+from risk_agents.whole_file import new_folder
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_env.cli import command_parser
 from risk_training.config import CHECKPOINT, PRECISIONS, TRAINERS, WIN_RATE, read_config, shipped_configs
@@ -73,13 +74,14 @@ def _parser() -> argparse.ArgumentParser:
 def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """A new run."""
     path = config_path(arguments.config)
-    folder = Path(arguments.out or time.strftime(f"runs/{path.stem}-%Y%m%d-%H%M%S"))
-    if (folder / CHECKPOINT).exists():
-        raise ValueError(f"--out {folder}: there is a run already; continue it by --resume {folder}")
+    if arguments.out and (Path(arguments.out) / CHECKPOINT).exists():
+        there = f"there is a run already; continue it by --resume {arguments.out}"
+        raise ValueError(f"--out {arguments.out}: {there}")
     trainer = import_module(TRAINERS[read_config(path)["trainer"]])
     changes = {name: getattr(arguments, name) for name in SETTINGS}
     facts = read_config(path, **changes, **{trainer.Config.LENGTH: arguments.steps})
-    return trainer.Trainer(trainer.Config.from_dict(facts), folder, executor)
+    config, fresh = trainer.Config.from_dict(facts), Path(time.strftime(f"runs/{path.stem}-%Y%m%d-%H%M%S"))
+    return trainer.Trainer(config, Path(arguments.out) if arguments.out else new_folder(fresh), executor)
 
 
 def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:

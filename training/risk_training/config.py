@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import check_choice
-from risk_env.untrusted import MOST_NESTING, read_file, shortened
+from risk_env.untrusted import MOST_NESTING, read_text, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
@@ -162,7 +162,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"config {str(path)!r} does not exist; there are {', '.join(shipped_configs())}")
     try:
-        facts = yaml.load(read_file(path, MOST_BYTES), _reader())  # a SafeLoader
+        facts = yaml.load(read_text(path, MOST_BYTES), _reader())  # a SafeLoader
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise ValueError(f"config {str(path)!r} is not YAML: {error}") from error
     if not isinstance(facts, dict):

@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from risk_agents.tournament import cli as tournament
+from risk_agents.whole_file import new_folder
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser, require
@@ -36,9 +37,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the games (default: %(default)s)")
     parser.add_argument("--out", metavar="FOLDER", help="where the files go (default: a new runs/demo-<time>)")
     arguments = parser.parse_args(argv)
-    folder = Path(arguments.out or time.strftime("runs/demo-%Y%m%d-%H%M%S"))
-    _check(arguments, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    _check(arguments)
+    if arguments.out:
+        folder = Path(arguments.out)
+        folder.mkdir(parents=True, exist_ok=True)
+    else:
+        folder = new_folder(Path(time.strftime("runs/demo-%Y%m%d-%H%M%S")))
     console = Console(highlight=False)
     console.rule("1. A game of six (the first run compiles the rules)")
     console.print(watch(arguments.seed), markup=False)
@@ -56,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.print(f"{found}\nAll files: {folder}{os.sep}", soft_wrap=True, markup=False)
 
 
-def _check(arguments: argparse.Namespace, folder: Path) -> None:
+def _check(arguments: argparse.Namespace) -> None:
     """Raise the errors now that training or tournament would raise minutes later."""
     for name in ("games", "six_games", "decisions"):
         value = getattr(arguments, name)
@@ -64,8 +68,8 @@ def _check(arguments: argparse.Namespace, folder: Path) -> None:
             raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
     if not arguments.no_training:
         require("torch")
-    file = folder / f"{TOURNAMENT}.sqlite"
-    if file.exists():
+    file = Path(arguments.out or "", f"{TOURNAMENT}.sqlite")
+    if arguments.out and file.exists():
         raise FileExistsError(f"{file} exists: --out must be a new folder")
 
 

@@ -20,6 +20,7 @@ from risk_agents.learned.trained import facts_of
 from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
+from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
@@ -108,7 +109,8 @@ def main(argv: Sequence[str]) -> None:
     Console(width=None if sys.stdout.isatty() else 120).print(_table(agent, scores))
     if arguments.json:
         facts = {"agent": agent, "rules": rules.to_dict(), "map": board.source, "seed": arguments.seed}
-        Path(arguments.json).write_text(json.dumps(facts | {"scores": [asdict(score) for score in scores]}, indent=1))
+        with whole_file(Path(arguments.json)) as fresh:
+            fresh.write_text(json.dumps(facts | {"scores": [asdict(score) for score in scores]}, indent=1))
     if arguments.plot:
         from risk_training.curves import plot
 

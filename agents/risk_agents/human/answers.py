@@ -8,6 +8,7 @@ from risk_env.board.action_space import DONE
 from risk_env.core.types import Phase
 from risk_env.public import most_troops
 from risk_env.text.notation import QUESTIONS, Question
+from risk_env.untrusted import composed
 
 NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
 HALF = "half"
@@ -29,7 +30,7 @@ def argument_of(text: str, question: Question) -> str:
 def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     """The legal action that is meant; ValueError says why there is none. `listed` was shown with numbers from 1."""
     question = QUESTIONS[view.phase]
-    words = " ".join(answer.replace("->", ">").split())
+    words = " ".join(composed(answer).replace("->", ">").split())
     if question.block in NUMBERED and words.isdecimal():
         return Understood(_from_list(int(words), view, listed))
     if words.casefold() == DONE and DONE in view.texts:

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from risk_agents.human.terminal import wrapped
 from risk_env.board.maps import Board
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import NO_REWARD, NOBODY
 from risk_env.events import Event
+from risk_env.text.escape import padded
 from risk_env.text.notation import card_text, reward_name
 
 # Left out for the player who did it by choice.
@@ -40,11 +43,11 @@ class Words(NamedTuple):
 
 def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
     """Events as lines of at most `width`: who in the first column, written once, and what."""
-    lines, last, column = [], "", max(map(len, words.names)) + 2
+    lines, last, column = [], "", max(map(cell_len, words.names)) + 2
     for group in _groups(events, words.viewer):
         who, what = _sentence(group, words)
         shown = "" if who == last else who
-        lines.append(wrapped(what, width, shown.ljust(column) if who else "", " " * column))
+        lines.append(wrapped(what, width, padded(shown, column) if who else "", " " * column))
         last = who
     return lines
 

@@ -146,15 +146,24 @@ class ModelAgent(Agent):
         """The plan in the model's answer."""
         counts, begun = self.counts, time.perf_counter()
         try:
-            answer = self._endpoint.ask(messages, lambda kind: counts.failures.update([kind]))
+            answer = self._endpoint.ask(messages, self._failed)
         finally:
             counts.seconds += time.perf_counter() - begun
         counts.exchanges += 1
-        counts.tokens_in += answer.tokens_in
-        counts.tokens_out += answer.tokens_out
-        counts.money = self.settings.price(counts.tokens_in, counts.tokens_out)
+        self._spend(answer.tokens_in, answer.tokens_out)
         self.transcript.write("answer", text=answer.text, tokens=[answer.tokens_in, answer.tokens_out])
         return answer.plan
+
+    def _failed(self, error: EndpointError) -> None:
+        """Count a failed attempt, and what it may have cost."""
+        self.counts.failures[error.kind] += 1
+        self._spend(error.tokens)
+
+    def _spend(self, tokens_in: int, tokens_out: int = 0) -> None:
+        counts = self.counts
+        counts.tokens_in += tokens_in
+        counts.tokens_out += tokens_out
+        counts.money = self.settings.price(counts.tokens_in, counts.tokens_out)
 
     def _is_spent(self) -> bool:
         """Whether this game has cost what it may."""

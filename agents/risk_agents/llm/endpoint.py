@@ -1,19 +1,25 @@
-"""Requests to an endpoint with OpenAI's chat API: one answer each, with back-off, counted, no key in errors."""
+"""Requests to an endpoint with OpenAI's chat API: one answer each, bounded, with back-off, counted, no key in it."""
 
 import json
 import re
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from math import isfinite
 from random import uniform
 from typing import Any, NamedTuple
 
 from risk_agents.llm.settings import Settings
+from risk_agents.llm.transport import Reply, post
+from risk_env.untrusted import parse_json
 
 MOST_WAIT = 60.0  # seconds between two attempts, whatever the endpoint asks for
+MOST_DOUBLINGS = 30  # of the wait
 MOST_CHARACTERS = 100_000  # of an answer that are read
+PAID = ("timeout", "garbage")  # kinds of failures for which the model may have worked
+MOST_REASON = 500  # characters of an error's reason
+MOST_TOKENS = 10_000_000  # of one text
+BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes of a token, and a mean that no text reaches
 _FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 _SCHEMA = {
     "type": "object",
@@ -34,12 +40,12 @@ _FORMS: dict[str, dict[str, Any]] = {  # how an answer is asked for
 class EndpointError(RuntimeError):
     """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage".
 
-    `wait` is the number of seconds that it asks to wait (Retry-After).
+    `wait` is the number of seconds that it asks to wait (Retry-After), `tokens` what the request may have cost.
     """
 
     def __init__(self, kind: str, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
-        self.kind, self.wait = kind, wait
+        self.kind, self.wait, self.tokens = kind, wait, 0
 
 
 class Answer(NamedTuple):
@@ -56,51 +62,86 @@ class Endpoint:
 
     def __init__(self, model: str, settings: Settings) -> None:
         self.model, self.settings = model, settings
-        self._client = _client(settings.base_url, settings.key or "none")
+        self._url = f"{settings.base_url.rstrip('/')}/chat/completions"
 
-    def ask(self, messages: list[dict[str, str]], count: Callable[[str], None], attempt: int = 0) -> Answer:
-        """The model's answer; EndpointError when there is none. `count(kind)` is called for every failed attempt."""
+    def ask(self, messages: list[dict[str, str]], count: Callable[[EndpointError], None]) -> Answer:
+        """The model's answer; EndpointError when there is none. `count` is called for every failed attempt.
+
+        Attempts and the waits between them end after `patience` seconds in all.
+        """
+        settings, until, body = self.settings, time.monotonic() + self.settings.patience, self._body(messages)
+        for attempt in range(settings.retries + 1):
+            try:
+                return self._once(body, min(settings.timeout, until - time.monotonic()))
+            except EndpointError as error:
+                error.tokens = tokens_of(None, len(body)) if error.kind in PAID else 0
+                count(error)
+                wait, last = self._wait(attempt, error.wait), error
+            if last.kind == "refused" or attempt == settings.retries or time.monotonic() + wait >= until:
+                break
+            time.sleep(wait)
+        raise last
+
+    def _wait(self, attempt: int, asked: float) -> float:
+        """Seconds before the next attempt; games that failed together come back apart."""
+        backoff = self.settings.backoff * 2 ** min(attempt, MOST_DOUBLINGS) * uniform(0.5, 1)
+        return min(MOST_WAIT, max(asked, backoff))
+
+    def _once(self, body: bytes, limit: float) -> Answer:
         try:
-            return self._once(messages)
-        except EndpointError as error:
-            count(error.kind)
-            if error.kind == "refused" or attempt == self.settings.retries:
-                raise
-            wait = error.wait
-        backoff = self.settings.backoff * 2**attempt * uniform(0.5, 1)  # games that failed together come back apart
-        time.sleep(min(MOST_WAIT, max(wait, backoff)))
-        return self.ask(messages, count, attempt + 1)
+            reply = post(self._url, self.settings.key or "none", body, limit)
+        except TimeoutError:
+            raise EndpointError("timeout", f"no answer within {limit:.3g} s") from None
+        except ValueError as error:
+            raise self._error("garbage", error) from None
+        except OSError as error:
+            raise self._error("connection", error) from None
+        if not 200 <= reply.status < 300:
+            raise self._refusal(reply)
+        try:
+            return self._answer(parse_json(reply.body.decode(errors="replace")), len(body))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:  # any part may be missing or wrong
+            raise self._error("garbage", error) from None
 
-    def _once(self, messages: list[dict[str, str]]) -> Answer:
-        import openai
-
+    def _body(self, messages: list[dict[str, str]]) -> bytes:
         settings = self.settings
         options = {} if settings.temperature is None else {"temperature": settings.temperature}
-        try:
-            reply = self._client.chat.completions.create(
-                model=self.model,
-                messages=messages,
-                max_tokens=settings.max_output_tokens,
-                timeout=settings.timeout,
-                **_FORMS[settings.answer],
-                **options,
-            )
-        except openai.APITimeoutError:
-            raise EndpointError("timeout", f"no answer within {settings.timeout:g} s") from None
-        except openai.APIStatusError as error:
-            wait = wait_of(error.response.headers.get("retry-after", ""))
-            kind = "429" if error.status_code == 429 else "5xx" if error.status_code >= 500 else "refused"
-            raise EndpointError(kind, self._safe(error), wait) from None
-        except (openai.OpenAIError, ValueError, TypeError) as error:
-            raise EndpointError("connection", self._safe(error)) from None
-        try:
-            return _answer(reply)
-        except (AttributeError, LookupError, TypeError) as error:  # the client does not check what it gets
-            raise EndpointError("garbage", self._safe(error)) from None
+        facts = {"model": self.model, "messages": messages, "max_tokens": settings.max_output_tokens}
+        words = json.dumps({**facts, **_FORMS[settings.answer], **options}, ensure_ascii=False)
+        return words.encode(errors="replace")
 
-    def _safe(self, error: Exception) -> str:
-        """An error's text, short and without the key."""
-        return self.settings.without_key(f"{type(error).__name__}: {error}")[:500]
+    def _answer(self, reply: Any, asked: int) -> Answer:
+        """The answer in a reply to a request of `asked` bytes; LookupError and the like where parts are missing."""
+        message = reply["choices"][0]["message"] if reply.get("choices") else {}
+        calls = message.get("tool_calls")
+        text = calls[0]["function"]["arguments"] if calls else message.get("content")
+        text = text.encode(errors="replace").decode() if isinstance(text, str) else ""
+        usage = reply.get("usage") if isinstance(reply.get("usage"), dict) else {}
+        tokens_in = tokens_of(usage.get("prompt_tokens"), asked)
+        tokens_out = tokens_of(usage.get("completion_tokens"), len(text.encode()))
+        text = self.settings.without_key(text)[:MOST_CHARACTERS]
+        return Answer(text, plan_in(text), tokens_in, tokens_out)
+
+    def _refusal(self, reply: Reply) -> EndpointError:
+        """The error of a status other than success."""
+        kind = "429" if reply.status == 429 else "5xx" if reply.status >= 500 else "refused"
+        where = " (a redirect, which is not followed: set base_url)" if 300 <= reply.status < 400 else ""
+        said = reply.body.decode(errors="replace")
+        return self._error(kind, f"status {reply.status}{where}: {said}", wait_of(reply.retry_after))
+
+    def _error(self, kind: str, reason: Exception | str, wait: float = 0.0) -> EndpointError:
+        """An error with a short text; the key is masked before the text is cut."""
+        said = reason if isinstance(reason, str) else f"{type(reason).__name__}: {reason}"
+        return EndpointError(kind, self.settings.without_key(said)[:MOST_REASON], wait)
+
+
+def tokens_of(told: Any, size: int) -> int:
+    """Tokens of a text of `size` bytes: as the endpoint tells, unless it tells nothing or what cannot be.
+
+    A model that thinks tells more tokens than its answer has bytes. Nobody can tell fewer than a sixteenth.
+    """
+    can_be = type(told) is int and size // MOST_BYTES_OF_TOKEN <= told <= MOST_TOKENS
+    return told if can_be else -(-size // BYTES_OF_TOKEN)
 
 
 def wait_of(retry_after: str) -> float:
@@ -113,24 +154,6 @@ def wait_of(retry_after: str) -> float:
         except (ValueError, OverflowError):
             return 0.0
     return max(0.0, seconds) if isfinite(seconds) else 0.0
-
-
-@lru_cache(maxsize=16)
-def _client(base_url: str, key: str) -> Any:
-    """A client, shared by all agents and threads of this process; retries are ours, so that they are counted."""
-    import openai
-
-    return openai.OpenAI(base_url=base_url, api_key=key, max_retries=0)
-
-
-def _answer(reply: Any) -> Answer:
-    """The answer in a reply, of which any part may be missing."""
-    message = reply.choices[0].message if getattr(reply, "choices", None) else None
-    calls = getattr(message, "tool_calls", None) or []
-    text = str(calls[0].function.arguments if calls else getattr(message, "content", None) or "")[:MOST_CHARACTERS]
-    usage = getattr(reply, "usage", None)
-    tokens = [getattr(usage, name, 0) or 0 for name in ("prompt_tokens", "completion_tokens")]
-    return Answer(text, plan_in(text), *(tokens if all(isinstance(count, int) for count in tokens) else (0, 0)))
 
 
 def plan_in(text: str) -> str:

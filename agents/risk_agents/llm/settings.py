@@ -12,13 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from risk_agents.llm.masking import masked
 from risk_env.lanes import check_choice
-from risk_env.untrusted import read_file
+from risk_env.untrusted import read_text, shortened
 from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
 MOST_BYTES = 1 << 20  # of the file
+MOST = 10**9  # of any number
 ANSWERS = ("text", "tool", "json")
 
 
@@ -33,7 +35,8 @@ class Settings:
     prompts: str = "v1"  # folder of prompts
     temperature: float | None = None  # None: the endpoint's own
     max_output_tokens: int = 1000  # of one answer
-    timeout: float = 60.0  # seconds of one request
+    timeout: float = 60.0  # seconds of one request, from the look-up of the name to the last byte of the answer
+    patience: float = 300.0  # seconds for one answer, with all retries and the waits between them
     retries: int = 4  # after 429, 5xx, timeouts and broken connections, with back-off
     backoff: float = 1.0  # seconds before the first of these, doubled each time
     attempts: int = 3  # answers for one question before the fallback plays the turn
@@ -46,21 +49,25 @@ class Settings:
     def __post_init__(self) -> None:
         for name, allowed in (("answer", ANSWERS), ("style", tuple(STYLES))):
             check_choice(name, getattr(self, name), allowed)
-        for name in ("max_output_tokens", "timeout", "attempts", "game_tokens"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be more than 0")
+        for name in ("max_output_tokens", "timeout", "patience", "attempts", "game_tokens"):
+            if not 0 < getattr(self, name) <= MOST:
+                raise ValueError(f"{name}={shortened(getattr(self, name))} must be more than 0, at most {MOST:,}")
         for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 0")
+            if not 0 <= getattr(self, name) <= MOST:
+                raise ValueError(f"{name}={shortened(getattr(self, name))} must be from 0 to {MOST:,}")
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError("base_url must begin with http:// or https://")  # not shown: it may hold a password
+        if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
+            raise ValueError(f"the key in {self.key_variable} must be printable ASCII characters without spaces")
 
     @cached_property
     def key(self) -> str:
         """The key, "" if there is none."""
-        return os.environ.get(self.key_variable, "")
+        return os.environ.get(self.key_variable, "").strip()
 
     def without_key(self, words: str) -> str:
-        """A text in which the key, should it be there, cannot be read."""
-        return words.replace(self.key, "[key]") if self.key else words
+        """A text in which no part of the key, should it be there, can be read."""
+        return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
         """The price of these tokens."""
@@ -79,7 +86,7 @@ def settings_for(model: str) -> Settings:
 
 def _read(path: Path, model: str) -> dict[str, Any]:
     try:
-        facts = tomllib.loads(read_file(path, MOST_BYTES).decode())
+        facts = tomllib.loads(read_text(path, MOST_BYTES))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     models = facts.pop("models", {})
@@ -98,5 +105,5 @@ def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
         kind = float if defaults[name] is None else type(defaults[name])
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (is_number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
-            raise ValueError(f"{path}: {name}={value!r} must be of type {kind.__name__}")
+            raise ValueError(f"{path}: {name}={shortened(value)} must be of type {kind.__name__}")
     return facts

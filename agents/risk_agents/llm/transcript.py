@@ -1,30 +1,50 @@
 """What was asked and answered in one game, as JSON Lines; the key is in none of them."""
 
 import json
+import logging
 import re
 from pathlib import Path
 from typing import Any
 
+from risk_agents.llm.masking import masked_values
 from risk_agents.llm.settings import Settings
+from risk_agents.whole_file import new_file
 
 SCHEMA = 1
+MOST_LETTERS = 100  # of a file's name
 _UNSAFE = re.compile(r"[^\w.-]+")
+_LOGGER = logging.getLogger("risk_env")
 
 
 class Transcript:
-    """A file of one game at one seat; nothing is written if the settings name no folder."""
+    """A file of one game at one seat; nothing is written if the settings name no folder.
+
+    A transcript that cannot be written decides no game: it ends with a warning.
+    """
 
     def __init__(self, settings: Settings, name: str) -> None:
-        self._settings = settings
-        self.name = f"{_UNSAFE.sub('_', name).lstrip('.')}.jsonl" if settings.transcripts else ""
-        self._path = Path(settings.transcripts) / self.name
-        if self.name:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_text("", encoding="utf-8")
+        self._key, self._path = settings.key, Path()
+        self.name = ""
+        if settings.transcripts:
+            called = _UNSAFE.sub("_", name).lstrip(".")[-MOST_LETTERS:]
+            try:
+                Path(settings.transcripts).mkdir(parents=True, exist_ok=True)
+                self._path = new_file(Path(settings.transcripts) / f"{called}.jsonl")
+                self.name = self._path.name
+            except OSError as error:
+                self._end(error)
 
     def write(self, kind: str, **facts: Any) -> None:
         """Add a line."""
-        if self.name:
-            line = json.dumps({"schema": SCHEMA, "kind": kind, **facts}, default=str)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(self._settings.without_key(line) + "\n")
+        if self._path.name:
+            line = json.dumps(masked_values({"schema": SCHEMA, "kind": kind, **facts}, self._key), default=str)
+            try:
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+            except OSError as error:
+                self._end(error)
+
+    def _end(self, error: OSError) -> None:
+        """Write no more of this game."""
+        _LOGGER.warning("risk_env: a transcript of a language model cannot be written: %s", error)
+        self._path = Path()

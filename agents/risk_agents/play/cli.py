@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from risk_agents.human.terminal import Terminal
-from risk_agents.play.saved import load_game, save_game
+from risk_agents.play.saved import load_game
 from risk_agents.play.table import Leave, Table
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
@@ -81,11 +81,10 @@ def _keep(table: Table) -> None:
     """Keep the game, if need be in the folder for temporary files, and say how to continue."""
     told = [""]
     try:
-        save_game(table.path, table.game, table.specs)
+        table.keep(table.path)
     except (OSError, ValueError) as error:
         told.append(f"{error}.")
-        table.path = str(Path(tempfile.gettempdir()) / _new_name())
-        save_game(table.path, table.game, table.specs)
+        table.keep(str(Path(tempfile.gettempdir()) / _new_name()))
     told.append(f"The game is kept in {table.path}.")
     told.append(f"To go on: {PROGRAM} play --resume {shlex.quote(table.path)}")
     with suppress(OSError):  # the terminal may be gone

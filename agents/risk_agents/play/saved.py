@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from risk_agents.tournament.records import Record
-from risk_agents.whole_file import whole_file
+from risk_agents.whole_file import new_file, whole_file
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.untrusted import parse_json, read_file, shortened
@@ -38,11 +38,25 @@ def digest(game: Game) -> str:
     return hashlib.sha256(game.to_record()).hexdigest()[:32]
 
 
-def save_game(path: str | Path, game: Game, players: Sequence[str]) -> None:
-    """Write the file, whole or not at all; an existing one is replaced if it is a kept game itself."""
-    path = Path(path)
-    if path.exists() and not is_saved_game(path):
-        raise ValueError(f"{path} exists and is no kept game: choose another name")
+def save_game(path: str | Path, game: Game, players: Sequence[str], is_own: bool = False) -> Path:
+    """Write the file, whole or not at all; its path.
+
+    A file that is there is replaced if it `is_own`, which is of this same game. Beside any other file the game gets a
+    name with -2, -3, ...
+    """
+    path = Path(path) if is_own else new_file(Path(path))
+    try:
+        with whole_file(path) as fresh:
+            fresh.write_text(_text(game, players), encoding="utf-8")
+    except BaseException:
+        if not is_own:
+            path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _text(game: Game, players: Sequence[str]) -> str:
+    """The content of a file."""
     actions = game.actions
     facts: dict[str, Any] = {
         "format": FORMAT,
@@ -58,8 +72,7 @@ def save_game(path: str | Path, game: Game, players: Sequence[str]) -> None:
         "state": digest(played(Game(game.rules, game.board, game.seed), actions)),
         "actions": list(actions),
     }
-    with whole_file(path) as fresh:
-        fresh.write_text(json.dumps({**facts, "checksum": _checksum(facts)}) + "\n", encoding="utf-8")
+    return json.dumps({**facts, "checksum": _checksum(facts)}) + "\n"
 
 
 def played(game: Game, actions: Sequence[int]) -> Game:

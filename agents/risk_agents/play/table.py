@@ -32,6 +32,7 @@ class Table(Match):
     ) -> None:
         self.specs, self.terminal = tuple(specs), terminal
         self.path = path  # the file to keep the game in
+        self._own = ""  # the file that this game was kept in last, or resumed from
         desk = Desk(terminal)
         desk.people = sum(spec == HUMAN for spec in specs)
         seated: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in specs]
@@ -84,7 +85,7 @@ class Table(Match):
 
     def resume(self, saved: SavedGame) -> None:
         """Play a kept game up to where it was left; the bots are asked again, so that they remember what they knew."""
-        changed = set()
+        changed, self._own = set(), self.path
         for action in saved.actions:
             if self.game.seat in self._seen:
                 self._seen[self.game.seat] = len(self.game.events())
@@ -163,12 +164,15 @@ class Table(Match):
     def _save_as(self, rest: str) -> None:
         """The command `save FILE`: keep the game there, now and when it is left."""
         try:
-            save_game(rest or self.path, self.game, self.specs)
+            self.keep(rest or self.path)
         except (OSError, ValueError) as error:
             self.terminal.say_wrapped(f"Not saved: {error}")
             return
-        self.path = rest or self.path
         self.terminal.say(f"The game is kept in {self.path}.")
+
+    def keep(self, path: str) -> None:
+        """Keep the game in this file; if that is a file of something else, in one of a similar name (`path`)."""
+        self.path = self._own = str(save_game(path, self.game, self.specs, is_own=path == self._own))
 
     def _quit(self, rest: str) -> None:
         raise Leave

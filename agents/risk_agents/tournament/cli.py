@@ -151,9 +151,11 @@ def _begun(arguments: argparse.Namespace) -> Store:
     """A new tournament."""
     wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
-    path = arguments.out or time.strftime("tournament-%Y%m%d-%H%M%S.sqlite")
     usual = DUEL_GAMES if wanted["against"] else GAMES
-    return Store.create(path, config, {**wanted, "games": usual if arguments.games is None else arguments.games})
+    facts = {**wanted, "games": usual if arguments.games is None else arguments.games}
+    if arguments.out:
+        return Store.create(arguments.out, config, facts)
+    return Store.create(time.strftime("tournament-%Y%m%d-%H%M%S.sqlite"), config, facts, may_rename=True)
 
 
 def _keeps_actions(arguments: argparse.Namespace) -> bool:
@@ -194,7 +196,10 @@ def _resumed(arguments: argparse.Namespace) -> Store:
 
 
 def _newest() -> str:
-    found = sorted(Path().glob("tournament-*.sqlite"))
+    def numbers(path: Path) -> list[int]:  # of date, time, and of those that were begun in the same second
+        return [int(part) for part in path.stem.split("-") if part.isdecimal()]
+
+    found = sorted(Path().glob("tournament-*.sqlite"), key=numbers)
     if not found:
         raise FileNotFoundError("--resume: no tournament-*.sqlite in this folder; name the file")
     return str(found[-1])

@@ -18,6 +18,7 @@ from risk_agents.tournament.model_notes import HEADING, model_rows
 from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.store import Store
+from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_csv, for_terminal
 
 
@@ -26,7 +27,7 @@ def write_csv(store: Store, path: str | Path) -> None:
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)
     columns = ([f"{name}_{seat}" for seat in seats] if name in LISTS else [name] for name in names)
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with whole_file(Path(path)) as fresh, open(fresh, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(chain.from_iterable(columns))
         for row in store.rows(names):
@@ -37,7 +38,8 @@ def write_csv(store: Store, path: str | Path) -> None:
 def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
     """TournamentConfig and summary."""
     facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary)}
-    Path(path).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    with whole_file(Path(path)) as fresh:
+        fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------------ tables

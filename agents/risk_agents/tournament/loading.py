@@ -23,10 +23,10 @@ from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.compiling import compile_games
 from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.escape import label as as_label
-from risk_env.untrusted import shortened
+from risk_env.untrusted import composed, shortened
 
 _COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
-_LABELLED = re.compile(r"([\w .+-]+)=(.+)", re.DOTALL)
+_LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
 
 
 def split_agents(text: str) -> list[str]:
@@ -84,9 +84,10 @@ def labelled(text: str) -> tuple[str | None, str]:
     match = _LABELLED.fullmatch(text) if not is_program(text) else None
     if match is None:
         return None, text
-    if not is_label(match[1]):
-        raise ValueError(f"--agents: {match[1]!r} cannot be a label: up to {LABEL_LETTERS} letters, trimmed")
-    return match[1], match[2]
+    given = composed(match[1])
+    if not is_label(given):
+        raise ValueError(f"--agents: {given!r} cannot be a label: up to {LABEL_LETTERS} letters, trimmed")
+    return given, match[2]
 
 
 def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:

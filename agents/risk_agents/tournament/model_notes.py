@@ -7,6 +7,8 @@ from typing import Any
 from risk_agents.tournament.results import GameResult
 
 Notes = Sequence[Mapping[str, Any] | None]  # of a game, one a seat; None for an agent that is no model
+MOST = 1e12  # of any number in the notes of a game
+MOST_KINDS = 10  # of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
 HEADING = [
     *("model", "exchanges a turn", "tokens in a game", "tokens out", "money a game", "s an exchange"),
@@ -15,12 +17,13 @@ HEADING = [
 
 
 def are_notes(facts: Any) -> bool:
-    """Whether facts from a file are those of one model in one game: all that is added up is a number."""
+    """Whether facts from a file are those of one model in one game: all that is added up is a number that can be."""
     if not isinstance(facts, dict) or not isinstance(facts.get("failures"), dict):
         return False
-    return all(type(facts.get(name, 0)) in (int, float) for name in ADDED) and all(
-        type(count) is int for count in facts["failures"].values()
-    )
+    failures = facts["failures"]
+    numbers = [*(facts.get(name, 0) for name in ADDED), *failures.values()]
+    are_numbers = all(type(number) in (int, float) and 0 <= number <= MOST for number in numbers)
+    return are_numbers and len(failures) <= MOST_KINDS
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:

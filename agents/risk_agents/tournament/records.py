@@ -10,6 +10,7 @@ from typing import Any
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, TRUNCATED, WON, GameResult
 from risk_agents.tournament.store import Store
+from risk_agents.whole_file import whole_file
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
@@ -118,7 +119,7 @@ def write_records(store: Store, path: str | Path) -> None:
     if not config.record:
         raise ValueError("the tournament was begun without --record: its actions were not kept")
     num_actions = Game(config.rules, config.board, 0).num_actions
-    with open(path, "w", encoding="utf-8") as lines:
+    with whole_file(Path(path)) as fresh, open(fresh, "w", encoding="utf-8") as lines:
         for result in store.results(actions=True):
             lines.write(json.dumps(record_of(config, result, num_actions)) + "\n")
 

@@ -8,6 +8,7 @@ from risk_agents.tournament.analysis import Summary
 from risk_agents.tournament.records import Record, record_of
 from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
 from risk_agents.tournament.store import Store
+from risk_agents.whole_file import whole_file
 from risk_env.game import Game
 
 FORMS = "all, every:N, longest:N, upsets:N or forfeits"
@@ -34,9 +35,8 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
         if result.game in wanted:
             facts = json.loads(json.dumps(record_of(config, result, num_actions)))
             replay = Record(result.game, facts).replay(config.board).replay(facts["agents"])
-            page = folder / f"game-{result.game}.html"
-            page.unlink(missing_ok=True)  # in a folder from elsewhere it could be a link to any file
-            replay.save(page)
+            with whole_file(folder / f"game-{result.game}.html") as page:
+                replay.save(page)
     return len(wanted)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from risk_agents.tournament.analysis import Summary
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, remarks
+from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_figure, for_html
 
 KINDS = (".html", ".png")
@@ -37,10 +38,11 @@ def write_report(config: TournamentConfig, summary: Summary, path: str | Path, m
     path = Path(path)
     if path.suffix not in KINDS:
         raise ValueError(f"--report {path}: the name must end in {' or '.join(KINDS)}")
-    if path.suffix == ".png":
-        path.write_bytes(picture(summary, list(PLOTS), columns=2))
-    else:
-        path.write_text(_page(config, summary, more), encoding="utf-8")
+    with whole_file(path) as fresh:
+        if path.suffix == ".png":
+            fresh.write_bytes(picture(summary, list(PLOTS), columns=2))
+        else:
+            fresh.write_text(_page(config, summary, more), encoding="utf-8")
 
 
 def _page(config: TournamentConfig, summary: Summary, more: Sequence[Grid]) -> str:

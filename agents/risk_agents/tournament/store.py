@@ -10,6 +10,7 @@ A file of a version that did not keep openings gets their column when it is open
 import json
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -23,10 +24,12 @@ from risk_agents.tournament.columns import COLUMNS, LISTS, checked
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
+from risk_agents.whole_file import new_file, whole_file
 
 LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
 SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # errors of the moment, not of a file
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
 _DEFINED = [f"{name} {column.kind}" for name, column in COLUMNS.items()]
 _TABLES = {
@@ -52,19 +55,24 @@ class Store:
             self._database = _connect(self.path)
 
     @classmethod
-    def create(cls, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> Self:
-        """A new file, whole or not at all; FileExistsError if there is one."""
-        path = Path(path)
-        if path.exists():
-            raise FileExistsError(f"{path} exists: continue it by --resume, or name another file by --out")
-        lines = (config.to_json(), json.dumps(dict(arguments or {})))
-        begun = path.with_name(f".{path.name}.{os.getpid()}")
-        with _writing(path), closing(_connect(begun)) as database, database:
-            database.execute("PRAGMA journal_mode=WAL")
-            for statement in _TABLES.values():
-                database.execute(statement)
-            database.execute("INSERT INTO setting VALUES (?, ?)", lines)
-        os.replace(begun, path)
+    def create(
+        cls,
+        path: str | Path,
+        config: TournamentConfig,
+        arguments: Mapping[str, Any] | None = None,
+        may_rename: bool = False,
+    ) -> Self:
+        """A new file, whole or not at all; if there is one, FileExistsError, or a name with -2, -3, ..."""
+        try:
+            path = new_file(Path(path), may_rename)
+        except FileExistsError:
+            raise FileExistsError(f"{path} exists: continue it by --resume, or name another by --out") from None
+        try:
+            with whole_file(path) as fresh, _writing(path, "nothing was begun"):
+                _begin(fresh, config.to_json(), json.dumps(dict(arguments or {})))
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
         return cls(path, config, arguments)
 
     @classmethod
@@ -74,7 +82,8 @@ class Store:
             raise FileNotFoundError(f"no tournament at {path}")
         with _reading(path), closing(_connect(Path(path))) as database:
             _check_tables(database)
-            _add_openings(database)
+            with _writing(Path(path)):
+                _add_openings(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
                 raise ValueError("its configuration is not one row of two texts")
@@ -175,30 +184,53 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    """Whatever is wrong with what is read is a StoreError with the file's name."""
+    """Whatever is wrong with what is read is a StoreError with the file's name; OSError for what passes."""
     try:
         yield
     except StoreError:
         raise
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
+            raise OSError(f"{path} cannot be opened now: {error} (is the disk full?)") from error
+        raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
     except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Whatever keeps a game from being written is an OSError that says how to continue."""
+def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
+    """Whatever keeps a game from being written is an OSError that says how to continue, or `otherwise`."""
     try:
         yield
     except sqlite3.Error as error:
-        go_on = f"when it can be written again, continue by --resume {path}"
-        raise OSError(f"{path} cannot be written: {error}; the games before are in it: {go_on}") from error
+        go_on = f"the games before are in it: when it can be written again, continue by --resume {path}"
+        raise OSError(f"{path} cannot be written: {error}; {otherwise or go_on}") from error
+
+
+def _begin(path: Path, *lines: str) -> None:
+    """Write tables and setting into a new file, in a folder of its own as long as SQLite needs others beside it."""
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as folder:
+        begun = Path(folder, "begun")
+        with closing(_connect(begun)) as database:
+            with database:
+                for statement in _TABLES.values():
+                    database.execute(statement)
+                database.execute("INSERT INTO setting VALUES (?, ?)", lines)
+            database.execute("PRAGMA journal_mode=WAL")  # only now: a log that stays would be a part of the content
+        if os.listdir(folder) != [begun.name]:
+            raise sqlite3.OperationalError("it could not be written as a whole")
+        os.replace(begun, path)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=PATIENCE)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-    database.execute("PRAGMA trusted_schema=OFF")
-    database.execute("PRAGMA synchronous=NORMAL")
+    try:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        database.execute("PRAGMA trusted_schema=OFF")
+        database.execute("PRAGMA synchronous=NORMAL")
+    except BaseException:
+        database.close()
+        raise
     return database
 
 

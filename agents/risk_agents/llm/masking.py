@@ -1,0 +1,57 @@
+"""A key in texts from outside: every part of it that can be recognised is replaced."""
+
+import base64
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+SHORTEST = 8  # characters of a part that is masked; a key of fewer characters is a placeholder and no secret
+MASK = "[key]"
+_LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # ways to write each letter as a number
+
+
+def masked(words: str, key: str) -> str:
+    """Replace every part of the key, of `SHORTEST` characters or more, as it is or encoded, in any case."""
+    parts, lowered = _parts(key), words.lower()
+    if len(lowered) != len(words):  # a few letters have a lower case of another length
+        lowered = words
+    pieces: list[str] = []
+    end = 0
+    for at in range(len(words) - SHORTEST + 1 if parts else 0):
+        if lowered[at : at + SHORTEST] in parts:
+            if at > end or not pieces:
+                pieces += [words[end:at], MASK]
+            end = at + SHORTEST
+    return "".join([*pieces, words[end:]])
+
+
+def masked_values(value: Any, key: str) -> Any:
+    """A JSON value with the key masked in all of its texts."""
+    if isinstance(value, str):
+        return masked(value, key)
+    if isinstance(value, dict):
+        return {masked(str(name), key): masked_values(inner, key) for name, inner in value.items()}
+    return [masked_values(inner, key) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@lru_cache(maxsize=16)
+def _parts(key: str) -> frozenset[str]:
+    """All parts of `SHORTEST` characters of the key and of its encodings, as they are and in lower case."""
+    if len(key) < SHORTEST:
+        return frozenset()
+    forms = [form for plain in (key, key[::-1]) for form in _encodings(plain)]
+    cut = {form[at : at + SHORTEST] for form in forms for at in range(len(form) - SHORTEST + 1)}
+    return frozenset(cut | {part.lower() for part in cut})
+
+
+def _encodings(key: str) -> Iterator[str]:
+    """The key itself, as Python, JSON, HTML and URLs write it, in hexadecimal digits, in base64 at each offset."""
+    data = key.encode(errors="replace")
+    yield from (key, ascii(key)[1:-1], quote(key, safe=""), data.hex())
+    for form in _LETTERS:
+        yield "".join(form % letter for letter in data)
+    for offset in range(3):
+        for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
+            # The first and the last characters also depend on what stands beside the key
+            yield encode(b"\0" * offset + data).decode().rstrip("=")[(0, 2, 3)[offset] : -1]

@@ -1,0 +1,80 @@
+"""One request with a body of JSON: its time, the size of its answer and the place that it goes to are bounded.
+
+Requests run on an event loop in a thread of its own. Only there a deadline covers all of a request: the look-up of a
+name, the connection, the headers and the body, however slowly each of them arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from functools import lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import httpx2
+
+MOST_BYTES = 1 << 20  # of an answer
+_starting = threading.Lock()
+
+
+class Reply(NamedTuple):
+    """What came back."""
+
+    status: int
+    retry_after: str  # the header
+    body: bytes
+
+
+def post(url: str, key: str, body: bytes, limit: float) -> Reply:
+    """Send a request and read its answer within `limit` seconds in all; no redirect is followed.
+
+    TimeoutError after that time, ValueError for an answer that is too large or compressed, OSError where the
+    connection fails.
+    """
+    with _starting:
+        loop, client = _loop(os.getpid())
+    future = asyncio.run_coroutine_threadsafe(_post(client, url, key, body, limit), loop)
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # after Ctrl-C
+
+
+@lru_cache(maxsize=1)
+def _loop(process: int) -> tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient]:
+    """The event loop of this process and a client for all endpoints, which keeps no cookies."""
+    import httpx2
+
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="risk_env requests", daemon=True).start()
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    return loop, httpx2.AsyncClient(cookies=cookies, limits=httpx2.Limits(max_connections=None))
+
+
+async def _post(client: httpx2.AsyncClient, url: str, key: str, body: bytes, limit: float) -> Reply:
+    import httpx2
+
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Accept-Encoding": "identity"}
+    try:
+        async with asyncio.timeout(limit):
+            request = client.stream("POST", url, content=body, headers=headers, timeout=None, follow_redirects=False)
+            async with request as response:
+                return Reply(response.status_code, response.headers.get("retry-after", ""), await _body(response))
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ConnectionError(f"{type(error).__name__}: {error}") from None
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    """The body, read piece by piece so that a larger one is never held."""
+    coding = response.headers.get("content-encoding", "identity")
+    if coding.strip().lower() not in ("identity", ""):
+        raise ValueError("the answer is compressed, although the request asks for an answer that is not")
+    content = bytearray()
+    async for piece in response.aiter_raw():
+        content += piece
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"the answer has more than {MOST_BYTES:,} bytes")
+    return bytes(content)
