@@ -7,6 +7,8 @@ import errno
 import os
 import shutil
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,10 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from risk_training import plan_policies, ppo, table_values, values
-from risk_training.config import EvaluationSettings
+from risk_training.config import METRICS, EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
-from risk_training.run import CHECKPOINT, TENSORBOARD, from_data, load_checkpoint, to_data
+from risk_training.run import CHECKPOINT, CONFIG, TENSORBOARD, DivergedError, from_data, load_checkpoint, to_data
 
 EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
 PPO = ppo.Config(
@@ -227,11 +229,113 @@ def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
             arrays["arena.memory"] = arrays["arena.memory"] + np.nan
         case "opponent":
             state["trainer"]["games"]["opponent"][0] = "nobody"
+    refuse(tmp_path, ppo.Trainer, state, change)
+
+
+def refuse(folder: Path, kind: Any, state: dict[str, Any], change: str = "") -> None:
+    """A run whose checkpoint is this state is not resumed."""
     data = to_data(state)
     if change == "twice":
         data["trainer"]["games"]["won"] = data["rows"]
     if change == "large":
         data["trainer"]["shuffle"] = torch.zeros(1).expand(10**10)
-    torch.save(data, tmp_path / CHECKPOINT)
+    torch.save(data, folder / CHECKPOINT)
     with pytest.raises(ValueError, match=f"{CHECKPOINT}' is no checkpoint"):
-        ppo.Trainer.resume(tmp_path)
+        kind.resume(folder)
+
+
+# What a crafted checkpoint holds: the place of a value, and what stands there
+CRAFTED: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "rows": (("rows",), [1]),
+    "no rows": (("rows",), []),
+    "rows of others": (("rows", -1, "time/steps"), 7),
+    "nan in rows": (("rows", 0, "time/seconds"), float("nan")),
+    "seconds": (("seconds",), float("nan")),
+    "time back": (("cpu_seconds",), -1.0),
+    "spent": (("spent",), {}),
+    "more spent": (("spent", "sleep"), 1.0),
+    "steps": (("steps",), -128),
+    "truth": (("updates",), True),
+    "large": (("steps",), 10**400),
+    "width": (("config", "width"), 8000),
+    "rate": (("config", "learning_rate"), 1e30),
+    "setting": (("config", "extra"), 1),
+    "weights": (("trainer", "network", "weights.value"), torch.full((8, 1), torch.nan)),
+    "float64": (("trainer", "network", "weights.value"), torch.full((8, 1), 1e300, dtype=torch.float64)),
+    "moments": (("trainer", "optimizer"), {0: {}}),
+    "groups": (("trainer", "optimizer"), {"state": {}, "param_groups": []}),
+    "squares": (("trainer", "optimizer", 0, "exp_avg_sq"), "negative"),
+    "shuffle": (("trainer", "shuffle"), torch.zeros(3, dtype=torch.uint8)),
+    "won": (("trainer", "games", "won"), [("grower", 1)]),
+    "rounds": (("trainer", "games", "rounds"), [-1]),
+    "chance": (("trainer", "games", "chance", "state", "inc"), -1),
+    "standings": (("trainer", "games", "league", "standings"), {}),
+    "points": (("trainer", "games", "league", "standings", "grower", "points"), 1e9),
+    "snapshots": (("trainer", "games", "playing"), {}),
+    "missing": (("trainer", "games", "draws"), None),
+}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crafted")
+    ppo.Trainer(PPO, folder).train()
+    return folder
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_a_crafted_checkpoint_is_refused(name: str, checkpoint: Path, tmp_path: Path) -> None:
+    """Every value is compared with its declaration, and with the configuration beside it."""
+    (*path, last), value = CRAFTED[name]
+    state = load_checkpoint(checkpoint)
+    holder = reduce(getitem, path, state)
+    holder[last] = -1 - holder[last] if isinstance(value, str) else value
+    refuse(tmp_path, ppo.Trainer, state)
+
+
+@pytest.mark.parametrize("place", [("positions",), ("ahead",)])
+def test_a_crafted_checkpoint_of_values_is_refused(place: tuple[str], tmp_path: Path) -> None:
+    values.Trainer(VALUES, tmp_path).train()
+    state = load_checkpoint(tmp_path)
+    state["trainer"][place[0]] = ["../../etc/passwd"]
+    refuse(tmp_path, values.Trainer, state)
+
+
+@pytest.mark.parametrize("wrong", ["loss", "weights"])
+def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that is not finite is written: not into the checkpoint, nor into the policy or the log."""
+    learn, run = ppo.Trainer.learn, ppo.Trainer(PPO, tmp_path)
+
+    def diverge(self: ppo.Trainer) -> dict[str, Any]:
+        metrics = learn(self)
+        if self.updates == 2 and wrong == "loss":
+            metrics["train/value_loss"] = float("nan")
+        if self.updates == 2 and wrong == "weights":
+            self.network.weights["value"].data[0] = 1e30
+        return metrics
+
+    monkeypatch.setattr(ppo.Trainer, "learn", diverge)
+    words = r"update 3 \(step 384\) diverged: .*lower learning_rate than 0.0012.* stay those of step 256"
+    with pytest.raises(DivergedError, match=words):
+        run.train()
+    monkeypatch.undo()
+    assert load_checkpoint(tmp_path)["steps"] == 256
+    assert_agreement(tmp_path, ppo.POLICY)
+    ppo.Trainer.resume(tmp_path).train()
+
+
+def test_a_run_without_a_checkpoint_says_how_to_begin(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nothing to resume; begin a run by --config$"):
+        load_checkpoint(tmp_path)
+    (tmp_path / CONFIG).touch()
+    with pytest.raises(ValueError, match=rf"begin it again by --config .*{CONFIG} --out {tmp_path}"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("line", ["1", "[]", '{"a": "b"}', '{"a": NaN}', "{", "[" * 99])
+def test_a_log_that_somebody_else_made(line: str, tmp_path: Path) -> None:
+    (tmp_path / METRICS).write_text(f'{{"time/steps": 1}}\n{line}\n')
+    with pytest.raises(ValueError, match=r"metrics.jsonl' is no log of a run"):
+        read_log(tmp_path)

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from functools import reduce
 from importlib import import_module
 from operator import getitem
@@ -111,7 +111,24 @@ def test_numbers_as_yaml_reads_them() -> None:
     [
         ({"n_step": 3}, "config: 'n_step' is unknown"),
         ({"n_steps": 1.5}, "n_steps=1.5 must be a whole number"),
-        ({"n_envs": 0}, "n_envs=0 must be at least 1"),
+        ({"n_envs": 0}, "n_envs=0 must be 1 to 16,384"),
+        ({"gama": 0.9}, "'gama' is unknown, did you mean 'gamma'"),
+        ({"gamma": 1e23}, r"gamma=1e\+23 must be 0 to 1"),
+        ({"ent_coef": float("nan")}, "ent_coef=nan must be a number"),
+        ({"learning_rate": 1e30}, r"learning_rate=1e\+30 must be 1e-09 to 1"),
+        ({"learning_rate": "lin_1e30"}, r"learning_rate=1e\+30 must be"),
+        ({"learning_rate": "lin_nan"}, "learning_rate=nan must be"),
+        ({"seed": -1}, "seed=-1 must be 0 to 4,294,967,295"),
+        ({"seed": 10**400}, "seed=.* must be a number"),
+        ({"players": 7}, "players=7 must be 2 to 6"),
+        ({"options": {"num_players": 3}}, "is the setting 'players'"),
+        ({"policy_kwargs": {"width": -1}}, "must hold whole numbers, 1 to 1,024"),
+        ({"policy_kwargs": {"width": 8000}}, "must hold whole numbers, 1 to 1,024"),
+        ({"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8000]}}, r"net_arch=\[8000\] must be"),
+        ({"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "x"}}, "may hold net_arch only"),
+        ({"n_envs": 1, "n_steps": 1}, "needs at least two decisions"),
+        ({"evaluation": {"opponents": []}}, "evaluation.opponents=.* must have 1 to 64 entries"),
+        ({"league": {"bots": ["random", "random"]}}, "must name each bot once"),
         ({"gamma": "high"}, "gamma='high' must be a number"),
         ({"learning_rate": "cos_1"}, "learning_rate='cos_1'"),
         ({"policy": "CnnPolicy"}, "policy='CnnPolicy' must be one of"),
@@ -126,9 +143,29 @@ def test_wrong_settings_are_named(facts: dict[str, Any], words: str) -> None:
         Config.from_dict(facts)
 
 
+def numbers_without_bounds(settings: Any, section: str = "") -> set[str]:
+    found = set()
+    for entry in fields(settings):
+        value = getattr(settings, entry.name)
+        if is_dataclass(value):
+            found |= numbers_without_bounds(value, f"{entry.name}.")
+        elif ("int" in str(entry.type) or "float" in str(entry.type)) and entry.metadata.get("least") is None:
+            found.add(section + entry.name)
+    return found
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_every_number_has_bounds(name: str) -> None:
+    config = import_module(TRAINERS[name]).Config()
+    schedules = {"learning_rate", "clip_range"} if name == "sb3" else set()  # numbers or texts
+    assert numbers_without_bounds(config) == schedules
+
+
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     found = {"[1, 2]": "names and values", "a: [": "not YAML", "[" * 2000: "brackets", "trainer: dqn": "trainer='dqn'"}
+    found |= {"trainer: sb3\nseed: 1\nseed: 2": "'seed' is given twice", "league: {bots: [], bots: []}": "given twice"}
+    found |= {"<<: {trainer: sb3}\ntrainer: value": "merges", "!!map x": "mapping", "a: *b": "not allowed"}
     for text, words in found.items():
         wrong.write_text(text)
         with pytest.raises(ValueError, match=words):
@@ -319,6 +356,12 @@ def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
         (("best",), (1.0, {"../stolen": np.zeros(3, np.uint8)})),
         (("env", "lanes", "arrays", 5), np.zeros(3, np.int32)),
         (("env", "lanes", "seed_word"), -1),
+        (("env", "slots"), ["snapshot-1", None, None]),
+        (("env", "played"), [("random", 9, True, False, 3)]),
+        (("counters", "num_timesteps"), 10**9),
+        (("random",), (0, 0, 0)),
+        (("best",), (float("nan"), {})),
+        (("last",), (np.zeros((8, 3), np.float32), np.zeros(8, np.bool_))),
     ],
 )
 def test_a_checkpoint_that_somebody_else_made(finished: Trainer, tmp_path: Path, place: Any, value: Any) -> None:

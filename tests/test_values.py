@@ -288,10 +288,10 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'speed' is unknown"):
         Config.from_dict({"speed": 1})
     wrong = {
-        "hidden_sizes": ((0, 4), "hidden_sizes[0]=0 must be 1 ... 512"),
-        "beam_width": (17, "beam_width=17 must be 1 ... 16"),
-        "explore": (1.5, "explore=1.5 must be 0 ... 1"),
-        "n_games": (0, "n_games=0 must be at least 1"),
+        "hidden_sizes": ((0, 4), "hidden_sizes[0]=0 must be 1 to 512"),
+        "beam_width": (17, "beam_width=17 must be 1 to 16"),
+        "explore": (1.5, "explore=1.5 must be 0 to 1"),
+        "n_games": (0, "n_games=0 must be 1 to"),
     }
     for name, (value, words) in wrong.items():
         with pytest.raises(ValueError, match=re.escape(words)):
@@ -308,6 +308,8 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
         ({"features": np.full((2, 5), np.nan, np.float16)}, "no finite numbers"),
         ({"games": np.zeros(2, np.int64)}, "other arrays"),
         ({"won": np.zeros(3, np.bool_)}, "other arrays"),
+        ({"games": np.array([0, -1], np.int32)}, "games or seats that there are not"),
+        ({"seats": np.array([0, 6], np.int8)}, "games or seats that there are not"),
         ({"seats": np.array([{}, {}])}, "cannot be read"),
         ({"more": np.zeros(2, np.float16)}, "other arrays"),
     ],

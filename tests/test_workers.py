@@ -5,6 +5,7 @@ import math
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -31,6 +32,7 @@ from risk_agents.workers import (
     local_processes,
     open_executor,
     processes,
+    watchdog,
 )
 from risk_agents.workers.cluster import run_same_version
 from risk_agents.workers.executor import LEAST_LIMIT, Limits, WorkLostError
@@ -46,6 +48,20 @@ from tests.test_run import PLAN_POLICIES, PPO, untimed
 from tests.test_run import VALUES as SMALL
 
 GAMES = 80
+DRIVER = """
+import subprocess, sys, time
+from risk_agents.workers.cluster import OwnRay
+own = OwnRay(None)
+for session in (False, True):
+    with open(own.folder + "/log", "a") as log:
+        child = subprocess.Popen(["sleep", "600"], stdout=log, start_new_session=session)
+    print(child.pid, flush=True)
+print(own.folder, flush=True)
+if sys.argv[1] == "close":
+    own.close()
+else:
+    time.sleep(600)
+"""
 VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
 PLANS = dataclasses.replace(PLAN_POLICIES, n_games=4, chunk_games=1)
@@ -252,6 +268,62 @@ def cluster():
     yield found
     ray.shutdown()
     found.shutdown()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says who has a file open")
+@pytest.mark.parametrize("how", ["kill", "close"])
+def test_nothing_of_an_own_ray_is_left_when_its_driver_ends(how: str):
+    """Whatever has a log open in the folder of that Ray, in a session of its own or not; the folder goes too."""
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, how], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout
+    *pids, folder = (driver.stdout.readline().strip() for _ in range(3))
+    if how == "kill":
+        driver.kill()
+    status, until = driver.wait(120), time.monotonic() + 120
+    assert status == (-signal.SIGKILL if how == "kill" else 0)  # the watchdog spares its caller
+    while (any(map(is_running, map(int, pids))) or Path(folder).exists()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(map(is_running, map(int, pids))) and not Path(folder).exists()
+
+
+LOST = """
+import os, sys
+from risk_agents.workers import open_executor
+from tests import hanging
+with open_executor("ray") as executor:
+    work = executor.submit(hanging.loop, 600)
+    print(executor._own.folder, flush=True)
+    work.result()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["raylet", "gcs_server", "driver"])
+def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
+    root = Path(__file__).parents[1]
+    found = subprocess.Popen(
+        [sys.executable, "-c", LOST], cwd=root, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert found.stdout
+    folder = found.stdout.readline().strip()
+    names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in watchdog.users(folder, but=found.pid)}
+    killed = [found.pid] if part == "driver" else [pid for pid, name in names.items() if name == part]
+    os.kill(killed[0], signal.SIGKILL)
+    errors = found.communicate(timeout=180)[1]
+    if part != "driver":
+        assert f"its process {part} has ended; what had ended is kept, and --resume continues" in errors
+        assert "Raylet is terminated" not in errors and "Failed to connect" not in errors
+    until = time.monotonic() + 120
+    while (watchdog.users(folder) or Path(folder).exists()) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not watchdog.users(folder) and not Path(folder).exists()
 
 
 def all_have_work() -> bool:

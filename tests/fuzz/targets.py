@@ -814,6 +814,22 @@ def configs() -> list[str]:
     return [Path(path).read_text() for path in shipped_configs()]
 
 
+def change_settings(text: str, rng: random.Random) -> bytes:
+    """Changed lines; or a setting with another number, or given twice."""
+    lines = text.splitlines()
+    places = [place for place, line in enumerate(lines) if ": " in line and not line.startswith("#")]
+    place = rng.choice(places)
+    name = lines[place].partition(":")[0]
+    match rng.randrange(4):
+        case 0:
+            lines[place] = f"{name}: {rng.choice(('1e30', '1e23', '-1', '0', '8000', 'nan', '.inf', '1e999', 9**99))}"
+        case 1:
+            lines.insert(place, lines[place])
+        case _:
+            return change_lines(text, rng)
+    return text_bytes("\n".join(lines))
+
+
 def read_a_config(data: bytes) -> None:
     """The settings of a file."""
     from importlib import import_module
@@ -866,8 +882,27 @@ def _change_tree(state: Any, rng: random.Random) -> None:
             at = rng.randrange(len(flat))
             flat[at : at + rng.choice((1, 8))] = rng.choice((0, 1, 127)) if inner.dtype == torch.uint8 else 3
         else:
-            state[key] = rng.choice((None, 1, -1, "x", [], {}, torch.zeros(3), torch.zeros(1).expand(10**10)))
+            _spoil(state, key, rng)
         return
+
+
+def _spoil(state: Any, key: Any, rng: random.Random) -> None:
+    """A value of a tree replaced by one of another kind or size, removed, or given another name too."""
+    import torch
+
+    numbers = (1, -1, 8000, 10**9, 10**400, True, -1.0, 0.5, 1e30, float("nan"), float("inf"))
+    others = (None, "x", "../../x", [], [1], {}, {"a": 1}, torch.zeros(3), torch.zeros(1).expand(10**10))
+    match rng.randrange(6):
+        case 0:
+            del state[key]
+        case 1 if isinstance(state, dict):
+            state[rng.choice(("x", 7, ""))] = state[key]
+        case 2 if isinstance(state[key], list):
+            state[key] = state[key][: rng.randrange(len(state[key]) + 1)]
+        case 2 | 3:
+            state[key] = rng.choice(others)
+        case _:
+            state[key] = rng.choice(numbers)
 
 
 def read_a_checkpoint(data: bytes) -> None:
@@ -984,7 +1019,7 @@ def named() -> dict[str, Target]:
         "decisions": Target(lambda: [recorded()], change_decisions, read_recorded, files),
         "lanes": Target(method_calls, change_json, make_calls, (ValueError, TypeError)),
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
-        "config": Target(configs, change_lines, read_a_config, files),
+        "config": Target(configs, change_settings, read_a_config, files),
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
         "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),

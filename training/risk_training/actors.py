@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from concurrent.futures import Future, as_completed
 from typing import Any, NamedTuple
 
-import torch
-
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
+from risk_env.untrusted import shortened
+from risk_training.declared import Declared, Exactly, ListOf, OrNone, TableOf, Whole
 from risk_training.league import snapshot_name
 from risk_training.network import Network
 from risk_training.rollouts import Rollout
@@ -71,8 +71,7 @@ def play_rollout(
 
 
 def _network(games: SelfPlay, weights: Weights) -> Network:
-    with torch.device("meta"):  # first weights would be drawn for nothing
-        network = games.new_network()
+    network = games.new_network()
     network.load_arrays(weights)
     return network
 
@@ -150,6 +149,14 @@ class Actors:
         self.snapshots = {name: found for name, found in self.snapshots.items() if name in needed}
         self.shared = {name: found for name, found in self.shared.items() if name in needed}
 
+    def _check_snapshots(self, state: State) -> None:
+        """ValueError unless the weights of all snapshots are there that an actor's games can need."""
+        bots = {"", *self.config.league.bots}
+        joining = [*self.joining, *(self.sent or {}).get("joining", [])]
+        needed = {*state["opponent"], *map(snapshot_name, [*state["league"]["steps"], *joining])} - bots
+        if missing := needed - self.snapshots.keys():
+            raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
+
     def results(self) -> dict[str, Any]:
         """Metrics of the games that ended since the last call, and the staleness of the latest rollouts."""
         metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
@@ -162,12 +169,24 @@ class Actors:
         """Games, snapshots and what is being played, for a checkpoint taken between two updates."""
         return {name: getattr(self, name) for name in self._STATE}
 
+    def declared(self, network: Network) -> Declared:
+        """What `load_state_dict` takes; `network` is the learner's."""
+        actors, weights, joining = self.config.actors, network.arrays(), ListOf(Whole(), 0, 1)
+        games = SelfPlay(self.config, load_map(self.config.map)).declared_games()
+        sent = {"weights": weights, "joining": joining} if self.config.staleness else None
+        return {
+            "states": ListOf(games, actors, actors),
+            "snapshots": TableOf(weights),
+            "joining": joining,
+            "sent": OrNone(sent) if sent else Exactly(None),
+        }
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned, and begin the rollouts that were being played."""
         for name in self._STATE:
             setattr(self, name, state[name])
         self.are_from_file, self.running = True, []
-        if len(self.states) != self.config.actors:
-            raise ValueError(f"games of {len(self.states)} actors, not {self.config.actors}")
+        for found in self.states:
+            self._check_snapshots(found)
         if self.sent is not None:
             self._begin_rollouts(self.sent)

@@ -1,6 +1,7 @@
 """The command `train` (`risk-env train --help`)."""
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,11 @@ from rich.console import Console
 from risk_agents.progress import progress_bar
 from risk_agents.whole_file import new_folder
 from risk_agents.workers import WorkExecutor, add_options, open_executor
+from risk_agents.workers.executor import WorkLostError
 from risk_env.cli import command_parser
-from risk_training.config import CHECKPOINT, PRECISIONS, TRAINERS, WIN_RATE, read_config, shipped_configs
+from risk_training.config import CHECKPOINT, PRECISIONS, TRAINERS, WIN_RATE, check_range, read_config, shipped_configs
+
+MOST_THREADS = 1024
 
 # Settings with an option of their own
 SETTINGS = ("preset", "players", "map", "seed", "device", "precision", "actors", "staleness")
@@ -30,8 +34,7 @@ def main(argv: Sequence[str]) -> None:
     given = [name for name in fixed if getattr(arguments, name) is not None]
     if arguments.resume is not None and given:
         parser.error(f"--{given[0]} is part of the settings of the run; start a new run by --config")
-    if arguments.threads < 1:
-        raise ValueError(f"--threads {arguments.threads}: must be at least 1")
+    check_range("--threads", arguments.threads, 1, MOST_THREADS)
     import torch  # not for --help
 
     torch.set_num_threads(arguments.threads)
@@ -45,8 +48,12 @@ def _train(run: Any) -> None:
     print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, {run.precision} on {run.device}")
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
-    with training_bar(run.config.length, run.steps, unit) as show:
-        run.train(show)
+    try:
+        with training_bar(run.config.length, run.steps, unit) as show:
+            run.train(show)
+    except (KeyboardInterrupt, ConnectionError, WorkLostError):
+        print(f"stopped: continue by risk-env train --resume {run.folder}", file=sys.stderr)
+        raise
     print(f"done: risk-env evaluate --run {run.folder}")
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, near
+from risk_env.core.types import MAX_SEATS
 from risk_env.doors.seat_lanes import training_rules
-from risk_env.lanes import check_choice
 from risk_env.untrusted import MOST_NESTING, read_text, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
@@ -19,7 +20,16 @@ WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponen
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
 MOST_BYTES = 1 << 14  # of a configuration
-MOST = 2**63  # of a whole number in it
+MOST_LETTERS = 80  # of an unknown name that are compared with the known ones
+MOST_STEPS = 10**12  # of a run, and between two evaluations, checkpoints or snapshots
+MOST_LANES = 1 << 14  # of an actor, and decisions of each between two updates
+MOST_GAMES = 10**6  # of a round
+MOST_BATCH = 1 << 20  # of a minibatch
+MOST_WIDTH = 1024  # of a layer: how long its first weights take grows with the cube
+RATES = 1e-9, 1  # learning rates
+MOST_SEED = 2**32 - 1  # NumPy's old generator, which Stable-Baselines3 seeds, takes no larger ones
+LEAST, MOST = "least", "most"  # metadata of a setting
+CHOICES, LENGTH = "choices", "length"
 # The modules of the trainers; each has a `Config` and a `Trainer`
 TRAINERS = {
     "sb3": "risk_training.sb3_trainer",
@@ -30,40 +40,79 @@ TRAINERS = {
 }
 
 
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """Games against fixed scripted opponents at intervals, all seats in turn."""
+def setting(
+    default: Any, least: float | None = None, most: float | None = None, *, choices: Any = None, length: Any = None
+) -> Any:
+    """A field of `Settings`: its default, and what is allowed.
 
-    opponents: tuple[str, ...] = ("random", "attacker", "grower")
-    games: int = 200  # against each
-    interval: int = 500_000  # steps between two evaluations
+    `least` and `most` bound a number, or every number of a list; `length` is that of a list, or its largest.
+    """
+    return field(default=default, metadata={LEAST: least, MOST: most, CHOICES: choices, LENGTH: length})
+
+
+NAMES = {"length": range(65)}  # how many names a list may hold
+TWO = range(2, 3)  # the length of a list of two
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings that are checked against their declarations, wherever they come from."""
+
+    SECTION: ClassVar[str] = ""  # how errors begin their names
 
     def __post_init__(self) -> None:
-        check_range("evaluation.games", self.games, 1)
-        check_range("evaluation.interval", self.interval, 1)
+        for entry in dataclasses.fields(self):
+            _check_setting(self.SECTION + entry.name, getattr(self, entry.name), entry.metadata)
+
+
+def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
+    """ValueError for a value that the declaration of a setting does not allow."""
+    parts = (
+        {f"{name}[{place}]": part for place, part in enumerate(value)} if isinstance(value, tuple) else {name: value}
+    )
+    lengths = allowed.get(LENGTH)
+    if lengths is not None and len(parts) not in lengths:
+        raise ValueError(f"{name}={shortened(value)} must have {_span(min(lengths), max(lengths))} entries")
+    for part_name, part in parts.items():
+        if allowed.get(CHOICES) and part not in allowed[CHOICES]:
+            choices = ", ".join(map(repr, allowed[CHOICES]))
+            raise ValueError(f"{part_name}={shortened(part)} must be one of {choices}")
+        if allowed.get(LEAST) is not None and part is not None:
+            check_range(part_name, part, allowed[LEAST], allowed[MOST])
 
 
 @dataclass(frozen=True)
-class RunSettings:
+class EvaluationSettings(Settings):
+    """Games against fixed scripted opponents at intervals, all seats in turn."""
+
+    SECTION: ClassVar[str] = "evaluation."
+
+    opponents: tuple[str, ...] = setting(("random", "attacker", "grower"), **NAMES)
+    games: int = setting(200, 1, 10**6)  # against each
+    interval: int = setting(500_000, 1, MOST_STEPS)  # steps between two evaluations
+
+
+@dataclass(frozen=True)
+class RunSettings(Settings):
     """What all trainers share. A step is a decision of the learner; for `trainer: value` it is a game."""
 
     TRAINER: ClassVar[str]
     LENGTH: ClassVar[str]  # the setting that holds the number of steps
-    OLD_NAMES: ClassVar[Mapping[str, str]] = {}  # names of earlier versions, for errors
 
     preset: str = "classic"
-    players: int | None = 2
+    players: int | None = setting(2, 2, MAX_SEATS)
     map: str = "classic"
     options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
-    seed: int = 0
+    seed: int = setting(0, 0, MOST_SEED)
     device: str = "cpu"  # where the network learns: auto, cpu, cuda, cuda:N or mps
-    precision: str = FLOAT32  # of its products
+    precision: str = setting(FLOAT32, choices=PRECISIONS)  # of its products
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
-    checkpoint_interval: int = 1_000_000  # steps between two checkpoints
+    checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints
 
     def __post_init__(self) -> None:
-        check_range("checkpoint_interval", self.checkpoint_interval, 1)
-        check_choice("precision", self.precision, PRECISIONS)
+        super().__post_init__()
+        if "num_players" in self.options:
+            raise ValueError("options={'num_players': ...}: the number of players is the setting 'players'")
         self.rules()
 
     @property
@@ -78,9 +127,6 @@ class RunSettings:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """Settings from a file's names and values; ValueError names what is unknown or wrong."""
-        for old, name in cls.OLD_NAMES.items():
-            if old in facts:
-                raise ValueError(f"config: {old!r} is now {name!r} (training/README.md)")
         return _replaced(cls(), {name: value for name, value in facts.items() if name != "trainer"}, "config")
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,13 +139,14 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
     if not isinstance(facts, Mapping):
         raise ValueError(f"{section}: {shortened(facts)} must be names and values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
+    check_names(section, facts, types)
     changes = {}
     for name, value in facts.items():
-        if name not in types:
-            raise ValueError(f"{section}: {shortened(name)} is unknown; known are {', '.join(types)}")
         inner = getattr(settings, name)
         is_section = dataclasses.is_dataclass(inner)
-        changes[name] = _replaced(inner, value, name) if is_section else _typed(f"{section}.{name}", value, types[name])
+        changes[name] = (
+            _replaced(inner, value, name) if is_section else _typed(f"{settings.SECTION}{name}", value, types[name])
+        )
     return dataclasses.replace(settings, **changes)
 
 
@@ -136,7 +183,7 @@ def _typed_number(name: str, value: Any, kind: str) -> float:
     _checked(name, value, math.isfinite(number) and not isinstance(value, bool), "a number")
     if kind == "float":
         return number
-    _checked(name, value, number == int(number) and abs(number) < MOST, f"a whole number below {MOST}")
+    _checked(name, value, number == int(number), "a whole number")
     return value if isinstance(value, int) else int(number)
 
 
@@ -147,11 +194,22 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def check_range(name: str, value: float, least: float, most: float | None = None) -> None:
-    """ValueError for a setting below `least` or above `most`."""
-    if value < least or (most is not None and value > most):
-        allowed = f"at least {least}" if most is None else f"{least} ... {most}"
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+def check_range(name: str, value: float, least: float, most: float) -> None:
+    """ValueError for a number that is not from `least` to `most`."""
+    if not least <= value <= most:
+        raise ValueError(f"{name}={shortened(value)} must be {_span(least, most)}")
+
+
+def _span(least: float, most: float) -> str:
+    first, last = (f"{int(bound):,}" if bound == int(bound) else f"{bound:g}" for bound in (least, most))
+    return first if first == last else f"{first} to {last}"
+
+
+def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> None:
+    """ValueError for a name that is not one of those allowed, with the one that may be meant."""
+    if strange := [found for found in facts if found not in allowed]:
+        hint = near(str(strange[0])[:MOST_LETTERS], allowed)
+        raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; known are {', '.join(allowed)}")
 
 
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
@@ -176,7 +234,8 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 def _reader() -> Any:
     """YAML's safe reader without aliases, by which a short text can stand for any number of values.
 
-    Brackets are counted as they are met: its time for each token grows with the brackets that are open.
+    A name that is given twice in one place is refused, since the last value would win without a word. Brackets are
+    counted as they are met: the reader's time for each token grows with the brackets that are open.
     """
     import yaml
 
@@ -185,6 +244,15 @@ def _reader() -> Any:
             if self.check_event(yaml.AliasEvent):
                 raise yaml.YAMLError("aliases (*name) are not allowed")
             return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            entries = node.value if isinstance(node, yaml.MappingNode) else ()
+            names = Counter(key.value for key, _ in entries if isinstance(key, yaml.ScalarNode))
+            if "<<" in names:
+                raise yaml.YAMLError("merges (<<) are not allowed")
+            if twice := [name for name, times in names.items() if times > 1]:
+                raise yaml.YAMLError(f"{shortened(twice[0])} is given twice")
+            return super().construct_mapping(node, deep)
 
         def fetch_flow_collection_start(self, kind: Any) -> None:
             if self.flow_level >= MOST_NESTING:

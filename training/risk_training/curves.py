@@ -1,13 +1,15 @@
 """Learning curves from the logs of training runs."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from risk_env.untrusted import parse_json, read_file
 from risk_training.config import METRICS, WIN_RATE
+from risk_training.declared import ROWS, check_declared
 
 Row = Mapping[str, Any]
+MOST_BYTES = 1 << 30  # of a log
 
 
 def read_log(folder: str | Path) -> list[Row]:
@@ -15,7 +17,12 @@ def read_log(folder: str | Path) -> list[Row]:
     path = Path(folder) / METRICS
     if not path.is_file():
         raise ValueError(f"run {str(folder)!r} has no {METRICS}")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    try:
+        rows = [parse_json(line) for line in read_file(path, MOST_BYTES).splitlines()]
+        check_declared(METRICS, rows, ROWS)
+        return rows
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{str(path)!r} is no log of a run: {error}") from error
 
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:

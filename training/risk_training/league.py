@@ -13,22 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.lanes import check_choice
-from risk_training.config import check_range
+from risk_env.untrusted import shortened
+from risk_training.config import NAMES, Settings, check_range, setting
+from risk_training.declared import GENERATOR, Declared, ListOf, Number, TableOf, Whole
 
 Weights = npt.NDArray[np.float64]
 
 SNAPSHOT = "snapshot-"  # a snapshot's name is this and the steps the learner had made
 PRIORITIES = ("hard", "close", "even")
+MOST_SNAPSHOTS = 256  # of the newest, and of older ones: each is a network
 
 
 @dataclass(frozen=True)
-class LeagueSettings:
+class LeagueSettings(Settings):
     """The opponents in the league, and how they are drawn.
 
     A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with probability
@@ -37,25 +40,23 @@ class LeagueSettings:
     learner's share of points against them.
     """
 
-    bots: tuple[str, ...] = ("random", "attacker", "grower")
-    snapshot_share: float = 0.5
-    latest_share: float = 0.5
-    window: int = 8  # the newest snapshots are all kept
-    history: int = 8  # older ones kept, spread evenly over the run
-    priority: str = "hard"
-    power: float = 1.0
-    floor: float = 0.1  # this part of a draw by priority is even, so that everybody is drawn
-    smoothing: float = 8.0  # results of one half that everybody starts with
-    horizon: float = 400.0  # games after which results have mostly faded
+    SECTION: ClassVar[str] = "league."
+
+    bots: tuple[str, ...] = setting(("random", "attacker", "grower"), **NAMES)
+    snapshot_share: float = setting(0.5, 0, 1)
+    latest_share: float = setting(0.5, 0, 1)
+    window: int = setting(8, 1, MOST_SNAPSHOTS)  # the newest snapshots are all kept
+    history: int = setting(8, 0, MOST_SNAPSHOTS)  # older ones kept, spread evenly over the run
+    priority: str = setting("hard", choices=PRIORITIES)
+    power: float = setting(1.0, 0, 100)
+    floor: float = setting(0.1, 0, 1)  # this part of a draw by priority is even, so that everybody is drawn
+    smoothing: float = setting(8.0, 1e-6, 1e12)  # results of one half that everybody starts with
+    horizon: float = setting(400.0, 1, 1e12)  # games after which results have mostly faded
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if len(set(self.bots)) < len(self.bots):
-            raise ValueError(f"bots={list(self.bots)!r} must name each bot once")
-        for name in ("snapshot_share", "latest_share", "floor"):
-            check_range(name, getattr(self, name), 0, 1)
-        for name, least in {"window": 1, "history": 0, "power": 0, "smoothing": 1e-6, "horizon": 1}.items():
-            check_range(name, getattr(self, name), least)
-        check_choice("priority", self.priority, PRIORITIES)
+            raise ValueError(f"league.bots={list(self.bots)!r} must name each bot once")
 
 
 @dataclass
@@ -152,11 +153,24 @@ class League:
             "rng": self._rng.bit_generator.state,
         }
 
+    def declared(self) -> Declared:
+        """What `load_state_dict` takes."""
+        games = Number(0, self.settings.horizon + 1)  # more never add up
+        most = self.settings.window + self.settings.history
+        standings = TableOf({"games": games, "points": games})
+        return {"steps": ListOf(Whole(), 0, most), "standings": standings, "rng": GENERATOR}
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore what `state_dict` returned; ValueError for standings of others than the opponents."""
         self._steps = list(state["steps"])
-        self._standings = {name: Standing(**values) for name, values in state["standings"].items()}
-        self._rng.bit_generator.state = state["rng"]
+        if any(later <= steps for steps, later in pairwise(self._steps)):
+            raise ValueError(f"league.steps={shortened(self._steps)} must ascend")
+        standings = {name: Standing(**values) for name, values in state["standings"].items()}
+        if standings.keys() != set(self.names):
+            raise ValueError(f"league.standings {shortened(list(standings))} must be those of {shortened(self.names)}")
+        if strange := [name for name, found in standings.items() if found.points > found.games]:
+            raise ValueError(f"league.standings.{strange[0]} has more points than games")
+        self._standings, self._rng.bit_generator.state = standings, state["rng"]
 
 
 def snapshot_name(steps: int) -> str:

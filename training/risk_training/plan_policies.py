@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import TableValue, TableValueFile
+from risk_agents.learned.table_value import MOST_UNITS, TableValue, TableValueFile
 from risk_agents.search.lookahead import UNTRIED, Effort
 from risk_agents.search.plan_policy import PlanPolicyFile, chooser, write_codes
 from risk_agents.search.plans import MEMORY, NAMES, ROUND
@@ -26,7 +26,7 @@ from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
-from risk_training.config import EvaluationSettings, check_range
+from risk_training.config import MOST_GAMES, MOST_STEPS, TWO, EvaluationSettings, setting
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.table_values import TableNetwork, TableSettings
 from risk_training.win_rate import Seating
@@ -49,17 +49,12 @@ class Config(TableSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam", "breaker"), games=300, interval=5000)
     )
-    n_games: int = 5000
-    round_games: int = 500
-    hidden_sizes: tuple[int, ...] = (192, 64)
-    bot_share: float = 0.5  # of the seats
-    samples: int = 2  # of every plan where a turn begins
+    n_games: int = setting(5000, 1, MOST_STEPS)
+    round_games: int = setting(500, 1, MOST_GAMES)
+    hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
+    bot_share: float = setting(0.5, 0, 1)  # of the seats
+    samples: int = setting(2, 1, 1000)  # of every plan where a turn begins
     judge: str | None = None  # the file of a value for every table, the strategist's if there is none
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("samples", self.samples, 1)
-        check_range("bot_share", self.bot_share, 0, 1)
 
     def judge_file(self) -> TableValueFile:
         """What judges the ends of turns; ValueError if it cannot be read, or does not know these games."""

@@ -25,7 +25,8 @@ from risk_env.arrays import Array
 from risk_env.board.tables import tables
 from risk_env.core.types import MAX_SEATS
 from risk_training.actors import Actors
-from risk_training.config import EvaluationSettings, check_range
+from risk_training.config import MOST_BATCH, MOST_STEPS, RATES, EvaluationSettings, setting
+from risk_training.declared import Declared
 from risk_training.network import Network
 from risk_training.rollouts import CONTINUES, TRUNCATED, Rollout
 from risk_training.run import Metrics, TorchRun, timed
@@ -42,32 +43,19 @@ class Config(SelfPlaySettings):
 
     TRAINER: ClassVar[str] = "selfplay"
     LENGTH: ClassVar[str] = "n_timesteps"
-    OLD_NAMES: ClassVar[Mapping[str, str]] = {
-        "decisions": "n_timesteps", "games": "n_envs", "steps": "n_steps", "epochs": "n_epochs",
-        "minibatch": "batch_size", "clip": "clip_range", "entropy": "ent_coef", "value_weight": "vf_coef",
-        "max_gradient": "max_grad_norm", "snapshot_every": "snapshot_interval",
-        "evaluate_against": "evaluation: {opponents}", "evaluate_games": "evaluation: {games}",
-        "evaluate_every": "evaluation: {interval}", "checkpoint_every": "checkpoint_interval",
-    }  # fmt: skip
-
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("random",), interval=2_000_000)
     )
-    n_timesteps: int = 20_000_000
-    n_epochs: int = 2
-    batch_size: int = 1024
-    learning_rate: float = 1.2e-3  # falls to a tenth, linearly
-    gamma: float = 0.999
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    ent_coef: float = 0.003  # falls to a tenth, linearly
-    vf_coef: float = 1.0
-    max_grad_norm: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("n_timesteps", "n_epochs", "batch_size"):
-            check_range(name, getattr(self, name), 1)
+    n_timesteps: int = setting(20_000_000, 1, MOST_STEPS)
+    n_epochs: int = setting(2, 1, 1000)
+    batch_size: int = setting(1024, 1, MOST_BATCH)
+    learning_rate: float = setting(1.2e-3, *RATES)  # falls to a tenth, linearly
+    gamma: float = setting(0.999, 0, 1)
+    gae_lambda: float = setting(0.95, 0, 1)
+    clip_range: float = setting(0.2, 1e-3, 10)
+    ent_coef: float = setting(0.003, 0, 10)  # falls to a tenth, linearly
+    vf_coef: float = setting(1.0, 0, 100)
+    max_grad_norm: float = setting(0.5, 1e-6, 1e6)
 
 
 def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
@@ -193,6 +181,10 @@ class Trainer(TorchRun):
     def state_dict(self) -> dict[str, Any]:
         """Also the games."""
         return super().state_dict() | {"games": self.games.state_dict()}
+
+    def declared(self) -> dict[str, Declared]:
+        """Also the games."""
+        return super().declared() | {"games": self.games.declared(self.network)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""

@@ -11,6 +11,7 @@ them again when it is resumed.
 """
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -35,12 +36,14 @@ from risk_env.board.maps import load_map
 from risk_env.bots import compiled
 from risk_env.untrusted import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, TRAINERS, RunSettings
+from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
 from risk_training.win_rate import Seating, win_rate_by
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
 MOST_BYTES = 1 << 31  # of a checkpoint
+MOST_WEIGHT = 65_504.0  # of a weight: files of weights hold float16
 
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
@@ -61,6 +64,7 @@ class Run(ABC):
             compiled(name).check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
+        self._saved_steps = 0  # of the latest checkpoint
         self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # processor time by part
         self.rows: list[Metrics] = []
         self.is_resumed = False
@@ -79,8 +83,16 @@ class Run(ABC):
         """What `load_state_dict` needs: tensors, arrays, numbers and words."""
 
     @abstractmethod
+    def declared(self) -> dict[str, Declared]:
+        """What `load_state_dict` takes: it never gets anything else."""
+
+    @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
+
+    @abstractmethod
+    def weights(self) -> Mapping[str, torch.Tensor]:
+        """The weights that are learned, by name."""
 
     @abstractmethod
     def seating(self) -> Seating:
@@ -112,6 +124,7 @@ class Run(ABC):
 
     def end_update(self, metrics: Metrics) -> None:
         """After an update: a line of the log, and evaluation and checkpoint where they are due."""
+        self._check_numbers(metrics)
         is_last = self.steps >= self.config.length
         self.updates += 1
         if is_last or self.passes(self.config.evaluation.interval):
@@ -122,6 +135,21 @@ class Run(ABC):
         if is_last or self.passes(self.config.checkpoint_interval):
             self.save()
         self._last_steps = self.steps
+
+    def _check_numbers(self, metrics: Metrics) -> None:
+        """DivergedError if the update has left a metric or a weight that no file may hold: nothing is written then."""
+        wrong = [f"{name} is {value}" for name, value in metrics.items() if not math.isfinite(value)]
+        wrong += [
+            f"the weights {name!r} are larger than {MOST_WEIGHT:,.0f}, or not numbers"
+            for name, values in self.weights().items()
+            if not bool((values.detach().abs() <= MOST_WEIGHT).all())
+        ]
+        if wrong:
+            raise DivergedError(
+                f"update {self.updates + 1} (step {self.steps:,}) diverged: {wrong[0]}. Start a new run with a lower "
+                f"learning_rate than {self.config.learning_rate}. The policy and the checkpoint in {self.folder} stay "
+                f"those of step {self._saved_steps:,}"
+            )
 
     def passes(self, interval: int) -> bool:
         """Whether this update has passed a multiple of `interval` steps."""
@@ -148,17 +176,20 @@ class Run(ABC):
         times["time/steps_a_second"] = self.steps / self.seconds
         times |= {f"time/ns_{part}": 1e9 * spent / self.steps for part, spent in self.spent.items()}
         self.rows.append(times | metrics)
-        for name, value in self.rows[-1].items():
-            self._board.add_scalar(name, value, self.steps)
+        with naming(self.folder / TENSORBOARD):
+            for name, value in self.rows[-1].items():
+                self._board.add_scalar(name, value, self.steps)
 
     # Its files
 
     def save(self) -> None:
         """Write the checkpoint, then the files that follow from it."""
-        self._board.flush()
+        with naming(self.folder / TENSORBOARD):
+            self._board.flush()
         state = {name: getattr(self, name) for name in _COUNTERS}
         state |= {"config": self.config.to_dict(), "trainer": self.state_dict()}
         replace_file(self.folder / CHECKPOINT, lambda path: torch.save(to_data(state), path))
+        self._saved_steps = self.steps
         self.write_results()
 
     def write_results(self) -> None:
@@ -181,17 +212,28 @@ class Run(ABC):
         find_device(str(settings.get("device", CPU)))  # the checkpoint is not to blame
         try:
             run = cls(cls.CONFIG.from_dict(settings), folder, executor)
-            for name in _COUNTERS:
-                if type(state[name]) is not type(getattr(run, name)):
-                    raise TypeError(f"{name} is a {type(state[name]).__name__}")
-                setattr(run, name, state[name])
-            run._lines()
-            run.load_state_dict(state["trainer"])
+            run._restore(state)
         except Exception as error:  # whatever is in the state
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
         run.write_results()
         return run
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a checkpoint; ValueError for one that is not as declared, or does not agree with itself."""
+        counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
+        counters |= {"spent": dict.fromkeys(self.spent, Number(0)), "rows": ROWS, "config": dict, "trainer": dict}
+        check_declared(CHECKPOINT, state, counters)
+        for name in _COUNTERS:
+            setattr(self, name, state[name])
+        last = self.rows[-1].get("time/steps") if self.rows else 0
+        if (len(self.rows), last) != (self.updates, self.steps):
+            raise ValueError(
+                f"{len(self.rows)} rows up to step {last} after {self.updates} updates, {self.steps} steps"
+            )
+        check_declared("trainer", state["trainer"], self.declared())
+        self._saved_steps = self.steps
+        self.load_state_dict(state["trainer"])
 
     def _lines(self) -> str:
         return "".join(json.dumps(row) + "\n" for row in self.rows)
@@ -247,14 +289,45 @@ class TorchRun(Run):
 
     def state_dict(self) -> dict[str, Any]:
         """Network, optimizer and the order of minibatches."""
-        parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()["state"]}
         return parts | {"shuffle": self.shuffle.get_state()}
+
+    def declared(self) -> dict[str, Declared]:
+        """Tensors as those of this run."""
+        parts = {"network": self.network.state_dict(), "optimizer": declared_moments(self.optimizer)}
+        return parts | {"shuffle": self.shuffle.get_state()}
+
+    def weights(self) -> Mapping[str, torch.Tensor]:
+        """Those of the network."""
+        return self.network.weights
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_moments(self.optimizer, state["optimizer"])
         self.shuffle.set_state(state["shuffle"])
+
+
+class DivergedError(ValueError):
+    """An update has left numbers that are not finite."""
+
+
+def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
+    """What `load_moments` takes: Adam's means for some of the parameters, by number."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    return SomeOf(
+        {
+            number: {"step": torch.zeros(()), "exp_avg": values.detach(), "exp_avg_sq": values.detach()}
+            for number, values in enumerate(parameters)
+        }
+    )
+
+
+def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
+    """Restore what Adam has counted; its settings are those of the configuration. ValueError for squares below 0."""
+    if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
+        raise ValueError("optimizer: squares and steps must be 0 or more")
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
 
 
 _COUNTERS = ("steps", "updates", "seconds", "cpu_seconds", "spent", "rows")
@@ -283,9 +356,10 @@ def timed(spent: dict[str, float], part: str) -> Iterator[None]:
 
 def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     """The checkpoint of a run; ValueError if there is none that this version reads."""
-    path = Path(folder) / CHECKPOINT
+    path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
-        raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT}: nothing to resume")
+        again = f"begin it again by --config {config} --out {folder}" if config.is_file() else "begin a run by --config"
+        raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT} yet: nothing to resume; {again}")
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
@@ -335,10 +409,16 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` write a file of a run as a whole; OSError names it and, with a checkpoint, how to continue."""
+    """Let `write` write a file of a run as a whole; OSError as by `naming`."""
+    with naming(path), whole_file(path) as fresh:
+        write(fresh)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """A `with` block that writes a file of a run: OSError names it and, with a checkpoint, how to continue."""
     try:
-        with whole_file(path) as fresh:
-            write(fresh)
+        yield
     except (OSError, RuntimeError) as error:  # RuntimeError: torch's of a full disk
         run = path.parent
         advice = f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"

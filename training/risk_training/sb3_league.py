@@ -12,7 +12,8 @@ from risk_agents.learned.network import Network, compiled_network
 from risk_agents.learned.policy import answer_lanes
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
-from risk_env.core.types import Phase
+from risk_env.core.types import MAX_SEATS, Phase
+from risk_training.declared import Declared, ListOf, OrNone, TableOf, Whole
 from risk_training.league import League
 from risk_training.sb3 import RiskVecEnv
 from risk_training.selfplay import potential
@@ -202,15 +203,35 @@ class LeagueVecEnv(RiskVecEnv):
             "played": list(self.played),
         }
 
+    def declared(self, policy: Any) -> Declared:
+        """What `load_state_dict` takes."""
+        lanes, slots, seats = self.lanes.state_dict(), len(self.slots), Whole(0, MAX_SEATS - 1)
+        return {
+            "lanes": {"seed_word": Whole(0, 2**64 - 1), "draw": object, "arrays": tuple(lanes["arrays"])},
+            "league": self.league.declared(),
+            "weights": TableOf(policy.state_dict(), slots),
+            "slots": ListOf(OrNone(str), slots, slots),
+            "stale": self._is_stale,
+            "potential": self._potential,
+            "played": ListOf((str, seats, bool, bool, Whole())),
+        }
+
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
         """Restore what `state_dict` returned; `policy` is the learner's, of which the snapshots are copies."""
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])
+        if not set(self.league.snapshots) == self.weights.keys() == {*state["slots"]} - {None}:
+            raise ValueError("snapshots of the league, their weights and their slots are not the same")
         for slot, name in zip(self.slots, state["slots"], strict=True):
             slot.name = None
             if name is not None:
                 slot.load(name, policy, self.weights[name])
         self.lanes.load_state_dict(state["lanes"])
+        empty = [self.lanes.players.index(slot.player) for slot in self.slots if slot.name is None]
+        if np.isin(self.lanes.arena.numbers[:, : self.lanes.rules.num_players], empty).any():
+            raise ValueError("a snapshot plays that is in no slot")
         self._is_stale[:], self._potential[:] = state["stale"], state["potential"]
         self.played = list(state["played"])
+        if self.league.names:
+            self.draw_opponents()
         self._first_seed = None

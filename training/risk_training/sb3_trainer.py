@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import random
 import time
 import zipfile
@@ -27,21 +28,34 @@ from stable_baselines3.common.logger import Logger
 from risk_agents.agent_player import LikeliestPlayer
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, Sb3Policy
+from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
 from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
-from risk_env.lanes import check_choice
+from risk_env.core.types import MAX_SEATS
 from risk_env.untrusted import shortened
-from risk_training.config import AUTO, EvaluationSettings, RunSettings, check_range
+from risk_training.config import (
+    AUTO,
+    MOST_BATCH,
+    MOST_LANES,
+    MOST_LETTERS,
+    MOST_STEPS,
+    NAMES,
+    PRECISIONS,
+    RATES,
+    EvaluationSettings,
+    RunSettings,
+    check_range,
+    setting,
+)  # fmt: skip
+from risk_training.declared import Bytes, Declared, Exactly, ListOf, Number, OrNone, SomeOf, Whole
 from risk_training.devices import find_device, find_precision, mixed
 from risk_training.league import League, LeagueSettings
-from risk_training.run import Metrics, Run, made_by, replace_file
+from risk_training.run import Metrics, Run, declared_moments, load_moments, made_by, replace_file
 from risk_training.sb3_league import LeagueVecEnv
 from risk_training.sb3_policies import BoardPolicy, BoardRolloutBuffer
 from risk_training.win_rate import Seating
 
 LAST, BEST, BEST_WEIGHTS = "last.zip", "best.zip", "best.npz"
-POLICIES = (OWN_POLICY, "MlpPolicy")
 LINEAR = "lin_"
 
 Schedule = Callable[[float], float]
@@ -51,7 +65,8 @@ Schedule = Callable[[float], float]
 class BestSettings(EvaluationSettings):
     """Evaluations that choose the best policy: the highest mean win rate against `best_by`, or against all."""
 
-    best_by: tuple[str, ...] = ()
+    opponents: tuple[str, ...] = setting(("random", "attacker", "grower"), length=range(1, 65))
+    best_by: tuple[str, ...] = setting((), **NAMES)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,39 +84,39 @@ class Config(RunSettings):
     TRAINER: ClassVar[str] = "sb3"
     LENGTH: ClassVar[str] = "n_timesteps"
 
-    players: int | None = None
+    players: int | None = setting(None, 2, MAX_SEATS)
     evaluation: BestSettings = field(default_factory=BestSettings)
-    checkpoint_interval: int = 250_000
-    reward: str = "win"
-    shaping: float = 0.0  # weight of the potential (risk_training.selfplay.potential)
-    precision: str = AUTO
-    n_timesteps: int = 20_000_000
-    n_envs: int = 256
-    policy: str = OWN_POLICY
+    checkpoint_interval: int = setting(250_000, 1, MOST_STEPS)
+    reward: str = setting("win", choices=("win", "placement"))
+    shaping: float = setting(0.0, 0, 10)  # weight of the potential (risk_training.selfplay.potential)
+    precision: str = setting(AUTO, choices=PRECISIONS)
+    n_timesteps: int = setting(20_000_000, 1, MOST_STEPS)
+    n_envs: int = setting(256, 1, MOST_LANES)
+    policy: str = setting(OWN_POLICY, choices=POLICIES)
     policy_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    n_steps: int = 128
-    batch_size: int = 2048
-    n_epochs: int = 3
-    gamma: float = 0.999
-    gae_lambda: float = 0.95
+    n_steps: int = setting(128, 1, MOST_LANES)
+    batch_size: int = setting(2048, 2, MOST_BATCH)
+    n_epochs: int = setting(3, 1, 1000)
+    gamma: float = setting(0.999, 0, 1)
+    gae_lambda: float = setting(0.95, 0, 1)
     learning_rate: float | str = "lin_5e-4"
     clip_range: float | str = 0.2
-    clip_range_vf: float | None = None
+    clip_range_vf: float | None = setting(None, 1e-3, 100)
     normalize_advantage: bool = True
-    ent_coef: float = 0.005
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    target_kl: float | None = None
+    ent_coef: float = setting(0.005, 0, 10)
+    vf_coef: float = setting(0.5, 0, 100)
+    max_grad_norm: float = setting(0.5, 1e-6, 1e6)
+    target_kl: float | None = setting(None, 1e-6, 100)
     league: LeagueSettings = field(default_factory=LeagueSettings)
-    snapshot_interval: int = 1_000_000  # steps between two snapshots for the league
+    snapshot_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two snapshots for the league
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("n_timesteps", "n_envs", "n_steps", "batch_size", "n_epochs", "snapshot_interval"):
-            check_range(name, getattr(self, name), 1)
-        check_choice("policy", self.policy, POLICIES)
-        schedule("learning_rate", self.learning_rate)
-        schedule("clip_range", self.clip_range)
+        if self.n_envs * self.n_steps < 2:
+            raise ValueError("n_envs=1 and n_steps=1: an update needs at least two decisions")
+        check_policy(self.policy, self.policy_kwargs)
+        check_range("learning_rate", first_value(schedule("learning_rate", self.learning_rate)), *RATES)
+        check_range("clip_range", first_value(schedule("clip_range", self.clip_range)), 1e-3, 10)
 
 
 def schedule(name: str, value: float | str) -> float | Schedule:
@@ -109,10 +124,15 @@ def schedule(name: str, value: float | str) -> float | Schedule:
     if not isinstance(value, str):
         return float(value)
     try:
-        first = float(value.removeprefix(LINEAR))
+        first = float(value[:MOST_LETTERS].removeprefix(LINEAR))
     except ValueError:
-        raise ValueError(f"{name}={value!r} must be a number or {LINEAR}NUMBER, as in {LINEAR}3e-4") from None
+        raise ValueError(f"{name}={shortened(value)} must be a number or {LINEAR}NUMBER, as in {LINEAR}3e-4") from None
     return Linear(first) if value.startswith(LINEAR) else first
+
+
+def first_value(schedule: float | Schedule) -> float:
+    """A schedule's value at the start of the run."""
+    return schedule(1.0) if callable(schedule) else schedule
 
 
 @dataclass(frozen=True)
@@ -187,6 +207,8 @@ class Trainer(Run):
         logger.dump()  # clears them
         if "train/entropy_loss" in found:
             found["train/entropy"] = -found.pop("train/entropy_loss")
+        if math.isnan(found.get("train/explained_variance", 0.0)):
+            del found["train/explained_variance"]  # of returns that are all the same there is none
         return {name: value for name, value in found.items() if name.startswith("train/")}
 
     def seating(self) -> Seating:
@@ -228,7 +250,7 @@ class Trainer(Run):
         model = self.model
         return {
             "policy": model.policy.state_dict(),
-            "optimizer": model.policy.optimizer.state_dict(),
+            "optimizer": model.policy.optimizer.state_dict()["state"],
             "counters": {name: getattr(model, name) for name in _COUNTERS},
             "last": (model._last_obs, model._last_episode_starts),
             "env": self.env.state_dict(),
@@ -236,18 +258,41 @@ class Trainer(Run):
             "best": (self.best, {name: np.frombuffer(file, np.uint8) for name, file in self.best_files.items()}),
         }
 
+    def weights(self) -> Mapping[str, torch.Tensor]:
+        """Those of the policy."""
+        return dict(self.model.policy.named_parameters())
+
+    def declared(self) -> dict[str, Declared]:
+        """What `load_state_dict` takes."""
+        model, numbers = self.model, Whole(0, 2**32 - 1)
+        lanes = self.config.n_envs, *self.env.observation_space.shape  # type: ignore[misc]
+        python = Exactly(3), ListOf(numbers, 625, 625), OrNone(Number())
+        numpy = Exactly("MT19937"), np.zeros(624, np.uint32), Whole(0, 624), Whole(0, 1), Number()
+        files = {BEST: Bytes(), BEST_WEIGHTS: Bytes()}  # a file is written for each
+        return {
+            "policy": model.policy.state_dict(),
+            "optimizer": declared_moments(model.policy.optimizer),
+            "counters": {
+                "num_timesteps": Exactly(self.steps),
+                "_n_updates": Whole(),
+                "_current_progress_remaining": Number(),
+            },
+            "last": (np.zeros(lanes, np.float32), np.zeros(lanes[0], np.bool_)),
+            "env": self.env.declared(model.policy),
+            "random": (python, numpy, torch.get_rng_state()),
+            "best": (Number(-1, 1), SomeOf(files)),
+        }
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         model = self.model
         model.policy.load_state_dict(state["policy"])
-        model.policy.optimizer.load_state_dict(state["optimizer"])
+        load_moments(model.policy.optimizer, state["optimizer"])
         for name in _COUNTERS:
             setattr(model, name, state["counters"][name])
         self.env.load_state_dict(state["env"], model.policy)
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
-        if strange := set(files) - {BEST, BEST_WEIGHTS}:  # a file is written for each
-            raise ValueError(f"best files {shortened(sorted(strange))}: there are {BEST} and {BEST_WEIGHTS}")
         self.best_files = {name: file.tobytes() for name, file in files.items()}
         python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw
         random.setstate(python_state)

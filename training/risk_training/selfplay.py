@@ -23,7 +23,8 @@ from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import Lanes, restore
 from risk_env.untrusted import shortened
-from risk_training.config import RunSettings, check_range
+from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, RunSettings, setting
+from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
 from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.legal_actions import LegalActions
@@ -37,22 +38,16 @@ NO_STEP = -1
 class SelfPlaySettings(RunSettings):
     """The games of a run. Numbers of steps count the learner's decisions."""
 
-    n_envs: int = 512  # lanes of each actor
-    n_steps: int = 64  # decisions of each lane between two updates
-    shaping: float = 0.0  # weight of the potential (`potential`)
+    n_envs: int = setting(512, 1, MOST_LANES)  # lanes of each actor
+    n_steps: int = setting(64, 1, MOST_LANES)  # decisions of each lane between two updates
+    shaping: float = setting(0.0, 0, 10)  # weight of the potential (`potential`)
     league: LeagueSettings = field(default_factory=lambda: LeagueSettings(bots=()))
-    league_share: float = 0.5  # of the games, where the league has anybody
-    snapshot_interval: int = 2_000_000
-    width: int = 128  # of the network's trunk
-    local: int = 32  # of its local heads
-    actors: int = 1  # `risk_training.actors`
-    staleness: int = 0  # updates between the weights that play and those that learn from it: 0, or 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("n_envs", "n_steps", "snapshot_interval", "actors"):
-            check_range(name, getattr(self, name), 1)
-        check_range("staleness", self.staleness, 0, 1)
+    league_share: float = setting(0.5, 0, 1)  # of the games, where the league has anybody
+    snapshot_interval: int = setting(2_000_000, 1, MOST_STEPS)
+    width: int = setting(128, 1, MOST_WIDTH)  # of the network's trunk
+    local: int = setting(32, 1, MOST_WIDTH)  # of its local heads
+    actors: int = setting(1, 1, 4096)  # `risk_training.actors`
+    staleness: int = setting(0, 0, 1)  # updates between the weights that play and those that learn from it
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
@@ -218,18 +213,40 @@ class SelfPlay:
             "rounds": self.rounds,
         }
 
+    def declared(self, network: Network) -> Declared:
+        """What `load_state_dict` takes; `network` is the learner's."""
+        return self.declared_games() | {"playing": TableOf(network.state_dict(), self._most_snapshots())}
+
+    def declared_games(self) -> dict[str, Declared]:
+        """What `restore` takes, without the snapshots."""
+        lanes = len(self.lanes)
+        return {
+            "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},
+            "opponent": ListOf(str, lanes, lanes),
+            "league": self.league.declared(),
+            "chance": GENERATOR,
+            "draws": self.draws.get_state().numpy(),
+            "won": ListOf((str, bool)),
+            "rounds": ListOf(Whole()),
+        }
+
+    def _most_snapshots(self) -> int:
+        """How many snapshots there can be: those of the league, and those that play in games under way."""
+        return self.config.league.window + self.config.league.history + len(self.lanes)
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         playing = {}
         for label, weights in state["playing"].items():
             playing[label] = self.new_network()
-            playing[label].load_state_dict(weights)
+            playing[label].load_state_dict(weights, assign=True)
         self.restore(state, playing)
 
     def new_network(self) -> Network:
-        """An untrained network for these games."""
+        """A network for these games whose weights are still to be loaded: none are drawn."""
         layout = Layout(self.rules, self.board, self.batch.num_actions)
-        return Network(layout, self.config.width, self.config.local)
+        with torch.device("meta"):
+            return Network(layout, self.config.width, self.config.local)
 
     def restore(self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True) -> None:
         """Restore what `game_state` returned, with these snapshots; positions of a file are checked (1 ms each)."""
@@ -238,15 +255,22 @@ class SelfPlay:
         if is_from_file:
             self.batch.check_records()
         self.arena.check_numbers()
-        if strange := set(state["opponent"]) - {"", *self.bots, *playing}:
-            raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
         self.opponent[:] = state["opponent"]
         self.league.load_state_dict(state["league"])
         self.playing = playing
+        self._check_opponents()
         self.chance.bit_generator.state = state["chance"]
         self.draws.set_state(torch.from_numpy(np.array(state["draws"])))
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
         self.batch.ask(self.lanes)
+
+    def _check_opponents(self) -> None:
+        """ValueError unless every opponent is there: it plays, or can be drawn."""
+        if strange := {*self.opponent} - {"", *self.bots, *self.playing}:
+            raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
+        by_snapshot = (self.arena.numbers[:, : self.rules.num_players] == len(self.bots)).any(1)
+        if missing := {*self.opponent[by_snapshot], *self.league.snapshots} - self.playing.keys():
+            raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
 
 
 class SnapshotPlayer:

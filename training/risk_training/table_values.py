@@ -46,7 +46,17 @@ from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
-from risk_training.config import EvaluationSettings, RunSettings, check_range
+from risk_training.config import (
+    MOST_BATCH,
+    MOST_GAMES,
+    MOST_LANES,
+    MOST_STEPS,
+    RATES,
+    TWO,
+    EvaluationSettings,
+    RunSettings,
+    setting,
+)  # fmt: skip
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import Metrics, TorchRun, timed
 from risk_training.win_rate import Seating
@@ -67,28 +77,24 @@ class TableSettings(RunSettings):
 
     LENGTH: ClassVar[str] = "n_games"
 
-    checkpoint_interval: int = 1  # games; at most a round is lost
-    n_games: int = 14_000
-    tables: tuple[int, ...] = (2, 3, 4, 5, 6)  # numbers of players; a round has as many games of each
-    round_games: int = 2000  # games between two fits
-    chunk_games: int = 100  # games that a worker plays together; they have their own chance
-    bots: tuple[str, ...] = ("breaker", "hunter", "grower", "planner", "beam")
-    hidden_sizes: tuple[int, ...] = (192, 32)  # of the two hidden layers
-    n_epochs: int = 3  # how often a position is learnt from
-    batch_size: int = 1024
-    learning_rate: float = 2e-3  # falls to a tenth, linearly
-    weight_decay: float = 0.01
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; at most a round is lost
+    n_games: int = setting(14_000, 1, MOST_STEPS)
+    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # numbers of players
+    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, as many at each table
+    chunk_games: int = setting(100, 1, MOST_LANES)  # games that a worker plays together; they have their own chance
+    bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
+    hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # of the two hidden layers
+    n_epochs: int = setting(3, 1, 1000)  # how often a position is learnt from
+    batch_size: int = setting(1024, 1, MOST_BATCH)
+    learning_rate: float = setting(2e-3, *RATES)  # falls to a tenth, linearly
+    weight_decay: float = setting(0.01, 0, 1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("n_games", "round_games", "chunk_games", "n_epochs", "batch_size"):
-            check_range(name, getattr(self, name), 1)
-        if not self.tables or self.round_games % len(self.tables):
+        if len(set(self.tables)) < len(self.tables):
+            raise ValueError(f"tables={self.tables!r} must name each number of players once")
+        if self.round_games % len(self.tables):
             raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
-        if len(self.hidden_sizes) != 2:
-            raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
-        for layer, size in enumerate(self.hidden_sizes):
-            check_range(f"hidden_sizes[{layer}]", size, 1, MOST_UNITS)
         for players in self.tables:
             self.table(players)
 
@@ -125,23 +131,20 @@ class Config(TableSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
-    weights: tuple[float, ...] = (0.4, 0.3, 0.2, 0.07, 0.03)  # how often each bot plays
-    change: float = 0.1  # probability that another bot goes on when a seat's turn begins
-    gather: float = 0.5  # probability that a seat gathers its first troops in one place
-    share: float = 0.8  # of the positions that are kept
-    td_lambda: float = 0.9
-    search_games: int = 60  # a turn, of the strategist in evaluations
-    bot_share: float = 1.0  # of the seats; the tactician plays the others
+    weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # how often each bot plays
+    change: float = setting(0.1, 0, 1)  # probability that another bot goes on when a seat's turn begins
+    gather: float = setting(0.5, 0, 1)  # probability that a seat gathers its first troops in one place
+    share: float = setting(0.8, 1e-3, 1)  # of the positions that are kept
+    td_lambda: float = setting(0.9, 0, 1)
+    search_games: int = setting(60, LEAST_GAMES, 10**6)  # a turn, of the strategist in evaluations
+    bot_share: float = setting(1.0, 0, 1)  # of the seats; the tactician plays the others
     judge: str | None = None  # what it plays by: a value's file or agent, the network as it is if there is none
     begin_with: str | None = None  # the value whose weights the network begins with: a file or agent
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("change", "gather", "share", "td_lambda", "bot_share"):
-            check_range(name, getattr(self, name), 0, 1)
-        check_range("search_games", self.search_games, LEAST_GAMES)
-        if not self.bots or len(self.weights) != len(self.bots) or min(self.weights) < 0 or not sum(self.weights):
-            raise ValueError(f"weights={self.weights!r} must be a number of at least 0 for each of bots={self.bots!r}")
+        if len(self.weights) != len(self.bots) or not sum(self.weights):
+            raise ValueError(f"weights={self.weights!r} must be a number for each of bots={self.bots!r}, not all 0")
         if self.judge is not None and not self.has_tactician:
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: no seat is played by it")
 

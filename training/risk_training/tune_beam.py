@@ -34,7 +34,7 @@ MOST_SURE = 4.0  # standard errors
 def main(argv: Sequence[str] | None = None) -> None:
     """Tune, and print every round's weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--players", type=int, default=3)
+    parser.add_argument("--players", type=int, default=3, choices=range(2, 7))
     parser.add_argument("--preset", default="classic")
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--games", type=int, default=800, help="a round")

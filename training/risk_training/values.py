@@ -33,11 +33,23 @@ from risk_env.arena import Arena
 from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
-from risk_env.core.types import Phase
+from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_env.untrusted import UNREADABLE
-from risk_training.config import EvaluationSettings, RunSettings, check_range
+from risk_training.config import (
+    MOST_BATCH,
+    MOST_GAMES,
+    MOST_LANES,
+    MOST_STEPS,
+    NAMES,
+    RATES,
+    TWO,
+    EvaluationSettings,
+    RunSettings,
+    setting,
+)  # fmt: skip
+from risk_training.declared import Declared, Exactly, OneOf, OrNone
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
 
@@ -46,6 +58,8 @@ Tensor = torch.Tensor
 VALUE = "value.npz"
 POSITIONS = "positions-{:06}.npz"  # of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
+BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # of a position, beside its features
+HEADERS = 1 << 12  # bytes in the file of positions that hold none
 
 
 @dataclass(frozen=True)
@@ -54,44 +68,25 @@ class Config(RunSettings):
 
     TRAINER: ClassVar[str] = "value"
     LENGTH: ClassVar[str] = "n_games"
-    OLD_NAMES: ClassVar[Mapping[str, str]] = {
-        "games": "n_games", "units": "hidden_sizes", "judges": "hidden_sizes", "minibatch": "batch_size",
-        "evaluate_against": "evaluation: {opponents}", "evaluate_games": "evaluation: {games}",
-        "evaluate_every": "evaluation: {interval}",
-    }  # fmt: skip
-
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("grower", "beam"), interval=8_000)
     )
-    checkpoint_interval: int = 1  # games; at most a round is lost
-    n_games: int = 24_000
-    round_games: int = 1000  # games between two fits
-    chunk_games: int = 100  # games that a worker plays together; they have their own chance
-    staleness: int = 0  # 1: a round is played while the one before is learned from, by the weights before that
-    memory: int = 20  # rounds that are learned from, the latest
-    beam_width: int = 4  # positions that the beam keeps at each depth, in training
-    bots: tuple[str, ...] = ("planner", "beam")
-    bot_share: float = 0.2  # of the seats
-    explore: float = 0.02  # probability that a draft goes anywhere, and that attacks are called off
-    td_lambda: float = 0.8
-    hidden_sizes: tuple[int, ...] = (16, 16)  # of the two hidden layers
-    minibatches: int = 800  # a round
-    batch_size: int = 512
-    learning_rate: float = 2e-3  # falls to a tenth, linearly
-    weight_decay: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("n_games", "round_games", "chunk_games", "memory", "minibatches", "batch_size"):
-            check_range(name, getattr(self, name), 1)
-        check_range("staleness", self.staleness, 0, 1)
-        check_range("beam_width", self.beam_width, 1, MOST_WIDTH)
-        if len(self.hidden_sizes) != 2:
-            raise ValueError(f"hidden_sizes={self.hidden_sizes!r} must be two numbers")
-        for layer, size in enumerate(self.hidden_sizes):
-            check_range(f"hidden_sizes[{layer}]", size, 1, MOST_UNITS)
-        for name in ("bot_share", "explore", "td_lambda"):
-            check_range(name, getattr(self, name), 0, 1)
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; at most a round is lost
+    n_games: int = setting(24_000, 1, MOST_STEPS)
+    round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
+    chunk_games: int = setting(100, 1, MOST_LANES)  # games that a worker plays together; they have their own chance
+    staleness: int = setting(0, 0, 1)  # 1: a round is played while the one before is learned from, by older weights
+    memory: int = setting(20, 1, 1000)  # rounds that are learned from, the latest
+    beam_width: int = setting(4, 1, MOST_WIDTH)  # positions that the beam keeps at each depth, in training
+    bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)
+    bot_share: float = setting(0.2, 0, 1)  # of the seats
+    explore: float = setting(0.02, 0, 1)  # probability that a draft goes anywhere, and that attacks are called off
+    td_lambda: float = setting(0.8, 0, 1)
+    hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # of the two hidden layers
+    minibatches: int = setting(800, 1, 10**6)  # a round
+    batch_size: int = setting(512, 1, MOST_BATCH)
+    learning_rate: float = setting(2e-3, *RATES)  # falls to a tenth, linearly
+    weight_decay: float = setting(0.01, 0, 1)
 
 
 class Network(NamedWeights):
@@ -145,10 +140,10 @@ class Positions:
         np.savez_compressed(path, **vars(self))  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, path: Path, columns: int) -> Positions:
-        """What `save` wrote, with as many columns; ValueError with the file's name for anything else."""
+    def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
+        """What `save` wrote, with as many columns, in at most `most` bytes; ValueError names the file."""
         try:
-            arrays = read_npz(path, MOST_BYTES, "fib")
+            arrays = read_npz(path, most, "fib")
         except UNREADABLE as error:
             raise ValueError(f"{path.name} cannot be read: {error}") from error
         count = np.size(arrays.get("games", ()))
@@ -156,6 +151,8 @@ class Positions:
         wanted["features"] = np.dtype(np.float16), (count, columns)
         if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
             raise ValueError(f"{path.name} has other arrays than the positions of {columns} columns")
+        if count and (arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS):
+            raise ValueError(f"{path.name} has positions of games or seats that there are not")
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are no finite numbers")
         return cls(**arrays)
@@ -348,14 +345,29 @@ class Trainer(TorchRun):
         """Also the rounds whose positions are kept, each in a file of its own, and what is being played."""
         return super().state_dict() | {"positions": list(self.positions), "ahead": self.ahead}
 
+    def declared(self) -> dict[str, Declared]:
+        """Also the latest rounds, and what is being played: nothing, or by weights, or by bots alone."""
+        latest = range(max(1, self.updates - self.config.memory + 1), self.updates + 1)
+        weights = self.network.arrays()
+        ahead = OrNone(OneOf(({}, weights))) if self.config.staleness else Exactly(None)
+        return super().declared() | {"positions": Exactly(list(latest)), "ahead": ahead}
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
-        columns, numbers = num_columns(self.rules, self.board), map(int, state["positions"])
-        self.positions = {number: Positions.load(self._file(number), columns) for number in numbers}
-        self.ahead = state.get("ahead")  # checkpoints before 2026-11-23 have none
+        columns, most = num_columns(self.rules, self.board), self._most_bytes()
+        self.positions = {number: Positions.load(self._file(number), columns, most) for number in state["positions"]}
+        self.ahead = state["ahead"]
         if self.ahead is not None:
             self._begin_round(self.steps, self.ahead)
+
+    def _most_bytes(self) -> int:
+        """Of the positions of a round: a seat leaves two behind in each of its turns."""
+        rules = self.rules
+        if rules.max_rounds is None:
+            return MOST_BYTES
+        positions = 2 * rules.num_players * (rules.max_rounds + 1) * self.config.round_games
+        return min(MOST_BYTES, positions * (2 * num_columns(rules, self.board) + BYTES_BESIDE) + HEADERS)
 
     def _file(self, number: int) -> Path:
         return self.folder / POSITIONS.format(number)

@@ -6,6 +6,8 @@ built from the facts that the trainer has written beside them.
 
 import hashlib
 import io
+import math
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,17 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
 from risk_env.game import Game
-from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip
+from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip, shortened
 
 FACTS = "risk_env.json"  # inside the .zip: name, schema, how it was made
-MOST_WIDTH = 1 << 12  # of a layer
+MOST_WIDTH = 1024  # of a layer
+MOST_LAYERS = 8
 MOST_BYTES = 1 << 28  # of a .zip, and of what is read from it
 WEIGHTS = "policy.pth"  # inside the .zip, written by SB3
-OWN_POLICY = "BoardPolicy"  # the policy with the project's own network
+OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # with the project's own network, and with one of SB3's
+POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # what `policy_kwargs` may hold
+# By name in `net_arch`: how the weights of its layers are named, and those of the layer after them
+LAYERS = {"pi": ("policy_net", "action_net"), "vf": ("value_net", "value_net")}
 OWN_WEIGHTS = "network.weights."  # how the names of its weights begin
 
 
@@ -88,8 +94,11 @@ class Sb3Agent(Agent):
         torch.set_num_threads(1)
         torch.distributions.Distribution.set_default_validate_args(False)
         spaces = observation_space(self.schema.board, "flat"), Discrete(self.schema.num_actions)
+        columns = math.prod(spaces[0].shape or ())
+        layers = layers_of(self.config["policy_kwargs"])
         try:
-            policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, **self.config["policy_kwargs"])
+            check_shapes(weights, mlp_shapes(layers, columns, self.schema.num_actions))
+            policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=layers, ortho_init=False)
             policy.load_state_dict(weights)
         except Exception as error:  # SB3 does not check what it is given
             raise ValueError(f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}") from error
@@ -176,13 +185,57 @@ def _check_facts(facts: Any) -> None:
     config = facts["made"]["config"]
     if not isinstance(facts["name"], str) or not isinstance(config["policy"], str):
         raise ValueError("'name' and 'policy' must be texts")
-    if not isinstance(config["policy_kwargs"], dict) or _greatest(config["policy_kwargs"]) > MOST_WIDTH:
-        raise ValueError(f"'policy_kwargs' must be a table with numbers up to {MOST_WIDTH}")
+    check_policy(config["policy"], config["policy_kwargs"])
     Schema.from_dict(facts["schema"]).check_types()
 
 
-def _greatest(value: Any) -> float:
-    """The greatest number in a value of JSON."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    own = value if isinstance(value, int | float) else 0
-    return max([own, *map(_greatest, inner)])
+def check_policy(policy: str, arguments: Any) -> None:
+    """ValueError unless these are the name and the `policy_kwargs` of a policy that is trained here."""
+    if policy not in POLICIES:
+        raise ValueError(f"policy={shortened(policy)} must be one of {', '.join(map(repr, POLICIES))}")
+    allowed = POLICIES[policy]
+    if not isinstance(arguments, Mapping) or not set(arguments) <= set(allowed):
+        raise ValueError(f"policy_kwargs={shortened(arguments)} of {policy} may hold {' and '.join(allowed)} only")
+    if policy == SB3_POLICY:
+        layers_of(arguments)
+    elif not all(_is_width(arguments[name]) for name in arguments):
+        raise ValueError(f"policy_kwargs={shortened(arguments)} must hold whole numbers, 1 to {MOST_WIDTH:,}")
+
+
+def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
+    """The widths of the layers in `net_arch`, for actions ("pi") and values ("vf"); ValueError for anything else."""
+    given = arguments.get("net_arch", [64, 64])
+    layers = given if isinstance(given, dict) else dict.fromkeys(LAYERS, given)
+    if layers.keys() != LAYERS.keys() or not all(
+        isinstance(sizes, list) and len(sizes) <= MOST_LAYERS and all(map(_is_width, sizes))
+        for sizes in layers.values()
+    ):
+        allowed = f"a list of up to {MOST_LAYERS} whole numbers, 1 to {MOST_WIDTH:,}, or one for each of pi and vf"
+        raise ValueError(f"policy_kwargs: net_arch={shortened(given)} must be {allowed}")
+    return layers
+
+
+def _is_width(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= MOST_WIDTH
+
+
+def mlp_shapes(layers: Mapping[str, list[int]], columns: int, actions: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights of SB3's network, by its names."""
+    found: dict[str, tuple[int, ...]] = {}
+    for kind, (hidden, last) in LAYERS.items():
+        names = [f"mlp_extractor.{hidden}.{2 * place}" for place in range(len(layers[kind]))]  # functions lie between
+        sizes = [columns, *layers[kind], actions if last == "action_net" else 1]
+        for name, inputs, outputs in zip([*names, last], sizes[:-1], sizes[1:], strict=True):
+            found |= {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+    return found
+
+
+def check_shapes(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """ValueError unless tensors have these names and shapes, and are finite numbers of 32 bits."""
+    if weights.keys() != shapes.keys():
+        raise ValueError(f"weights {shortened(sorted(weights))} instead of {shortened(sorted(shapes))}")
+    for name, values in weights.items():
+        if str(values.dtype) != "torch.float32" or tuple(values.shape) != shapes[name]:
+            raise ValueError(f"{name}: {values.dtype} {tuple(values.shape)} instead of torch.float32 {shapes[name]}")
+        if not bool(values.isfinite().all()):
+            raise ValueError(f"{name} holds numbers that are not finite")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -16,14 +18,19 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, RLock, Thread
+from tempfile import mkdtemp
+from threading import Event, Lock, RLock, Thread
 from typing import Any
 from uuid import uuid4
 
+from risk_agents.workers import watchdog
 from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
 
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
+NEEDED = ("raylet", "gcs_server")  # processes of a Ray without which nothing works
+GUARDED = 1.0  # seconds between two looks for these
+CONTINUE = "what had ended is kept, and --resume continues"
 WATCHED = 5.0  # seconds between two looks for work that takes too long
 # Of a Ray that is begun here. With names in `_system_config` that a version does not know it does not begin
 OWN_SETTINGS = {
@@ -77,8 +84,8 @@ class RayExecutor(WorkExecutor):
 
         self._ray = ray
         self._owns_session = not ray.is_initialized()
-        if self._owns_session:
-            _connect(ray, address, processors)
+        self._own = _connect(ray, address, processors) if self._owns_session else None
+        self._loss: ConnectionError | None = None  # once Ray itself is lost
         # Not again by Ray itself, which would keep all that came before in a chain: `_begin_again`
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
         found = ray.exceptions
@@ -90,16 +97,26 @@ class RayExecutor(WorkExecutor):
         self._lock = Lock()  # of what Ray's threads change: they must not wait for Ray
         self._out: dict[int, _Piece] = {}
         self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # whose worker was lost; None: this is closed
-        self._watcher = Thread(target=self._watch, daemon=True)
+        self._processors = self._count_processors()
+        self._closing = Event()
+        self._watcher, self._guard = (Thread(target=work, daemon=True) for work in (self._watch, self._look_after_ray))
         self._watcher.start()
+        self._guard.start()
 
     def size(self) -> int:
-        """How many pieces of work can run at once now: machines come and go."""
+        """How many pieces of work can run at once now: machines of a cluster come and go."""
+        return self._processors if self._own else self._count_processors()
+
+    def _count_processors(self) -> int:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
-        """The value in Ray's object store."""
-        return self._ray.put(value)
+        """The value in Ray's object store; ConnectionError if Ray is lost."""
+        try:
+            return self._ray.put(value)
+        except Exception as error:
+            self._find_loss()
+            raise self._loss or error from error
 
     def allow(self, seconds: float) -> None:
         """Let every piece of work take at least that long, where the user sets no limit."""
@@ -134,6 +151,9 @@ class RayExecutor(WorkExecutor):
     def _try(self, piece: _Piece, again: bool = False) -> None:
         """Hand a piece to Ray; it ends with an error where Ray takes nothing."""
         piece.attempt, piece.begun, piece.submitted = piece.attempt + 1, math.inf, time.monotonic()
+        if self._loss:
+            self._end(piece, self._loss)
+            return
         try:
             if again and piece.before and piece.before.done():  # its state may be lost in the cluster
                 piece.before.reference = self.share(piece.before.result())
@@ -191,6 +211,22 @@ class RayExecutor(WorkExecutor):
             self._begin_again(piece, "a Ray worker, or its machine, was lost")
             del piece  # and what it returns
 
+    def _look_after_ray(self) -> None:
+        """End all work once Ray itself is lost, which would be waited for: in a thread that never asks Ray."""
+        while not self._closing.wait(GUARDED):
+            self._find_loss()
+
+    def _find_loss(self) -> None:
+        """Note that a part of an own Ray has ended without which nothing works."""
+        part = self._own and self._own.lost_part()
+        if self._loss or not part:
+            return
+        self._loss = ConnectionError(f"the Ray on this machine was lost: its process {part} has ended; {CONTINUE}")
+        with self._trying:
+            for piece in list(self._out.values()):
+                if self._give_up(piece):
+                    self._end(piece, self._loss)
+
     def _find_late(self) -> None:
         """Begin again what takes too long."""
         begun, pieces = self._running.begun(), list(self._out.values())
@@ -235,16 +271,24 @@ class RayExecutor(WorkExecutor):
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)
+        self._closing.set()
         self._lost.put(None)
+        if not self._loss:  # else whoever asks Ray waits for a minute
+            self._leave(pieces if cancel_futures else [])
+        if self._owns_session:
+            self._ray.shutdown()
+        if self._own:
+            self._own.close()
+
+    def _leave(self, pieces: Sequence[_Piece]) -> None:
+        """Cancel these pieces, and leave nothing behind in the cluster."""
         self._watcher.join()
-        for piece in pieces if cancel_futures else ():
+        for piece in pieces:
             self._give_up(piece)
-        for piece in pieces if cancel_futures else ():
+        for piece in pieces:
             self._cancel(piece)
             piece.cancel()
         self._running.forget()
-        if self._owns_session:
-            self._ray.shutdown()
 
 
 class _Running:
@@ -295,25 +339,58 @@ def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) 
     return run_same_version(wanted, work, *shared)
 
 
-def _connect(ray: Any, address: str | None, processors: int | None) -> None:
+class OwnRay:
+    """A Ray that this process begins: it ends with this process, however that dies (`watchdog`)."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self.folder = mkdtemp(prefix="ray-", dir=os.environ.get("RAY_TMPDIR", "/tmp"))  # a short path: it has sockets
+        read_end, self._lifeline = os.pipe()
+        try:
+            command = [sys.executable, "-I", "-S", watchdog.__file__, str(read_end), self.folder]
+            null = subprocess.DEVNULL
+            self._watchdog = subprocess.Popen(
+                command, stdin=null, stdout=null, stderr=null, pass_fds=(read_end,), start_new_session=True
+            )
+        finally:
+            os.close(read_end)
+
+    def lost_part(self) -> str | None:
+        """The name of a process that has ended without which nothing works; None if all are running."""
+        node = self._ray._private.worker._global_node
+        ended = [name for name, _ in node.dead_processes()] if node else []
+        return next((name for name in NEEDED if name in ended), None)
+
+    def close(self) -> None:
+        """End what is left of it."""
+        os.close(self._lifeline)
+        self._watchdog.wait()
+
+
+def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | None:
     """Join a cluster, or begin one on this machine; workers find the packages where this process does."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
-    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "critical"}
     variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     is_own = address is None and "RAY_ADDRESS" not in os.environ  # not another one that runs on this machine
     if address is None:
         options["num_cpus"] = processors
-    if is_own:
-        address = "local"
+    own = OwnRay(ray) if is_own else None
+    if own:
+        address, options["_temp_dir"] = "local", own.folder
     elif address is None:
         options["runtime_env"] = {"env_vars": variables}
     try:
         # Its first processes, begun at once, have these variables too
         with patched_environment(OWN_SETTINGS | variables if is_own else {}):
             ray.init(address, **options)
-    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        ray._private.worker._worker_logs_enabled = False  # else it prints the logs of what was lost
+    except Exception as error:  # Ray raises whatever it likes
+        if own:
+            own.close()
         hint = "" if is_own else " (is RAY_AUTH_MODE, and its token, the same here and there?)"
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}{hint}") from error
+    return own
 
 
 @contextmanager

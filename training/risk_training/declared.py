@@ -1,0 +1,193 @@
+"""Declarations of what a checkpoint may hold, and the check of what was read against them.
+
+    check_declared("checkpoint", state, {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network": tensors})
+
+A declaration is one of the classes below, a type, an array or tensor (same dtype and shape, finite), a table (these
+names, each with a declaration of its own), or a tuple (as many values).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from risk_env.untrusted import shortened
+
+Declared = Any
+MOST_NUMBER = 1e15  # counters, seconds and metrics stay below
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from `least` to `most`."""
+
+    least: float = -MOST_NUMBER
+    most: float = MOST_NUMBER
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if type(value) not in (int, float) or not self.least <= value <= self.most:
+            raise ValueError(f"{name}={shortened(value)} must be a number, {self.least:g} to {self.most:g}")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number from `least` to `most`."""
+
+    least: int = 0
+    most: int = int(MOST_NUMBER)
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if type(value) is not int or not self.least <= value <= self.most:
+            raise ValueError(f"{name}={shortened(value)} must be a whole number, {self.least} to {self.most}")
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """This value."""
+
+    value: Any
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if type(value) is not type(self.value) or value != self.value:
+            raise ValueError(f"{name}={shortened(value)} must be {shortened(self.value)}")
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of `least` to `most` values."""
+
+    inner: Declared
+    least: int = 0
+    most: int = 1 << 24
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if not isinstance(value, list | tuple) or not self.least <= len(value) <= self.most:
+            raise ValueError(f"{name}={shortened(value)} must be a list of {self.least} to {self.most} values")
+        for place, part in enumerate(value):
+            check_declared(f"{name}[{place}]", part, self.inner)
+
+
+@dataclass(frozen=True)
+class TableOf:
+    """A table of at most `most` values by names."""
+
+    inner: Declared
+    most: int = 1 << 12
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if not isinstance(value, dict) or len(value) > self.most or not all(isinstance(key, str) for key in value):
+            raise ValueError(f"{name}={shortened(value)} must be a table of at most {self.most} names")
+        for key, part in value.items():
+            check_declared(f"{name}.{shortened(key)}", part, self.inner)
+
+
+@dataclass(frozen=True)
+class SomeOf:
+    """Some of the values of a table, or all, or none."""
+
+    table: Mapping[Any, Declared]
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if not isinstance(value, dict) or not value.keys() <= self.table.keys():
+            raise ValueError(f"{name}={shortened(value)} must be a table with {shortened(list(self.table))}")
+        for key, part in value.items():
+            check_declared(f"{name}.{key}", part, self.table[key])
+
+
+@dataclass(frozen=True)
+class OrNone:
+    """None, or another value."""
+
+    inner: Declared
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if value is not None:
+            check_declared(name, value, self.inner)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A value as one of several declarations says."""
+
+    choices: tuple[Declared, ...]
+
+    def check(self, name: str, value: Any) -> None:
+        """The error of the last one for any other value."""
+        for declared in self.choices[:-1]:
+            with suppress(ValueError):
+                return check_declared(name, value, declared)
+        check_declared(name, value, self.choices[-1])
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """An array of bytes."""
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError for any other value."""
+        if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 1:
+            raise ValueError(f"{name}={shortened(value)} must be an array of bytes")
+
+
+_BITS = 128
+GENERATOR = {  # the state of NumPy's PCG64
+    "bit_generator": Exactly("PCG64"),
+    "state": {"state": Whole(0, 2**_BITS - 1), "inc": Whole(1, 2**_BITS - 1)},
+    "has_uint32": Whole(0, 1),
+    "uinteger": Whole(0, 2**32 - 1),
+}
+
+ROWS = ListOf(TableOf(Number()))  # the lines of a log
+
+
+def check_declared(name: str, value: Any, declared: Declared) -> None:
+    """ValueError, with the place and the value, for a value that is not as declared."""
+    if isinstance(declared, np.ndarray | torch.Tensor):
+        _check_array(name, value, declared)
+    elif isinstance(declared, Mapping):
+        if not isinstance(value, dict) or value.keys() != declared.keys():
+            found = list(value) if isinstance(value, dict) else value
+            raise ValueError(f"{name} holds {shortened(found)} instead of {shortened(list(declared))}")
+        for key, inner in declared.items():
+            check_declared(f"{name}.{key}", value[key], inner)
+    elif isinstance(declared, tuple):
+        ListOf(object, len(declared), len(declared)).check(name, value)
+        for place, inner in enumerate(declared):
+            check_declared(f"{name}[{place}]", value[place], inner)
+    elif isinstance(declared, type):
+        if declared is not object and type(value) is not declared:
+            raise ValueError(f"{name}={shortened(value)} must be a {declared.__name__}")
+    else:
+        declared.check(name, value)
+
+
+def _check_array(name: str, value: Any, declared: Any) -> None:
+    """ValueError for an array or tensor of another kind, dtype or shape, or with numbers that are not finite."""
+    if type(value) is not type(declared) and not (
+        isinstance(value, torch.Tensor) and isinstance(declared, torch.Tensor)
+    ):
+        raise ValueError(f"{name}={shortened(value)} must be {_described(declared)}")
+    if value.dtype != declared.dtype or value.shape != declared.shape:
+        raise ValueError(f"{name}: {_described(value)} instead of {_described(declared)}")
+    numbers = np.asarray(value)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds numbers that are not finite")
+    if numbers.dtype == np.bool_ and numbers.view(np.uint8).max(initial=0) > 1:
+        raise ValueError(f"{name} holds truth values other than 0 and 1")
+
+
+def _described(values: Any) -> str:
+    dtype = values.dtype.name if isinstance(values, np.ndarray) else values.dtype
+    return f"{dtype} {tuple(values.shape)}"
