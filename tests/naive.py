@@ -27,6 +27,7 @@ NONE_YET = -1  # a capital or headquarters not picked, an airfield not on the bo
 DICE = (1, 2, 3, "blitz")
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 FACES = (1, 2, 3, 4, 5, 6)
+MOST_TROOPS = 262_144  # on a territory, or to place at a draft (RULES 1.5)
 NUM_OBJECTIVES = 12
 
 STARTING_TROOPS = {
@@ -303,11 +304,10 @@ class Naive:
         """The territories of a seat or of the neutral army."""
         return [t for t in self.territories if self.owner[t] == army]
 
-    def room(self, territory: int) -> float:
-        """How many more troops the territory may hold (RULES 10.3)."""
-        if self.rules.max_troops is None:
-            return float("inf")
-        return self.rules.max_troops - self.troops[territory]
+    def room(self, territory: int) -> int:
+        """How many more troops the territory may hold (RULES 1.5, 10.3)."""
+        most = MOST_TROOPS if self.rules.max_troops is None else self.rules.max_troops
+        return int(most - self.troops[territory])
 
     def own_with_room(self, army: int) -> list[int]:
         return [t for t in self.own(army) if self.room(t) > 0]
@@ -653,6 +653,10 @@ class Naive:
         due += sum(1 for capital in self.capitals if capital in own)
         return due + (2 if self.has_reward(seat, TWO_TROOPS) else 0)
 
+    def add_to_draft(self, troops: int) -> None:
+        """More troops to place; those that nobody may have to place are lost (RULES 1.5)."""
+        self.draft_left = min(self.draft_left + troops, MOST_TROOPS)
+
     def may_draft(self) -> set[Answer]:
         return {("territory", t) for t in self.own_with_room(self.turn)}
 
@@ -661,7 +665,7 @@ class Naive:
         self.phase = "DRAFT_AMOUNT"
 
     def can_be_placed(self) -> int:
-        return int(min(self.draft_left, self.room(self.target)))
+        return min(self.draft_left, self.room(self.target))
 
     def may_draft_amount(self) -> set[Answer]:
         return amounts(self.can_be_placed())
@@ -742,7 +746,7 @@ class Naive:
                 self.trade_set()
             return
         if self.picked:
-            self.draft_left += STAR_TROOPS[self.stars(self.picked)]
+            self.add_to_draft(STAR_TROOPS[self.stars(self.picked)])
             self.lay_away_picked()
         self.ask_draft()
 
@@ -753,7 +757,7 @@ class Naive:
         self.traded_set, self.picked = self.picked, []
 
     def trade_set(self) -> None:
-        self.draft_left += self.picked_value()
+        self.add_to_draft(self.picked_value())
         self.sets_traded += 1
         self.sets_this_turn += 1
         self.lay_away_picked()
@@ -779,7 +783,7 @@ class Naive:
 
     def do_bonus(self, territory: int) -> None:
         """Two extra troops on that very territory, less what finds no room (RULES 5.4, 10.3)."""
-        self.troops[territory] += int(min(2, self.room(territory)))
+        self.troops[territory] += min(2, self.room(territory))
         self.bonus_paid = True
         self.after_set()
 
@@ -973,7 +977,7 @@ class Naive:
 
     def can_move(self) -> int:
         """Troops that can go from source to target: one stays behind, room caps it (RULES 3.2.5, 3.4, 10.3)."""
-        return int(min(self.troops[self.source] - 1, self.room(self.target)))
+        return min(self.troops[self.source] - 1, self.room(self.target))
 
     def move(self, word: int | str) -> None:
         moved = amount_meant(word, self.can_move())

@@ -4,8 +4,8 @@ from numpy import int64
 
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, clear, common, has, lowest, size
-from risk_env.core.position import add_troops, room, with_room
-from risk_env.core.types import Deck, OccupiedBonus, Phase, SetValues, Trade
+from risk_env.core.position import add_to_draft, add_troops, room, with_room
+from risk_env.core.types import MOST_TROOPS, Deck, OccupiedBonus, Phase, SetValues, Trade
 
 FORCED_HAND = 5  # cards from which on a set is owed (RULES 5.3)
 ELIMINATION_HAND = 6  # cards that force trades after an elimination (RULES 3.3.2)
@@ -129,10 +129,10 @@ def set_troops_due(rules, number):
     if rules.set_values == SetValues.FIXED:
         return ONE_OF_EACH
     if rules.set_values == SetValues.BY_ONE:
-        return number + 3
+        return min(number + 3, MOST_TROOPS)
     if number <= 5:
         return 2 * number + 2
-    return 5 * number - 15
+    return min(5 * number - 15, MOST_TROOPS)
 
 
 @kernel
@@ -187,7 +187,7 @@ def pick_card(game, board, rules, card):
 @kernel
 def trade_set(game, board, rules):
     """Trade the picked set in: add its troops to the draft, ask for the place of its bonus (RULES 5.2, 5.4)."""
-    game.draft_left += picked_worth(game, board, rules)
+    add_to_draft(game, picked_worth(game, board, rules))
     game.sets_traded += 1
     game.set_traded = True
     if game.trade == Trade.OWED:
@@ -247,7 +247,7 @@ def after_trade(game, board, rules):
 def stop_trading(game, board):
     """Trade the picked stars in, if there are any, and stop trading (RULES 5.3, 9.4)."""
     if size(game.picked) > 0:
-        game.draft_left += star_troops(stars_in(game.picked, board))
+        add_to_draft(game, star_troops(stars_in(game.picked, board)))
         discard_picked(game)
     game.phase = Phase.DRAFT
 
