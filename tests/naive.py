@@ -279,7 +279,8 @@ class Naive:
             "turn": self.turn,
             "round": self.round,
             "draft_left": self.draft_left,
-            "moves_left": self.moves_left if self.phase.startswith("FORTIFY") else 0,
+            "moves_left": self.moves_left,
+            "must_trade": self.phase in ("TRADE", "BONUS") and self.must_trade(),
             "captured": self.captured,
             "battles": self.battles,
         }
@@ -716,8 +717,10 @@ class Naive:
             self.ask_draft()
 
     def must_trade(self) -> bool:
-        """The first set of five cards or more is forced, after an elimination every one (RULES 5.3, 3.3.2)."""
-        return self.trading_after_elimination or (self.cards_at_start >= 5 and self.sets_this_turn == 0)
+        """The first set of five cards or more is forced, after an elimination every one of five (RULES 5.3, 3.3.2)."""
+        if self.trading_after_elimination:
+            return len(self.hands[self.turn]) >= 5
+        return self.cards_at_start >= 5 and self.sets_this_turn == 0
 
     def may_trade(self) -> set[Answer]:
         return self.may_trade_symbols() if self.rules.deck == "symbol" else self.may_trade_stars()
@@ -789,7 +792,7 @@ class Naive:
 
     def after_set(self) -> None:
         """Another set if there is one; after an elimination only while five cards or more are held (RULES 3.3.2)."""
-        if self.trading_after_elimination and len(self.hands[self.turn]) < 5:
+        if self.trading_after_elimination and not self.must_trade():
             self.ask_draft()
         else:
             self.ask_trade()
@@ -1176,7 +1179,7 @@ class Naive:
     # ---- victory (RULES 6.3, 7.3, 8, 11)
 
     def win(self, seat: int) -> None:
-        self.phase, self.winner = "OVER", seat
+        self.phase, self.winner, self.moves_left = "OVER", seat, 0
 
     def judge_conquest(self) -> bool:
         """After a capture: all territories, the last one living, or headquarters enough (RULES 11.1, 6.3, 7.3)."""

@@ -169,8 +169,10 @@ def can_trade(game, board, rules, seat):
 
 @inlined
 def set_is_owed(game):
-    """Whether trading may not be declined (RULES 5.3, 3.3.2)."""
-    return game.trade != Trade.FREE
+    """Whether a set must be traded in, while a bonus is placed: after it (RULES 5.3, 3.3.2)."""
+    if game.trade == Trade.ELIMINATION:
+        return hand_size(game, int64(game.turn)) > KEPT_HAND
+    return game.trade == Trade.OWED
 
 
 @kernel
@@ -235,7 +237,7 @@ def place_bonus(game, board, rules, territory):
 def after_trade(game, board, rules):
     """Another set if one is owed or held, else place the troops (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
-        again = hand_size(game, int64(game.turn)) > KEPT_HAND
+        again = set_is_owed(game)
     else:
         again = holds_set(game, board, int64(game.turn))
     game.phase = Phase.TRADE if again else Phase.DRAFT

@@ -61,7 +61,7 @@ PHASE_NEEDS = {  # the options that a phase needs
     Phase.AIRFIELD: "rewards=True",
 }
 AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *types.FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
-MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
+MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 # Fields, the options that they need, and the phases that use them: in all other games and phases they are empty.
 _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
@@ -84,7 +84,7 @@ _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("eliminated", "", (Phase.OCCUPY, Phase.OVER)),
     ("attacks_over", "", AFTER_ATTACKS),
     ("objective_taken", "", {*AFTER_ATTACKS} - {Phase.OBJECTIVE}),
-    ("moves_left", "", (*types.FORTIFY_PHASES, Phase.OVER)),
+    ("moves_left", "", types.FORTIFY_PHASES),
     ("move_begun", "", (Phase.FORTIFY_AMOUNT,)),
     ("winner truncated", "", (Phase.OVER,)),
 )
@@ -291,7 +291,7 @@ def _phase(p: Position) -> Reasons:
         value = getattr(p.game, field)
         shown = _names(value, p.board) if field in SETS else value
         if value == getattr(p.empty, field):
-            if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
+            if field in ("source", "target") and p.phase in phases:
                 yield f"{field} {shown}: phase {p.phase.name} needs one"
         elif missing := p.missing(needs):
             yield f"{field} {shown} without {missing}"
