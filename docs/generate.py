@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from risk_env import cli, load_map
+from risk_env import cli, load_map, map_names
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
     GLOBAL_BLOCKS,
@@ -56,7 +56,7 @@ def observation() -> str:
 
 def _sizes() -> str:
     rows = []
-    for name in ("tiny", "classic", "big"):
+    for name in map_names():
         board = load_map(name)
         T, G = board.num_territories, num_globals(len(board.continents))
         rows.append((name, T, G, TERRITORY_WIDTH * T + G))

@@ -6,7 +6,7 @@ Unofficial; not affiliated with Hasbro.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from risk_env.doors.registration import register_if_loaded
+from risk_env.doors.registration import register
 
 if TYPE_CHECKING:
     from risk_env.agent import Agent, View
@@ -66,7 +66,7 @@ __all__ = [
     "warmup",
 ]
 
-register_if_loaded()  # Gymnasium then knows "risk_env/Risk-v0"
+register()  # Gymnasium then knows "risk_env/Risk-v0", and PettingZoo "risk_env/risk_v0"
 
 
 def __getattr__(name: str) -> Any:
@@ -76,7 +76,6 @@ def __getattr__(name: str) -> Any:
         return version("risk-env")
     if name not in _HOMES:
         raise AttributeError(f"module 'risk_env' has no attribute {name!r}")
-    register_if_loaded()
     return getattr(import_module(f"risk_env.{_HOMES[name]}"), name)
 
 

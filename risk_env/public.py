@@ -22,7 +22,7 @@ from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
-from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
+from risk_env.core.types import DICE_PHASES, MOST_TROOPS, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
 
 SCHEMA = 1
 PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
@@ -228,7 +228,7 @@ def most_troops(position: Any, max_troops: int | None) -> int:
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
-    return most if max_troops is None else min(most, max_troops - int(position.troops[position.target]))
+    return min(most, (max_troops or MOST_TROOPS) - int(position.troops[position.target]))
 
 
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:

@@ -87,7 +87,10 @@ class TextEnv:
 
     @property
     def game(self) -> Game:
-        """The game of this episode; RuntimeError before `reset`."""
+        """The referee's game, hidden cards and coming dice included; to search: `game.determinize(seat, seed)`.
+
+        RuntimeError before `reset`.
+        """
         if self._game is None:
             raise RuntimeError("reset() comes before the first step")
         return self._game

@@ -52,3 +52,19 @@ def play_until(game: Game, seat: int) -> None:
     """Let `pick` play all others until `seat` is to decide, is dead or the game is over."""
     while not game.is_over and game.alive[seat] and game.seat != seat:
         game.step(pick(game.observe(game.seat), game.action_mask()))
+
+
+def spoil(value: Any) -> None:
+    """Overwrite all arrays in a value that an environment returned, and empty its dicts and lists."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        spoil(value.tolist())
+    elif isinstance(value, np.ndarray) and value.flags.writeable:
+        value[...] = 1 - value if value.dtype == np.int8 else ~value if value.dtype == np.bool_ else 7
+    elif isinstance(value, dict):
+        spoil([*value.values()])
+        value.clear()
+    elif isinstance(value, list | tuple):
+        for part in value:
+            spoil(part)
+        if isinstance(value, list):
+            value.clear()

@@ -12,8 +12,10 @@ from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import CHOICES, PRESETS, Rules, check_rules
 from risk_env.board.tables import Tables, tables
 from risk_env.core import entry
+from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.events import Event, chance_events, log_lines, setup_events
+from risk_env.game import observation_size
 from risk_env.public import members
 from risk_env.seeds import game_seed
 
@@ -123,7 +125,6 @@ def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[s
     P, T = rules.num_players, board.num_territories
     over = record.phase == Phase.OVER
     objectives = rules.objectives is not None
-    fortifying = record.phase in (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
     return {
         "phase": Phase(int(record.phase)).name,
         "seat": int(record.seat),
@@ -149,13 +150,23 @@ def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[s
         "objective_reward": record.objective_reward[: len(board.objectives)].tolist() if objectives else [],
         "reward_owner": record.reward_owner.tolist() if rules.rewards else [],
         "airfields": record.airfield.tolist() if rules.rewards else [],
-        "moves_left": int(record.moves_left) if fortifying else 0,
+        "moves_left": int(record.moves_left),
+        "must_trade": _must_trade(record, records, board),
         "captured": bool(record.captured),
         "battles": int(record.battles),
         "winner": int(record.winner),
         "truncated": bool(record.truncated),
         "placement": _places(record, rules, records) if over else [],
     }
+
+
+def _must_trade(record: Any, records: Tables, board: Board) -> bool:
+    """What the view says about it."""
+    games, observation = np.array([record], record.dtype), np.zeros(observation_size(board), np.int8)
+    entry.observe_game(
+        games, 0, records.board, records.rules, int(record.turn), observation.view(np.uint64), observation
+    )
+    return bool(observation[TERRITORY_WIDTH * board.num_territories + BLOCK.must_trade])
 
 
 def _places(record: Any, rules: Rules, records: Tables) -> list[int]:

@@ -27,6 +27,7 @@ NONE_YET = -1  # a capital or headquarters not picked, an airfield not on the bo
 DICE = (1, 2, 3, "blitz")
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 FACES = (1, 2, 3, 4, 5, 6)
+MOST_TROOPS = 262_144  # on a territory, or to place at a draft (RULES 1.5)
 NUM_OBJECTIVES = 12
 
 STARTING_TROOPS = {
@@ -278,7 +279,8 @@ class Naive:
             "turn": self.turn,
             "round": self.round,
             "draft_left": self.draft_left,
-            "moves_left": self.moves_left if self.phase.startswith("FORTIFY") else 0,
+            "moves_left": self.moves_left,
+            "must_trade": self.phase in ("TRADE", "BONUS") and self.must_trade(),
             "captured": self.captured,
             "battles": self.battles,
         }
@@ -303,11 +305,10 @@ class Naive:
         """The territories of a seat or of the neutral army."""
         return [t for t in self.territories if self.owner[t] == army]
 
-    def room(self, territory: int) -> float:
-        """How many more troops the territory may hold (RULES 10.3)."""
-        if self.rules.max_troops is None:
-            return float("inf")
-        return self.rules.max_troops - self.troops[territory]
+    def room(self, territory: int) -> int:
+        """How many more troops the territory may hold (RULES 1.5, 10.3)."""
+        most = MOST_TROOPS if self.rules.max_troops is None else self.rules.max_troops
+        return int(most - self.troops[territory])
 
     def own_with_room(self, army: int) -> list[int]:
         return [t for t in self.own(army) if self.room(t) > 0]
@@ -653,6 +654,10 @@ class Naive:
         due += sum(1 for capital in self.capitals if capital in own)
         return due + (2 if self.has_reward(seat, TWO_TROOPS) else 0)
 
+    def add_to_draft(self, troops: int) -> None:
+        """More troops to place; those that nobody may have to place are lost (RULES 1.5)."""
+        self.draft_left = min(self.draft_left + troops, MOST_TROOPS)
+
     def may_draft(self) -> set[Answer]:
         return {("territory", t) for t in self.own_with_room(self.turn)}
 
@@ -661,7 +666,7 @@ class Naive:
         self.phase = "DRAFT_AMOUNT"
 
     def can_be_placed(self) -> int:
-        return int(min(self.draft_left, self.room(self.target)))
+        return min(self.draft_left, self.room(self.target))
 
     def may_draft_amount(self) -> set[Answer]:
         return amounts(self.can_be_placed())
@@ -712,8 +717,10 @@ class Naive:
             self.ask_draft()
 
     def must_trade(self) -> bool:
-        """The first set of five cards or more is forced, after an elimination every one (RULES 5.3, 3.3.2)."""
-        return self.trading_after_elimination or (self.cards_at_start >= 5 and self.sets_this_turn == 0)
+        """The first set of five cards or more is forced, after an elimination every one of five (RULES 5.3, 3.3.2)."""
+        if self.trading_after_elimination:
+            return len(self.hands[self.turn]) >= 5
+        return self.cards_at_start >= 5 and self.sets_this_turn == 0
 
     def may_trade(self) -> set[Answer]:
         return self.may_trade_symbols() if self.rules.deck == "symbol" else self.may_trade_stars()
@@ -742,7 +749,7 @@ class Naive:
                 self.trade_set()
             return
         if self.picked:
-            self.draft_left += STAR_TROOPS[self.stars(self.picked)]
+            self.add_to_draft(STAR_TROOPS[self.stars(self.picked)])
             self.lay_away_picked()
         self.ask_draft()
 
@@ -753,7 +760,7 @@ class Naive:
         self.traded_set, self.picked = self.picked, []
 
     def trade_set(self) -> None:
-        self.draft_left += self.picked_value()
+        self.add_to_draft(self.picked_value())
         self.sets_traded += 1
         self.sets_this_turn += 1
         self.lay_away_picked()
@@ -779,13 +786,13 @@ class Naive:
 
     def do_bonus(self, territory: int) -> None:
         """Two extra troops on that very territory, less what finds no room (RULES 5.4, 10.3)."""
-        self.troops[territory] += int(min(2, self.room(territory)))
+        self.troops[territory] += min(2, self.room(territory))
         self.bonus_paid = True
         self.after_set()
 
     def after_set(self) -> None:
         """Another set if there is one; after an elimination only while five cards or more are held (RULES 3.3.2)."""
-        if self.trading_after_elimination and len(self.hands[self.turn]) < 5:
+        if self.trading_after_elimination and not self.must_trade():
             self.ask_draft()
         else:
             self.ask_trade()
@@ -973,7 +980,7 @@ class Naive:
 
     def can_move(self) -> int:
         """Troops that can go from source to target: one stays behind, room caps it (RULES 3.2.5, 3.4, 10.3)."""
-        return int(min(self.troops[self.source] - 1, self.room(self.target)))
+        return min(self.troops[self.source] - 1, self.room(self.target))
 
     def move(self, word: int | str) -> None:
         moved = amount_meant(word, self.can_move())
@@ -1172,7 +1179,7 @@ class Naive:
     # ---- victory (RULES 6.3, 7.3, 8, 11)
 
     def win(self, seat: int) -> None:
-        self.phase, self.winner = "OVER", seat
+        self.phase, self.winner, self.moves_left = "OVER", seat, 0
 
     def judge_conquest(self) -> bool:
         """After a capture: all territories, the last one living, or headquarters enough (RULES 11.1, 6.3, 7.3)."""

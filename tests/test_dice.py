@@ -13,6 +13,7 @@ from risk_env.compiler import entry_point
 from risk_env.core.chance import write_dice
 from risk_env.core.combat import ATTACKER, DEFENDER, compare_dice, keep_highest
 from risk_env.core.types import Phase
+from tests.positions import position
 
 # (attack dice, defence dice): outcomes in which the defender loses 0, 1, 2 troops
 KNOWN = {
@@ -107,13 +108,10 @@ def test_blitz_conquers_as_often_as_the_chain_says(attackers: int, defenders: in
 
 def test_two_hundred_thousand_rolls_of_a_game() -> None:
     """Through the public API: three dice against two."""
-    rules = Rules.preset("classic", 2, setup="random", attack="max", defender_dice="max", initial_troops=1_000_000)
-    game = Game(rules, "tiny", seed=11)
+    rules = "preset=classic, num_players=2, attack=max, defender_dice=max"
+    game = position(rules, "Ash 262144, Birch", "Cedar 262144, rest", map="tiny")
     counts, rolls = [0, 0, 0], 200_000
-    while game.phase != Phase.ATTACK:
-        game.step("troops all" if game.phase == Phase.DRAFT_AMOUNT else int(game.legal_actions()[0]))
-    border = int(game.legal_actions()[0])
-    target = game.board.borders[border - game.board.num_territories][1]
+    border, target = game.parse_action("attack Ash > Cedar"), game.board.territory("Cedar")
     before = int(game.record.troops[target])
     for _ in range(rolls):
         game.step(border)

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as wrappers
 
+from risk_env import bots
 from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.rules import PRESETS, presets
@@ -24,7 +27,7 @@ from risk_env.doors import gymnasium_env as gym_env
 from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
-from tests.bots import COIN, Picker, pick, play_until
+from tests.bots import COIN, Picker, pick, play_until, spoil
 
 ID = "risk_env/Risk-v0"
 QUICK: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 15, "opponents": COIN}
@@ -71,7 +74,7 @@ def test_check_env_in_every_render_mode() -> None:
     check_env(make(illegal_action="random", observation="structured"))
 
 
-@pytest.mark.parametrize("imports", ["import gymnasium, risk_env", "import risk_env, gymnasium; risk_env.Rules"])
+@pytest.mark.parametrize("imports", ["import gymnasium, risk_env", "import risk_env, gymnasium"])
 def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None:
     code = f"{imports}\nimport sys\nassert 'numba' not in sys.modules\nprint(gymnasium.spec('{ID}').vector_entry_point)"
     root = Path(__file__).parent.parent
@@ -79,21 +82,111 @@ def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None
     assert done.stdout.strip() == "risk_env.doors.gymnasium_env:RiskVectorEnv"
 
 
-def test_importing_risk_env_neither_loads_gymnasium_nor_hooks_imports() -> None:
-    code = "import sys; hooks = [*sys.meta_path]; import risk_env; assert 'gymnasium' not in sys.modules"
-    root = Path(__file__).parent.parent
-    subprocess.run([sys.executable, "-c", f"{code}; assert sys.meta_path == hooks"], cwd=root, check=True)
-
-
 @pytest.mark.parametrize(
     "code",
     [
-        "import risk_env, gymnasium; env = gymnasium.make('risk_env.doors.gymnasium_env:risk_env/Risk-v0')",
+        "import gymnasium; env = gymnasium.make('risk_env:risk_env/Risk-v0')",
+        "import gymnasium; env = gymnasium.make_vec('risk_env:risk_env/Risk-v0', num_envs=2)",
+        "import risk_env, gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
+        "import risk_env.board.maps; import gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
+        "import risk_env, pettingzoo; env = pettingzoo.make('aec', 'risk_env/risk_v0')",
+        "import pettingzoo, risk_env; env = pettingzoo.make('aec', 'risk_env/risk_v0')",
         "from risk_env import risk_v0; import gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
     ],
 )
 def test_the_environment_is_found_in_any_order_of_imports(code: str) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent, check=True)
+
+
+def test_a_spec_as_json_makes_the_same_environment() -> None:
+    opponents = ("grower", "random")
+    env = gymnasium.make(ID, **{**QUICK, "opponents": opponents, "num_players": 3, "seat": 1})
+    assert env.spec is not None
+    again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
+    one, other = env.reset(seed=4), again.reset(seed=4)
+    assert data_equivalence(one, other, exact=True)
+    for _ in range(50):
+        step = env.step(pick(*(one[0], one[-1]["action_mask"])))
+        assert data_equivalence(step, again.step(pick(other[0], other[-1]["action_mask"])), exact=True)
+        one = other = (step[0], step[4])
+        if step[2] or step[3]:
+            break
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("board", load_map("tiny")),
+        ("opponents", COIN),
+        ("opponents", [COIN, "random"]),
+        ("opponents", bots.compiled("grower")),
+    ],
+)
+def test_a_spec_that_json_would_change_is_refused(argument: str, value: Any) -> None:
+    arguments = {**QUICK, "opponents": "random", argument: value}
+    with pytest.raises(ValueError, match=f"{argument}: a .* cannot be written as JSON"):
+        gymnasium.make(ID, **arguments).spec.to_json()  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match=f"{argument}: a .* cannot be written as JSON"):
+        gymnasium.make_vec(ID, num_envs=2, **arguments).spec.to_json()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("observation", ["flat", "structured"])
+def test_what_a_caller_does_with_returned_values_changes_nothing(observation: str) -> None:
+    kept, spoiled = (make(observation=observation, render_mode="ansi") for _ in range(2))
+    step: Any = (*kept.reset(seed=3), False)
+    spoil(spoiled.reset(seed=3))
+    for _ in range(400):
+        if step[2]:
+            step = (*kept.reset(), False)
+            spoil(spoiled.reset())
+        action = np.flatnonzero(step[1]["action_mask"])[-1]
+        spoil([spoiled.action_masks(), spoiled.metadata, spoiled.game.legal_actions(), spoiled.game.action_mask()])
+        one, other = kept.step(action), spoiled.step(action)
+        assert data_equivalence(one, other, exact=True)
+        spoil(other)
+        step = (one[0], one[4], one[2] or one[3])
+    assert make().metadata["render_modes"]
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_what_a_caller_does_with_returned_vectors_changes_nothing(mode: AutoresetMode) -> None:
+    kept, spoiled = (make_vec(3, autoreset_mode=mode) for _ in range(2))
+    _observation, info = kept.reset(seed=3)
+    spoil(spoiled.reset(seed=3))
+    for _ in range(300):
+        actions = info["action_mask"].argmax(axis=1)
+        spoil([spoiled.action_masks(), spoiled.metadata])
+        one, other = kept.step(actions), spoiled.step(actions)
+        assert data_equivalence(one, other, exact=True)
+        spoil(other)
+        info, over = one[4], one[2] | one[3]
+        if mode is AutoresetMode.DISABLED and over.any():
+            _observation, info = kept.reset(options={"reset_mask": over})
+            spoil(spoiled.reset(options={"reset_mask": over}))
+
+
+def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
+    """Two games that look the same to the learner give the same samples, whatever is to come."""
+    position = Game(training_rules("classic", 3, max_rounds=15, setup="random"), "tiny", seed=5).to_text()
+    first = make(opponents="random", seat=0, num_players=3)
+    second = make(opponents="random", seat=0, num_players=3)
+    first.reset(seed=1, options={"position": position})
+    second.reset(seed=1, options={"position": position})
+    second.lanes.batch.records["random"] += np.uint64(12345)
+    assert first.sample(7).to_record() == second.sample(7).to_record()
+    assert first.sample(7).to_record() != first.sample(8).to_record()
+    assert first.game.to_record() != second.game.to_record()
+    vector = make_vec(2, opponents="random", num_players=3)
+    vector.reset(seed=1)
+    assert vector.sample(1, 7).legal_actions().tolist() == vector.action_masks()[1].nonzero()[0].tolist()
+    with pytest.raises(ResetNeeded):
+        make().sample(1)
+
+
+def test_the_code_about_honest_search_runs() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "gymnasium.md").read_text(encoding="utf-8")
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "unwrapped.sample(seed)" in code)
+    exec(code, {"gymnasium": gymnasium, "np": np})
 
 
 def test_episode_statistics() -> None:

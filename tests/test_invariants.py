@@ -14,7 +14,7 @@ from risk_env.core.bits import has, is_empty, nth, popcount, size
 from risk_env.core.chance import below, mix
 from risk_env.core.setup import set_up
 from risk_env.core.step import apply, is_chance, play_one_chance
-from risk_env.core.types import FREE, UNLIMITED, Phase, Victory
+from risk_env.core.types import FREE, MOST_TROOPS, Phase, Victory
 from risk_env.seeds import word
 from tests.games import maps_of, random_rules
 
@@ -120,9 +120,9 @@ def explains(game, rules, phase, draft_left, change):
     if phase <= Phase.DEPLOY_NEUTRAL:
         return change == 1
     if phase == Phase.BONUS:
-        return change == 2 or (change == 1 and rules.max_troops != UNLIMITED)
+        return change == 2 or (change == 1 and rules.max_troops < MOST_TROOPS)
     if phase == Phase.DRAFT_AMOUNT:
-        lost = rules.max_troops != UNLIMITED and game.draft_left == 0
+        lost = rules.max_troops < MOST_TROOPS and game.draft_left == 0
         return 0 < change <= draft_left if lost else change > 0
     if phase == Phase.ROLL or phase == Phase.REROLL or phase == Phase.COMMANDER:
         lost = int(game.losses[0]) + int(game.losses[1])

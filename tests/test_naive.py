@@ -909,8 +909,18 @@ def check(twin, all_cards):
         assert min(state["troops"]) >= 1
         assert [seat in state["owner"] for seat in twin.seats] == state["alive"]
         assert over or state["alive"][state["seat"]]
-        assert max(state["troops"]) <= (twin.rules.max_troops or 10**9)
+        assert max(state["troops"]) <= (twin.rules.max_troops or naive.MOST_TROOPS)
         assert state["draft_left"] == 0 or state["phase"] in ("TRADE", "BONUS", "DRAFT", "DRAFT_AMOUNT")
+
+
+def test_a_territory_at_the_ceiling_takes_no_more_troops():
+    most = naive.MOST_TROOPS
+    twin = position([0, 0, 0, 1, 1, 2], [most, most - 1, 4, 1, 1, 1])
+    assert twin.legal() == {twin.number[territory(1)], twin.number[territory(2)]}
+    play(twin, territory(1), ("amount", "all"))
+    assert twin.troops[1] == most
+    twin.add_to_draft(most)
+    assert twin.draft_left == most
 
 
 EXPERT = {"set_values": "by_one", "fortify": "free", "max_troops": 12, "card_reroll": True, "commander": True}

@@ -290,7 +290,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="preset=clasic"), "line .*, rules: .*clasic"),
         (hand_written(rules="colour=red"), "colour"),
         (hand_written(draft_left="1073741824"), "draft left: '1073741824' is not a whole number 0 ... 262144"),
-        (hand_written(sets_traded="32769"), "sets traded: '32769' is not a whole number 0 ... 32768"),
+        (hand_written(sets_traded="1073741825"), "sets traded: '1073741825' is not a whole number 0 ... 1073741824"),
         (hand_written(rules="num_players=9"), "num_players=9"),
         (hand_written(rules="fortify"), "option 'fortify' must be NAME=VALUE"),
         (hand_written(rules="num_players=2, num_players=3"), "given twice"),

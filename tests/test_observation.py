@@ -9,7 +9,7 @@ from risk_env import Game, Rules
 from risk_env.compiler import entry_point
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS, encode_count
 from risk_env.core.types import MAX_SEATS
-from tests.positions import position
+from tests.positions import CLASSIC, play, position
 
 
 @entry_point
@@ -86,3 +86,54 @@ def test_all_see_who_holds_a_card_that_was_shown() -> None:
     for seat in range(3):
         codes = game.observe(seat, "structured")["territories"][:, column] * 127
         assert np.rint(codes).tolist() == [1 + (1 - seat) % 3, 0, 0, 1 + (2 - seat) % 3, 0, 0]
+
+
+def marks(game: Game, seat: int, name: str) -> list[int]:
+    """A column of the territories, as codes."""
+    column = [column for column, _ in TERRITORY_COLUMNS].index(name)
+    return np.rint(game.observe(seat, "structured")["territories"][:, column] * 127).astype(int).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_seat_sees_who_started(seed: int) -> None:
+    game = Game(Rules.preset("classic", 4, setup="random"), "tiny", seed=seed)
+    for seat in range(4):
+        assert block(game.observe(seat, "structured"), "starter") == 1 + (game.public().starter - seat) % 4
+
+
+def test_with_the_star_deck_a_seat_sees_its_stars_and_no_symbols() -> None:
+    game = position("preset=basic_training", "rest", "Alaska", "Alberta", hand_0="Alaska, Brazil", hand_1="Peru")
+    stars = [sum(game.board.stars[game.board.territory(card)] for card in game.hand(seat)) for seat in range(3)]
+    for seat in range(3):
+        view = game.observe(seat, "structured")
+        assert block(view, "own_stars") == stars[seat]
+        assert not block(view, "own_symbols").any()
+        assert block(view, "next_set") == game.public().next_set == 0
+    view = Game(Rules.preset("classic", 3), seed=1).observe(0, "structured")
+    assert (block(view, "own_stars"), block(view, "next_set")) == (0, 4)
+
+
+def test_no_set_is_owed_while_the_bonus_of_the_last_one_is_placed() -> None:
+    armies = ("Ash 3, Birch 3", "Cedar 3, Dune 3", "Ember 3, Flint 3")
+    lines = {"captured": "yes", "battles": 1, "set_traded": "yes", "draft_left": 4, "sets_traded": 1}
+    lines |= {"held_at_start": "Ash", "discard": "Birch, Dune, Ember", "bonus": "Birch"}
+    for hand, owed in (("Ash, Cedar, Flint", 0), ("Ash, Cedar, Flint, wild, wild", 1)):
+        rules = "preset=classic, num_players=3"
+        game = position(rules, *armies, map="tiny", phase="bonus", ask_forced=True, hand_0=hand, **lines)
+        assert all(block(game.observe(seat, "structured"), "must_trade") == owed for seat in range(3))
+
+
+def test_when_the_game_is_over_no_move_is_under_way() -> None:
+    army = ", ".join([*(f"{name} 2" for name in CLASSIC.territories[10:26]), "Alaska 3, Alberta 1"])
+    lines = {"mission_0": 5, "mission_1": 0, "mission_2": 1}  # seat 0: 18 territories with two troops
+    by_move = position("preset=secret_mission, fortify=free", army, "Japan 9", "rest", **lines)
+    play(by_move, "done", "from Alaska", "move 1", "done")
+    by_capture = position("preset=classic, num_players=2, attack=blitz", "rest 40", "Alaska", phase="attack")
+    by_capture.step("attack Alberta > Alaska")
+    for game in (by_move, by_capture):
+        assert game.is_over
+        for seat in range(game.rules.num_players):
+            assert not any(marks(game, seat, "source") + marks(game, seat, "target"))
+            assert block(game.observe(seat, "structured"), "moves_left") == 0
+        state = game.public()
+        assert (state.source, state.target, state.moves_left) == (-1, -1, 0)

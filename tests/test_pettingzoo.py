@@ -4,18 +4,21 @@ import copy
 import importlib
 import pickle
 import random
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import pettingzoo
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test, test_save_obs
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
@@ -24,6 +27,7 @@ from risk_env.board.rules import preset_players
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.render import window
+from tests.bots import spoil
 from tests.games import Player
 
 test_save_obs.__test__ = False  # PettingZoo's; called below
@@ -698,6 +702,61 @@ def test_the_name() -> None:
     assert not risk_v0.raw_env.metadata["is_parallelizable"]
 
 
-def test_importing_risk_env_loads_no_pettingzoo() -> None:
-    code = "import sys, risk_env; sys.exit('pettingzoo' in sys.modules)"
+def test_importing_risk_env_compiles_nothing() -> None:
+    code = "import sys, risk_env; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("observation", ["flat", "structured"])
+def test_what_a_caller_does_with_returned_values_changes_nothing(observation: str) -> None:
+    """The agents of one environment see everything twice; all that the other one returns is overwritten."""
+    options: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 30, "observation": observation}
+    kept, spoiled = (risk_v0.env(render_mode="ansi", **options) for _ in range(2))
+    names = kept.possible_agents
+    for episode in range(2):
+        kept.reset(seed=episode)
+        spoiled.reset(seed=episode)
+        while kept.agents:
+            agent = kept.agent_selection
+            assert data_equivalence(kept.last(), spoiled.last(), exact=True)
+            for _ in range(2):
+                spoil([*spoiled.last(), spoiled.observe(names[0]), spoiled.observe(agent), spoiled.state()])
+                spoil([spoiled.agents, spoiled.possible_agents, spoiled.rewards, spoiled.terminations])
+                spoil([spoiled.truncations, spoiled.infos, spoiled.metadata])
+            assert data_equivalence(kept.last(), spoiled.last(), exact=True)
+            assert data_equivalence(kept.infos, spoiled.infos, exact=True)
+            assert (kept.rewards, kept.agents) == (spoiled.rewards, spoiled.agents)
+            observation_, _, terminated, truncated, _ = kept.last()
+            legal = np.flatnonzero(observation_["action_mask"])
+            action = None if terminated or truncated else int(legal[-1])
+            kept.step(action)
+            spoiled.step(action)
+    assert kept.unwrapped.game == spoiled.unwrapped.game
+    assert risk_v0.env().metadata["render_modes"]
+
+
+def test_seeding_the_space_of_an_agent_seeds_no_other() -> None:
+    env = risk_v0.env()
+    env.observation_space("player_1").seed(1)
+    before = env.observation_space("player_1").sample()
+    env.observation_space("player_1").seed(1)
+    env.observation_space("player_0").seed(2)
+    assert data_equivalence(before, env.observation_space("player_1").sample(), exact=True)
+
+
+def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
+    first, second = risk_v0.env(setup="random"), risk_v0.env(setup="random")
+    first.reset(seed=1)
+    second.reset(seed=1)
+    second.unwrapped.game._games["random"] += np.uint64(12345)
+    assert first.sample(7).to_record() == second.unwrapped.sample(7).to_record()
+    assert first.sample(7).to_record() != first.sample(8).to_record()
+    assert first.sample(7).legal_actions().tolist() == first.last()[4]["action_mask"].nonzero()[0].tolist()
+    with pytest.raises(RuntimeError, match="reset"):
+        risk_v0.raw_env().sample(1)
+
+
+def test_the_code_about_honest_search_runs() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "pettingzoo.md").read_text(encoding="utf-8")
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ".sample(seed)" in code)
+    exec(code, {})

@@ -13,7 +13,8 @@ from risk_agents.human.questions import board_lines, question
 from risk_env import Game, Rules, presets
 from risk_env.agent import View
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
-from risk_env.core.types import Phase
+from risk_env.core.types import MOST_TROOPS, Phase
+from risk_env.public import most_troops
 from tests import test_twin
 from tests.conftest import mode
 from tests.games import random_rules
@@ -1176,6 +1177,73 @@ def test_10_3_a_bonus_without_any_room_is_none():
 def test_10_3_in_set_up_too():
     game = set_up_at_random(Game(Rules.preset("two_player", max_troops=4), seed=1))
     assert game.troops.max() <= 4
+
+
+# ------------------------------------------------------------------------------------------------ 1.5 the ceiling
+
+
+FREE_MOVES = "preset=world_domination, fortify=free"
+
+
+def test_1_5_a_full_territory_is_not_offered_for_drafting():
+    full = f"Alaska {MOST_TROOPS}, Alberta {MOST_TROOPS - 1}"
+    game = position("world_domination", full, "Kamchatka 9", "rest", phase="draft")
+    # three troops were due, Alberta was the only one with room, for one of them: two are lost
+    assert troops_on(game, "Alaska", "Alberta") == [MOST_TROOPS, MOST_TROOPS]
+    assert in_phase(game, Phase.ATTACK, 0)
+
+
+def test_1_5_amounts_are_capped_by_the_ceiling():
+    armies = f"Alaska {MOST_TROOPS}, Alberta {MOST_TROOPS - 2}, Ontario 1"
+    game = position("world_domination", armies, "Kamchatka 9", "rest", phase="draft")
+    assert legal(game) == ["draft Alberta", "draft Ontario"]
+    assert legal(play(game, "draft Alberta")) == ["troops 1", "troops all"]
+    assert most_troops(game.public(), None) == 2
+    assert troops_on(play(game, "troops all"), "Alberta") == [MOST_TROOPS]
+
+
+@pytest.mark.parametrize("rules", ["world_domination", "classic", FREE_MOVES])
+def test_1_5_no_move_ends_on_a_full_territory(rules):
+    game = play(position(rules, f"Alaska 9, Alberta {MOST_TROOPS}", "Kamchatka 9", "rest"), "done")
+    assert legal(game) == ["from Alberta", "done"]
+    play(game, "from Alberta", "move all")
+    assert troops_on(game, "Alaska", "Alberta") == [MOST_TROOPS, 9]
+
+
+def test_1_5_bonus_troops_stop_at_the_ceiling():
+    armies = f"Alaska {MOST_TROOPS - 1}, Alberta {MOST_TROOPS}, Brazil 2"
+    hand = cards("Alaska", "Alberta", FOOT[0])
+    game = position("world_domination", armies, *OPENING[1:], phase="trade", hand_0=hand)
+    trade(game, "Alaska", "Alberta", FOOT[0])
+    assert troops_on(game, "Alaska", "Alberta") == [MOST_TROOPS, MOST_TROOPS]
+
+
+def test_1_5_no_more_than_the_ceiling_is_to_be_placed():
+    hand = cards("Alaska", "Alberta", FOOT[0])
+    lines = {"hand_0": hand, "draft_left": MOST_TROOPS - 3, "sets_traded": 2**30}
+    game = position("world_domination", "Alaska 3, Alberta, Brazil 2", *OPENING[1:], phase="trade", **lines)
+    assert game.public().next_set == MOST_TROOPS
+    trade(game, "Alaska", "Alberta", FOOT[0])
+    assert game.public().draft_left == MOST_TROOPS
+
+
+@pytest.mark.parametrize("rules", ["classic", FREE_MOVES, "preset=classic, attack=blitz, defender_dice=max"])
+def test_1_5_a_game_of_full_territories_always_goes_on(rules):
+    game = position(rules, f"Alaska {MOST_TROOPS}, Alberta {MOST_TROOPS}", "Kamchatka 9, Japan 9", "rest")
+    for now in play_at_random(game, random.Random(3), 600):
+        assert now.is_over or len(now.legal_actions())
+        assert now.troops.max() <= MOST_TROOPS
+        assert Game.from_bytes(now.to_bytes()) == now
+
+
+def test_1_5_every_set_up_that_the_rules_allow_can_be_saved():
+    with pytest.raises(ValueError, match="initial_troops=32769 must be None or a whole number from 1 to 32768"):
+        Rules.preset("classic", initial_troops=32_769)
+    with pytest.raises(ValueError, match=f"max_troops=262145 must be None or a whole number from 2 to {MOST_TROOPS}"):
+        Rules.preset("classic", max_troops=MOST_TROOPS + 1)
+    for setup in ("claim", "random"):
+        game = Game(Rules.preset("classic", 6, setup=setup, initial_troops=32_768), seed=1)
+        assert Game.from_bytes(game.to_bytes()) == game
 
 
 EXPERT = "preset=classic, card_reroll=True, commander=True"

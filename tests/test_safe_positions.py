@@ -18,8 +18,8 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.board.tables import tables
 from risk_env.core import entry
-from risk_env.core.types import Phase, Trade
-from risk_env.text.check import DERIVED, MOST_TROOPS, SETS, check, complete, ranges
+from risk_env.core.types import MOST_TROOPS, Phase, Trade
+from risk_env.text.check import DERIVED, SETS, check, complete, ranges
 from risk_env.text.positions import PositionError
 from tests.conftest import mode
 from tests.test_game import sealed

@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormali
 from risk_env.doors.gymnasium_env import RiskEnv
 from risk_env.text.notation import IllegalAction
 from risk_training.sb3 import PolicyOpponent, RiskVecEnv
-from tests.bots import COIN, Picker, pick
+from tests.bots import COIN, Picker, pick, spoil
 
 torch.set_num_threads(1)
 QUICK: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 8, "opponents": COIN}
@@ -210,3 +210,19 @@ def test_a_replaced_action_is_told() -> None:
     wrong = env.lanes.masks().argmin(axis=1)
     assert [info["replaced"] for info in env.step(wrong)[3]] == [True] * 4
     assert not any(info["replaced"] for info in env.step(env.lanes.masks().argmax(axis=1))[3])
+
+
+def test_what_a_caller_does_with_returned_values_changes_nothing() -> None:
+    kept, spoiled = make(3), make(3)
+    kept.reset()
+    spoil(spoiled.reset())
+    for _ in range(300):
+        actions = kept.action_masks().argmax(axis=1)
+        spoil([spoiled.action_masks(), spoiled.env_method("action_masks"), spoiled.get_attr("seat")])
+        mine = actions.copy()
+        spoiled.step_async(mine)
+        mine[:] = -1
+        one, other = kept.step(actions), spoiled.step_wait()
+        assert data_equivalence(one, other, exact=True)
+        spoil(other)
+    assert kept.get_attr("sample")[1](5).to_record() == spoiled.get_attr("sample")[1](5).to_record()

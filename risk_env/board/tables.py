@@ -119,7 +119,7 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     for option, choices in CHOICES.items():
         record[option] = choices.index(getattr(rules, option))
     record.headquarters_to_win = rules.headquarters_to_win or rules.num_players - 1
-    record.max_troops = rules.max_troops or types.UNLIMITED
+    record.max_troops = rules.max_troops or types.MOST_TROOPS
     record.max_rounds = rules.max_rounds or types.UNLIMITED
     record.max_battles = rules.max_battles_per_turn or types.UNLIMITED
     record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()

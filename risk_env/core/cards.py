@@ -4,8 +4,8 @@ from numpy import int64
 
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, clear, common, has, lowest, size
-from risk_env.core.position import add_troops, room, with_room
-from risk_env.core.types import Deck, OccupiedBonus, Phase, SetValues, Trade
+from risk_env.core.position import add_to_draft, add_troops, room, with_room
+from risk_env.core.types import MOST_TROOPS, Deck, OccupiedBonus, Phase, SetValues, Trade
 
 FORCED_HAND = 5  # cards from which on a set is owed (RULES 5.3)
 ELIMINATION_HAND = 6  # cards that force trades after an elimination (RULES 3.3.2)
@@ -129,10 +129,10 @@ def set_troops_due(rules, number):
     if rules.set_values == SetValues.FIXED:
         return ONE_OF_EACH
     if rules.set_values == SetValues.BY_ONE:
-        return number + 3
+        return min(number + 3, MOST_TROOPS)
     if number <= 5:
         return 2 * number + 2
-    return 5 * number - 15
+    return min(5 * number - 15, MOST_TROOPS)
 
 
 @kernel
@@ -169,8 +169,10 @@ def can_trade(game, board, rules, seat):
 
 @inlined
 def set_is_owed(game):
-    """Whether trading may not be declined (RULES 5.3, 3.3.2)."""
-    return game.trade != Trade.FREE
+    """Whether a set must be traded in, while a bonus is placed: after it (RULES 5.3, 3.3.2)."""
+    if game.trade == Trade.ELIMINATION:
+        return hand_size(game, int64(game.turn)) > KEPT_HAND
+    return game.trade == Trade.OWED
 
 
 @kernel
@@ -187,7 +189,7 @@ def pick_card(game, board, rules, card):
 @kernel
 def trade_set(game, board, rules):
     """Trade the picked set in: add its troops to the draft, ask for the place of its bonus (RULES 5.2, 5.4)."""
-    game.draft_left += picked_worth(game, board, rules)
+    add_to_draft(game, picked_worth(game, board, rules))
     game.sets_traded += 1
     game.set_traded = True
     if game.trade == Trade.OWED:
@@ -235,7 +237,7 @@ def place_bonus(game, board, rules, territory):
 def after_trade(game, board, rules):
     """Another set if one is owed or held, else place the troops (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
-        again = hand_size(game, int64(game.turn)) > KEPT_HAND
+        again = set_is_owed(game)
     else:
         again = holds_set(game, board, int64(game.turn))
     game.phase = Phase.TRADE if again else Phase.DRAFT
@@ -247,7 +249,7 @@ def after_trade(game, board, rules):
 def stop_trading(game, board):
     """Trade the picked stars in, if there are any, and stop trading (RULES 5.3, 9.4)."""
     if size(game.picked) > 0:
-        game.draft_left += star_troops(stars_in(game.picked, board))
+        add_to_draft(game, star_troops(stars_in(game.picked, board)))
         discard_picked(game)
     game.phase = Phase.DRAFT
 

@@ -22,9 +22,12 @@ OBJECTIVES_TO_WIN = 3
 
 @kernel
 def end_game(game, winner):
-    """The game is over, and nobody is asked."""
+    """The game is over: nobody is asked, and no move is under way."""
     game.winner = winner
     game.seat = NOBODY
+    game.source = NOWHERE
+    game.target = NOWHERE
+    game.moves_left = 0
     game.phase = Phase.OVER
 
 

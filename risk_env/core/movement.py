@@ -4,8 +4,8 @@ from numpy import int64
 
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, chunk_of, clear, is_empty, lowest, remove
-from risk_env.core.position import add_troops, room, troops_on, with_room
-from risk_env.core.types import NOWHERE, UNLIMITED, Fortify, Phase, Reward
+from risk_env.core.position import add_troops, all_have_room, room, troops_on, with_room
+from risk_env.core.types import NOWHERE, Fortify, Phase, Reward
 
 
 @inlined
@@ -63,7 +63,7 @@ def can_fortify_from(game, board, rules, w):
     """Word w of the own territories whose troops can fortify another (RULES 3.4)."""
     seat = int64(game.turn)
     strong = game.owned[seat, w] & game.strong[w]
-    if rules.max_troops == UNLIMITED:
+    if all_have_room(game, rules, seat):
         return strong & next_to(game.owned[seat], board, w)
     word = ZERO
     while strong != ZERO:

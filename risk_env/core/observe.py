@@ -15,7 +15,7 @@ import numpy as np
 
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, common, lowest, size
-from risk_env.core.cards import count_symbol, hand_size, num_picked, set_troops_due
+from risk_env.core.cards import count_symbol, hand_size, num_picked, set_is_owed, set_troops_due, stars_in
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.draft import draftable, troops_due
 from risk_env.core.goals import taken_this_turn
@@ -54,7 +54,7 @@ TERRITORY_COLUMNS = (
     ("city", "1: a city"),
     ("headquarters_of", "1 + player whose capital or (public or own) headquarters it is"),
     ("airfield", "1 + player whose airfield stands here"),
-    ("taken", "1: taken by the player in turn since the turn began"),
+    ("taken", "star deck: 1: taken by the player in turn since the turn began"),
 )
 GLOBAL_BLOCKS = (
     ("phase", int(Phase.OVER), "one-hot: the phase (all 0 when over)"),
@@ -67,17 +67,19 @@ GLOBAL_BLOCKS = (
     ("objectives_held", MAX_SEATS, "Objectives of each player"),
     ("to_place", MAX_SEATS, "set-up troops each player has to place (count)"),
     ("neutral", 3, "territories, troops, troops to place of the neutral army (counts)"),
-    ("own_symbols", 3, "infantry, cavalry, artillery cards in the own hand"),
+    ("own_symbols", 3, "symbol deck: infantry, cavalry, artillery cards in the own hand"),
     ("own_wilds", 1, "wild cards in the own hand"),
+    ("own_stars", 1, "star deck: stars on the cards in the own hand (count)"),
     ("picked", 1, "cards picked for a set"),
-    ("next_set", 1, "troops for the next set (count)"),
+    ("next_set", 1, "troops for the next set (count), 0 with the star deck"),
     ("deck", 1, "cards not drawn (count)"),
     ("draft_left", 1, "troops left to draft (count)"),
     ("movable", 1, "troops that the amount asked for is a part of (count)"),
-    ("moves_left", 1, "fortify moves left (count)"),
+    ("moves_left", 1, "fortify moves left (count), 0 in other phases"),
     ("battles_left", 1, "rolls left this turn, 127 for no limit (count)"),
     ("round", 1, "round (count)"),
     ("rounds_left", 1, "rounds until truncation, 127 for no limit (count)"),
+    ("starter", 1, "1 + player who took the first turn"),
     ("attack_dice", 1, "dice that the attacker chose (DEFEND)"),
     ("own_faces", 3, "the attacker's dice, highest first (REROLL, COMMANDER)"),
     ("other_faces", 2, "the defender's dice, highest first (REROLL, COMMANDER)"),
@@ -87,7 +89,7 @@ GLOBAL_BLOCKS = (
     ("objective_taken", 1, "1: an Objective was taken this turn"),
     ("attacks_over", 1, "1: the attacks of this turn are over"),
     ("move_begun", 1, "1: the fortify move under way has begun"),
-    ("must_trade", 1, "1: a set must be traded"),
+    ("must_trade", 1, "1: a set must be traded in; in BONUS: another one after it"),
     ("objective", NUM_OBJECTIVES, "each Objective: 0 not in play, 1 face up, 2 + player who holds it"),
     ("objective_reward", NUM_OBJECTIVES, "1 + the Reward that lies on a face-up Objective, else 0"),
     ("reward", NUM_REWARDS, "each Reward: 1 + player who owns it, else 0"),
@@ -329,10 +331,11 @@ def observe_continent(game, board, rules, seat, observation, continent):
 def observe_turn(game, board, rules, seat, observation):
     """Whose turn it is, the current question, and what is pending."""
     observation[BLOCK.turn + seen_from(rules, seat, int(game.turn))] = 1
+    observation[BLOCK.starter] = 1 + seen_from(rules, seat, int(game.starter))
     observe_question(game, rules, observation)
     observe_course(game, rules, observation)
     observe_rounds(game, rules, observation)
-    observe_own_cards(game, board, seat, observation)
+    observe_own_cards(game, board, rules, seat, observation)
     observe_piles(game, rules, observation)
 
 
@@ -366,7 +369,7 @@ def observe_course(game, rules, observation):
     observation[BLOCK.objective_taken] = int(game.objective_taken)
     observation[BLOCK.attacks_over] = int(game.attacks_over)
     observation[BLOCK.move_begun] = int(game.move_begun)
-    observation[BLOCK.must_trade] = int(game.trade != 0)
+    observation[BLOCK.must_trade] = int(set_is_owed(game))
 
 
 @inlined
@@ -377,8 +380,11 @@ def observe_rounds(game, rules, observation):
 
 
 @inlined
-def observe_own_cards(game, board, seat, observation):
+def observe_own_cards(game, board, rules, seat, observation):
     """The own hand."""
+    if rules.deck == Deck.STAR:
+        observation[BLOCK.own_stars] = encode_count(stars_in(game.hand[seat], board))
+        return
     for symbol in range(3):
         observation[BLOCK.own_symbols + symbol] = count_symbol(game.hand[seat], board, symbol)
     observation[BLOCK.own_wilds] = int(game.wilds[seat])
@@ -388,7 +394,8 @@ def observe_own_cards(game, board, seat, observation):
 def observe_piles(game, rules, observation):
     """What all players know about the cards."""
     observation[BLOCK.picked] = num_picked(game)
-    observation[BLOCK.next_set] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
+    if rules.deck == Deck.SYMBOL:
+        observation[BLOCK.next_set] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
     observation[BLOCK.deck] = encode_count(size(game.deck) + int(game.deck_wilds))
 
 

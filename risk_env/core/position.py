@@ -4,7 +4,7 @@ from numpy import int64
 
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, add, bit, has, is_empty, lowest, put, remove, size
-from risk_env.core.types import MAX_OWNERS, UNLIMITED
+from risk_env.core.types import MAX_OWNERS, MOST_TROOPS
 
 
 @inlined
@@ -46,27 +46,35 @@ def change_owner(game, territory, owner):
 
 @inlined
 def room(game, rules, territory):
-    """How many more troops the territory may hold (RULES 10.3)."""
+    """How many more troops the territory may hold (RULES 1.5, 10.3)."""
     return int64(rules.max_troops) - troops_on(game, territory)
 
 
-@inlined
+@kernel
 def with_room(game, rules, w, word):
-    """Those territories of a word (number w of its set) that may hold another troop."""
-    if rules.max_troops == UNLIMITED:
-        return word
-    return _with_room(game, rules, w, word)
+    """Those territories of a word (number w of its set) that may hold another troop; a full one has two or more."""
+    strong = word & game.strong[w]
+    while strong != ZERO:
+        territory = lowest(strong)
+        if room(game, rules, (w << 6) + territory) <= 0:
+            word &= ~bit(territory)
+        strong &= strong - ONE
+    return word
 
 
 @kernel
-def _with_room(game, rules, w, word):
-    roomy = ZERO
-    while word != ZERO:
-        territory = lowest(word)
-        if room(game, rules, (w << 6) + territory) > 0:
-            roomy |= bit(territory)
-        word &= word - ONE
-    return roomy
+def all_have_room(game, rules, owner):
+    """Whether every territory of an owner may hold another troop."""
+    full = ZERO
+    for w in range(len(game.strong)):
+        full |= game.owned[owner, w] & ~with_room(game, rules, w, game.owned[owner, w])
+    return full == ZERO
+
+
+@inlined
+def add_to_draft(game, troops):
+    """Give the player in turn troops to place; those beyond the ceiling are lost (RULES 1.5)."""
+    game.draft_left = min(int64(game.draft_left) + troops, MOST_TROOPS)
 
 
 @inlined

@@ -1,9 +1,10 @@
 """Gymnasium: `risk_env/Risk-v0`, one seat of a game whose other seats are played by opponents inside the environment.
 
-`make_vec` makes a vector environment at the speed of the core. `import risk_env` registers both if Gymnasium is loaded;
-`gymnasium.make("risk_env.doors.gymnasium_env:risk_env/Risk-v0")` needs no import.
+`make_vec` makes a vector environment at the speed of the core. `import risk_env` registers both;
+`gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -15,7 +16,7 @@ from gymnasium.vector.utils import batch_space
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.doors.display import MODES, Display, draw
-from risk_env.doors.registration import register_if_loaded
+from risk_env.doors.registration import SpecAttribute
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
 from risk_env.doors.spaces import observation_space
 from risk_env.game import Game
@@ -70,8 +71,10 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
+    spec: Any = SpecAttribute()
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
+        self.metadata = deepcopy(self.metadata)  # its own
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.lanes = make_lanes(1, **arguments)
         self.lanes.autoreset = False
@@ -83,10 +86,21 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the current game, to inspect it or to search in it."""
+        """A copy of the current game as the referee knows it, hidden cards and coming dice included.
+
+        A search in it foresees the dice: search in what `sample` returns.
+        """
+        self._check_begun()
+        return self.lanes.batch.game(0)
+
+    def _check_begun(self) -> None:
         if self.lanes.batch.episodes[0] < 0:
             raise gymnasium.error.ResetNeeded("no game before reset: call reset() first")
-        return self.lanes.batch.game(0)
+
+    def sample(self, seed: int) -> Game:
+        """A copy for search: what the learner does not know, and all chance to come, is drawn by `seed`."""
+        self._check_begun()
+        return self.lanes.sample(0, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, bool (n,): the method that sb3-contrib calls."""
@@ -167,6 +181,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         "render_fps": 4,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
+    spec: Any = SpecAttribute()
 
     def __init__(
         self,
@@ -180,7 +195,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         value = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
         check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
         self.autoreset_mode = AutoresetMode(value)
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.metadata = {**deepcopy(self.metadata), "autoreset_mode": self.autoreset_mode}
         self.lanes = make_lanes(num_envs, **arguments)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
         self._is_over = np.zeros(num_envs, np.bool_)  # (N,) whether the lane's game has ended and no other has begun
@@ -189,6 +204,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self._is_seeded = False
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def sample(self, lane: int, seed: int) -> Game:
+        """A copy of a lane's game for search: what its learner does not know, and all chance, is drawn by `seed`."""
+        return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every lane, bool (N, n); none where the game is over."""
@@ -304,6 +323,3 @@ def _check_options(options: dict[str, Any] | None, known: str) -> None:
     for name in options or {}:
         if name != known:
             raise ValueError(f"options[{name!r}] is unknown: allowed is {known!r}")
-
-
-register_if_loaded()

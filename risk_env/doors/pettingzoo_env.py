@@ -1,14 +1,14 @@
 """PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
 
 `env` is `raw_env` in PettingZoo's wrapper that detects calls in the wrong order. In both an illegal action raises
-IllegalAction and changes nothing. Importing this module registers `risk_env/risk_v0` with PettingZoo.
+IllegalAction and changes nothing. Arrays, dicts and lists that `env` hands out are copies.
 """
 
 from __future__ import annotations
 
 import secrets
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,11 @@ from risk_env.board.tables import tables
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
 from risk_env.doors.display import MODES, Display
-from risk_env.doors.registration import register_if_loaded
 from risk_env.doors.spaces import observation_space
 from risk_env.engine.step_buffer import question_kernel
 from risk_env.game import Game, observation_size, split_view
 from risk_env.lanes import REWARDS, check_choice
 
-ID = "risk_env/risk_v0"
 OBSERVATIONS = ("flat", "structured")
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # of observations and masks
 
@@ -59,7 +57,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     (G,)}, "action_mask": int8 (n,)}.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012 (as PettingZoo has it)
         "name": "risk_v0",
         "render_modes": list(MODES),
         "is_parallelizable": False,
@@ -80,6 +78,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         super().__init__()
         check_choice("reward", reward, REWARDS)
         check_choice("observation", observation, OBSERVATIONS)
+        self.metadata = deepcopy(type(self).metadata)  # its own
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
@@ -102,10 +101,12 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.agent_selection = ""
         self._asked: Any = None  # the agent that the game asks, None if it asks nobody
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
-        seen, mask = observation_space(self.board, self._kind), spaces.Box(0, 1, (self._num_actions,), np.int8)
-        both = {"observation": seen, "action_mask": mask}
-        self.observation_spaces = {agent: spaces.Dict(both) for agent in self.possible_agents}
+        self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
+
+    def _new_observation_space(self) -> spaces.Dict:
+        mask = spaces.Box(0, 1, (self._num_actions,), np.int8)
+        return spaces.Dict({"observation": observation_space(self.board, self._kind), "action_mask": mask})
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of an agent's observations; the same object every time."""
@@ -117,10 +118,18 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     @property
     def game(self) -> Game:
-        """The current game: inspect and copy it, but do not play it."""
+        """The referee's game, hidden cards and coming dice included: inspect and copy it, but do not play it.
+
+        A search in a copy of it foresees the dice: search in what `sample` returns.
+        """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
         return self._game
+
+    def sample(self, seed: int) -> Game:
+        """A copy for search: what the selected agent does not know, and all chance to come, is drawn by `seed`."""
+        game = self.game
+        return game.determinize(self.possible_agents.index(self.agent_selection), seed)
 
     # ------------------------------------------------------------------------------------------ beginning
 
@@ -191,9 +200,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         if agent != self._asked:
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
-        self.infos[agent] = {"action_mask": mask}
-        seen = view if self._kind == "flat" else split_view(view, self.board)
-        self._observation = {"observation": seen, "action_mask": mask}
+        self.infos[agent] = {"action_mask": mask.copy()}
+        self._view, self._mask = view, mask  # of the agent that is asked; copies of them are handed out
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""
@@ -229,19 +237,20 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Observation, reward since its last action, terminated, truncated and info of the selected agent."""
         agent = self.agent_selection
-        observation = self._observation if agent == self._asked else self.observe(agent)
         return (
-            observation if observe else None,
+            self.observe(agent) if observe else None,
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
-            self.infos[agent],
+            _copied(self.infos[agent]),
         )
 
     def observe(self, agent: str) -> Observation:
         """What an agent observes now; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
-            return self._observation
+            view = self._view.copy()
+            seen = view if self._kind == "flat" else split_view(view, self.board)
+            return {"observation": seen, "action_mask": self._mask.copy()}
         game = self.game
         check_choice("agent", agent, self.possible_agents)
         view = game.observe(self.possible_agents.index(agent), self._kind)
@@ -283,8 +292,15 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return deepcopy(self)
 
 
+def _copied(info: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in info.items()}
+
+
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
-    """PettingZoo's wrapper against calls in the wrong order; `last` and `step` skip its layers for speed."""
+    """PettingZoo's wrapper against calls in the wrong order; `last` and `step` skip its layers for speed.
+
+    Lists and dicts that it hands out are copies.
+    """
 
     env: raw_env
 
@@ -302,9 +318,34 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
             super().step(action)
 
     @property
+    def possible_agents(self) -> list[str]:
+        """All agents, by seat."""
+        return [*self.env.possible_agents]
+
+    @property
     def agents(self) -> list[str]:
         """The agents that have not left the game."""
-        return self.env.agents if self._has_reset else self.__getattr__("agents")
+        return [*(self.env.agents if self._has_reset else self.__getattr__("agents"))]
+
+    @property
+    def rewards(self) -> dict[str, float]:
+        """What the last step brought each agent."""
+        return {**self.__getattr__("rewards")}
+
+    @property
+    def terminations(self) -> dict[str, bool]:
+        """Whether each agent's game has ended."""
+        return {**self.__getattr__("terminations")}
+
+    @property
+    def truncations(self) -> dict[str, bool]:
+        """Whether each agent's game was cut off after `max_rounds`."""
+        return {**self.__getattr__("truncations")}
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:
+        """Each agent's info."""
+        return {agent: _copied(info) for agent, info in self.__getattr__("infos").items()}
 
     @property
     def agent_selection(self) -> str:
@@ -316,8 +357,3 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     def __copy__(self) -> OrderedEnv:
         return deepcopy(self)
-
-
-if ID.replace("_v", "-v") not in pettingzoo.aec_registry:  # the spelling in the registry
-    pettingzoo.register("aec", ID, entry_point="risk_env.risk_v0:env")
-register_if_loaded()  # importing this door has loaded Gymnasium

@@ -1,18 +1,56 @@
-"""Makes `risk_env/Risk-v0` known to Gymnasium, without importing Gymnasium for those who do not use it.
+"""Makes the environments known to Gymnasium and PettingZoo: `import risk_env` does, before or after theirs.
 
-The environment is registered once both are imported: at `import risk_env` if Gymnasium is loaded by then, else when a
-public name of `risk_env` is next used. `gymnasium.make(f"{HOME}:{ID}")` works in any order of imports.
+`gymnasium.make("risk_env:risk_env/Risk-v0")` imports `risk_env` itself.
 """
 
-import sys
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import pettingzoo
+from gymnasium.envs.registration import EnvSpec
 
 ID = "risk_env/Risk-v0"
-HOME = "risk_env.doors.gymnasium_env"
+AEC_ID = "risk_env/risk-v0"  # as PettingZoo spells "risk_env/risk_v0"
+_HOME = "risk_env.doors.gymnasium_env"
 
 
-def register_if_loaded() -> None:
-    """Let `gymnasium.make` and `gymnasium.make_vec` know the environment, if Gymnasium is loaded."""
-    gymnasium = sys.modules.get("gymnasium")
-    registry = getattr(gymnasium, "registry", None)  # None in the middle of its own import
-    if gymnasium is not None and registry is not None and ID not in registry:
-        gymnasium.register(ID, entry_point=f"{HOME}:RiskEnv", vector_entry_point=f"{HOME}:RiskVectorEnv")
+def register() -> None:
+    """Let `gymnasium.make`, `gymnasium.make_vec` and `pettingzoo.make` know the environments."""
+    if ID not in gymnasium.registry:
+        gymnasium.register(ID, entry_point=f"{_HOME}:RiskEnv", vector_entry_point=f"{_HOME}:RiskVectorEnv")
+    if AEC_ID not in pettingzoo.aec_registry:
+        pettingzoo.register("aec", AEC_ID, entry_point="risk_env.risk_v0:env")
+
+
+@dataclass
+class PlainSpec(EnvSpec):
+    """An EnvSpec that JSON either keeps as it is or refuses."""
+
+    def to_json(self) -> str:
+        """The spec as JSON; ValueError for an argument that JSON would change, such as a `Board` or a bot."""
+        for name, value in self.kwargs.items():
+            if not _is_plain(value):
+                kind = type(value).__name__
+                raise ValueError(f"{name}: a {kind} cannot be written as JSON. Give maps and bots by their names.")
+        return super().to_json()
+
+
+class SpecAttribute:
+    """The attribute `spec` of an environment, which Gymnasium sets: kept as a PlainSpec."""
+
+    def __get__(self, env: Any, owner: Any = None) -> PlainSpec | None:
+        return None if env is None else vars(env).get("_spec")
+
+    def __set__(self, env: Any, spec: EnvSpec | None) -> None:
+        plain = None if spec is None else PlainSpec(spec.id)
+        if plain is not None:
+            vars(plain).update(vars(spec))
+        vars(env)["_spec"] = plain
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)

@@ -175,6 +175,10 @@ class SeatLanes:
         """What the learners of these lanes (k) saw last: a new float32 (k, D), or as `observation`."""
         return as_floats(self._final_codes[self.batch.as_lanes(lanes)], self.board, self.observation_kind)
 
+    def sample(self, lane: int, seed: int) -> Game:
+        """A copy of a lane's game for search: what the learner does not know, and all chance, is drawn by `seed`."""
+        return self.batch.game(lane).determinize(int(self.seat[lane]), seed)
+
     def draw_by(self, weights: Array) -> None:
         """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
         weights = np.asarray(weights, np.float64)

@@ -174,7 +174,7 @@ def rotate_observation(game, board, rules, seat, cache, words, observation):
     rotate_blocks(observation[first:], BLOCK.turn, field, down, up)  # the eight with a column for each player
     holders = rotated(_HOLDERS >> np.uint64(8), field, up, down) << np.uint64(8)
     rewrite_continents(board, seat, holders, cache, observation[first:])
-    observe_own_cards(game, board, seat, observation[first:])
+    observe_own_cards(game, board, rules, seat, observation[first:])
     if rules.victory == Victory.MISSION:
         clear_mission(board, observation[first:])
         observe_mission(game, board, rules, seat, observation[first:])
@@ -281,7 +281,7 @@ def update_cards(game, board, rules, seat, cache, observation, global_part):
     if counted:
         cache_counted_cards(game, cache)
         observe_seats(game, rules, seat, global_part)
-        observe_own_cards(game, board, seat, global_part)
+        observe_own_cards(game, board, rules, seat, global_part)
         observe_piles(game, rules, global_part)
 
 
@@ -343,6 +343,7 @@ def update_turn(game, rules, seat, cache, observation):
     """Whose turn it is, the current question and what is pending."""
     clear_question(cache, observation)
     cache.phase = game.phase
+    observation[BLOCK.starter] = 1 + seen_from(rules, seat, int64(game.starter))
     observe_question(game, rules, observation)
     observe_course(game, rules, observation)
     if cache.turn != game.turn:

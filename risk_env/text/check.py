@@ -22,7 +22,18 @@ from risk_env.board.tables import Tables
 from risk_env.board.tables import tables as tables_of
 from risk_env.core import entry, types
 from risk_env.core.cards import FORCED_HAND, MIN_STARS, SET_CARDS
-from risk_env.core.types import DICE_PHASES, FREE, NO_REWARD, NOBODY, NOWHERE, Held, Phase, Reward, Trade
+from risk_env.core.types import (
+    DICE_PHASES,
+    FREE,
+    MOST_TROOPS,
+    NO_REWARD,
+    NOBODY,
+    NOWHERE,
+    Held,
+    Phase,
+    Reward,
+    Trade,
+)
 from risk_env.public import members, words_of
 
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
@@ -30,9 +41,7 @@ PLAY_PHASES = tuple(Phase)[len(types.SETUP_PHASES) :]
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
 AIRFIELDS = (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD)
 
-MOST_TROOPS = 2**18  # on a territory, to place or to draft: a blitz of two such armies takes about 20 ms
-MOST_SETS = 2**15  # the next one is worth fewer than MOST_TROOPS
-MOST_COUNTED = 2**30  # of decisions, rounds, battles: 32 bits leave room to count on
+MOST_COUNTED = 2**30  # of decisions, rounds, battles, sets traded: 32 bits leave room to count on
 
 Reasons = Iterator[str]
 
@@ -52,7 +61,7 @@ PHASE_NEEDS = {  # the options that a phase needs
     Phase.AIRFIELD: "rewards=True",
 }
 AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *types.FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
-MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT, Phase.OVER)
+MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 # Fields, the options that they need, and the phases that use them: in all other games and phases they are empty.
 _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
@@ -75,7 +84,7 @@ _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("eliminated", "", (Phase.OCCUPY, Phase.OVER)),
     ("attacks_over", "", AFTER_ATTACKS),
     ("objective_taken", "", {*AFTER_ATTACKS} - {Phase.OBJECTIVE}),
-    ("moves_left", "", (*types.FORTIFY_PHASES, Phase.OVER)),
+    ("moves_left", "", types.FORTIFY_PHASES),
     ("move_begun", "", (Phase.FORTIFY_AMOUNT,)),
     ("winner truncated", "", (Phase.OVER,)),
 )
@@ -176,8 +185,8 @@ class Position:
         return sum(self.game.troops[t] for t in self.held[army])
 
     def room(self, places: Collection[int]) -> int:
-        """How many more troops these territories may hold (RULES 10.3)."""
-        most = self.rules.max_troops or types.UNLIMITED
+        """How many more troops these territories may hold (RULES 1.5, 10.3)."""
+        most = self.rules.max_troops or MOST_TROOPS
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
@@ -235,8 +244,8 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
         "chosen_dice": (0, 3),
         "phase": (0, int(max(Phase))),
         "owner": (FREE, seats - 1 + rules.neutral),
-        "troops": (0, min(rules.max_troops or MOST_TROOPS, MOST_TROOPS)),
-        "sets_traded": (0, MOST_SETS),
+        "troops": (0, rules.max_troops or MOST_TROOPS),
+        "sets_traded": (0, MOST_COUNTED),
         "round_number": (0, rules.max_rounds or MOST_COUNTED),
         "battles": (0, rules.max_battles_per_turn or MOST_COUNTED),
         "decisions": (0, MOST_COUNTED),
@@ -282,7 +291,7 @@ def _phase(p: Position) -> Reasons:
         value = getattr(p.game, field)
         shown = _names(value, p.board) if field in SETS else value
         if value == getattr(p.empty, field):
-            if field in ("source", "target") and p.phase in phases and p.phase != Phase.OVER:
+            if field in ("source", "target") and p.phase in phases:
                 yield f"{field} {shown}: phase {p.phase.name} needs one"
         elif missing := p.missing(needs):
             yield f"{field} {shown} without {missing}"

@@ -17,10 +17,20 @@ from risk_env.board.rules import Rules, read_option
 from risk_env.board.tables import Tables, tables
 from risk_env.board.toml_table import near
 from risk_env.core import entry, types
-from risk_env.core.types import DICE_PHASES, DRAFT_PHASES, FREE, NO_REWARD, NOBODY, Held, Phase, Reward
+from risk_env.core.types import (
+    DICE_PHASES,
+    DRAFT_PHASES,
+    FREE,
+    MOST_TROOPS,
+    NO_REWARD,
+    NOBODY,
+    Held,
+    Phase,
+    Reward,
+)
 from risk_env.public import words_of
 from risk_env.text import check as checks
-from risk_env.text.check import MOST_TROOPS, Position
+from risk_env.text.check import Position
 from risk_env.text.notation import WILD, card_text
 from risk_env.untrusted import composed, shortened
 

@@ -3,6 +3,7 @@
 import secrets
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class RiskVecEnv(VecEnv):
 
     def step_async(self, actions: Array) -> None:
         """Keep the actions (int, N) for `step_wait`."""
-        self._actions = np.asarray(actions)
+        self._actions = np.array(actions)
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play the actions and everybody else's until all are to decide again: observations, rewards, dones, infos."""
@@ -83,11 +84,12 @@ class RiskVecEnv(VecEnv):
         """Nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of each environment: action_masks, game, render_mode or seat; AttributeError for any other."""
+        """An attribute of each environment: action_masks, game, render_mode, sample or seat; else AttributeError."""
         read: dict[str, Callable[[int], Any]] = {
             "action_masks": lambda index: lambda: self.action_masks()[index],
             "game": self.lanes.batch.game,
             "render_mode": lambda index: self._render_mode,
+            "sample": lambda index: partial(self.lanes.sample, index),
             "seat": lambda index: int(self.lanes.seat[index]),
         }
         if attr_name not in read:

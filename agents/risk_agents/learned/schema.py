@@ -17,8 +17,6 @@ from risk_env.core.types import Phase
 from risk_env.untrusted import shortened
 
 FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays whatever their values are
-# The same columns, hashed together with their descriptions in older files
-OLD_COLUMNS = {"01a5c34b0bbff1d9": "ce6a1bff032099fa"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Schema:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote."""
-        return cls(**{**facts, "columns": OLD_COLUMNS.get(facts["columns"], facts["columns"])})
+        return cls(**facts)
 
     def check_types(self) -> None:
         """ValueError or TypeError if a fact, as a file states it, is of another type or the rules are none."""
