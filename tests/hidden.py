@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from risk_agents.external import question_facts
 from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
-from risk_agents.protocol2 import Answers
+from risk_agents.protocol import Answers
 from risk_agents.registry import HUMAN
 from risk_agents.web.table import Feed, Setting, Table
 from risk_env import Game, Rules, load_map
@@ -85,7 +84,7 @@ class Onlooker:
             messages += filter(None, [feed.message()])
         if self.game.seat == self.looker:
             view = View(self.game, history=lambda seat: self.game.events(seat=seat))
-            self.questions += [json.dumps(question_facts(view)), json.dumps(self.plans.question(view))]
+            self.questions.append(json.dumps(self.plans.question(view)))
 
     def asks_in_secret(self) -> bool:
         """Whether another seat is asked what the looker may not see."""
