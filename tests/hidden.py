@@ -76,7 +76,7 @@ class Onlooker:
 
     def step(self, action: int) -> None:
         """Play an action, and receive what is sent."""
-        self.table._step(action)
+        self.table._show_played(self.table._kept(action))
         self._receive()
 
     def _receive(self) -> None:

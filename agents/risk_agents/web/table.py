@@ -228,6 +228,10 @@ class Table(Match):
                 self.notice = f"The game cannot be kept at the moment: {error}. It goes on as soon as it can be."
                 self._announce()
                 await asyncio.sleep(AGAIN)
+        self._show_played(question)
+
+    def _show_played(self, question: tuple[int, dict[str, Any] | None]) -> None:
+        """Let viewers see what an action has changed, and the next question."""
         self.notice, self._question = "", question
         self._show()
         self._announce()
