@@ -54,7 +54,8 @@ def works(few: bool, only: str = "") -> Iterator[Work]:
         if not name.startswith(only):
             continue
         games = [[f"{preset}:{players}" for players in _numbers(preset, few)] for preset in presets()]
-        if isinstance(bots.find(name), bots.CompiledBot):
+        is_variant = few and ":" in name  # of an agent that is checked itself
+        if isinstance(bots.find(name), bots.CompiledBot) or is_variant:
             yield Work(name, tuple(game for preset in games for game in preset[: 1 if few else None]))
         else:
             for preset in games:
