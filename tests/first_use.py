@@ -4,6 +4,7 @@
     python -m tests.first_use --few        every registered agent, every preset, few numbers of players
     python -m tests.first_use --empty      the same from an empty cache, which takes some minutes
     python -m tests.first_use --only NAME  agents whose names begin so
+    python -m tests.first_use --empty --tournaments  tournaments of all agents, a preset each: no forfeit
 
 Agents play the beginnings of games as a tournament asks them (`tournament.host`), against random players. Their
 processes have loaded nothing before, so they show what an agent has not prepared, whatever is in the cache.
@@ -25,9 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_agents.search.strategist import LEAST_GAMES, Budget
+from risk_agents.tournament import jobs
 from risk_agents.tournament.host import AgentServer
+from risk_agents.tournament.loading import make_config
 from risk_env import bots
-from risk_env.board.maps import load_map
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.compiler import notice
 from risk_env.game import Game
@@ -51,7 +54,8 @@ def works(few: bool, only: str = "") -> Iterator[Work]:
         if not name.startswith(only):
             continue
         games = [[f"{preset}:{players}" for players in _numbers(preset, few)] for preset in presets()]
-        if isinstance(bots.find(name), bots.CompiledBot):
+        is_variant = few and ":" in name  # of an agent that is checked itself
+        if isinstance(bots.find(name), bots.CompiledBot) or is_variant:
             yield Work(name, tuple(game for preset in games for game in preset[: 1 if few else None]))
         else:
             for preset in games:
@@ -115,6 +119,27 @@ def check(chosen: Sequence[Work], jobs: int) -> list[str]:
     return faults
 
 
+def forfeits(preset: str, games: int, time_limit: float) -> list[str]:
+    """The forfeits of a tournament of all registered agents that play a preset with its least number of players."""
+    rules, board = Rules.preset(preset, preset_players(preset)[0], **FAST), load_map("classic")
+    agents = [name for name in bots.names() if _plays(bots.find(name), rules, board)]
+    config = make_config(agents, rules, "classic", time_limit=time_limit)
+    try:
+        results = [result for pairing in config.schedule(games) for result in jobs.play(config, (pairing,))]
+    finally:
+        jobs.close_pools()
+    found = [f"{preset}, game {result.game}: {result.forfeit_reason}" for result in results if result.forfeit_kind]
+    print(f"{preset}: {len(agents)} agents, {len(results)} games, {len(found)} forfeits", flush=True)
+    return found
+
+
+def _plays(found: Any, rules: Rules, board: Board) -> bool:
+    try:
+        return not isinstance(found, bots.CompiledBot) or found.check(rules, board) is None
+    except ValueError:
+        return False
+
+
 def main() -> int:
     """Check the agents; exit status 1 if anything was compiled or loaded while one decided."""
     parser = argparse.ArgumentParser(prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0])
@@ -122,6 +147,9 @@ def main() -> int:
     parser.add_argument("--empty", action="store_true", help="begin with an empty cache of compiled code")
     parser.add_argument("--only", default="", metavar="NAME", help="agents whose names begin so")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
+    parser.add_argument("--tournaments", action="store_true", help="play a tournament of each preset instead")
+    parser.add_argument("--games", type=int, default=60, metavar="N", help="games of each tournament (default: 60)")
+    parser.add_argument("--time-limit", type=float, default=10.0, metavar="S", help="seconds a decision (default: 10)")
     parser.add_argument("--play", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.play:
@@ -131,9 +159,16 @@ def main() -> int:
             sum(decisions for decisions, _ in played), *sorted(set().union(*(found for _, found in played))), sep="\n"
         )
         return 0
+    if arguments.tournaments and not arguments.empty:
+        faults = [fault for name in presets() for fault in forfeits(name, arguments.games, arguments.time_limit)]
+        print(*faults, f"{len(faults)} forfeits", sep="\n")
+        return 1 if faults else 0
     with tempfile.TemporaryDirectory() as folder:
         if arguments.empty:
             os.environ["RISK_ENV_CACHE_DIR"] = folder
+        if arguments.tournaments:  # in a process whose cache is empty
+            again = ["--tournaments", "--games", str(arguments.games), "--time-limit", str(arguments.time_limit)]
+            return subprocess.run([sys.executable, "-m", "tests.first_use", *again]).returncode
         faults = check(list(works(arguments.few, arguments.only)), arguments.jobs)
     print(*faults, f"{len(faults)} times something was compiled or loaded in a decision", sep="\n")
     return 1 if faults else 0
