@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from risk_agents import base, registry
+from risk_agents import registry
 from risk_agents.dataset.recorder import Plan, record
 from risk_agents.human.terminal import Terminal
 from risk_agents.learned import duelist
@@ -20,6 +20,7 @@ from risk_agents.mcp import games as mcp_games
 from risk_agents.play.table import Table
 from risk_agents.search import judges, marshal, tactician
 from risk_env import bots, compiling
+from risk_env.agent import prepare
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
@@ -53,7 +54,7 @@ def test_trained_files_need_no_other_code_than_the_registered_agents() -> None:
     for name, spec in FILES.items():
         compiling.compile_player(bots.find(name))
         before = first_use.loaded()
-        base.prepare(registry.make(spec), rules, board)
+        prepare(registry.make(spec), rules, board)
         assert first_use.loaded() == before, name
 
 
