@@ -5,6 +5,8 @@ blitz at once, and compares the records before and after each. An event that onl
 7.1, 8.1).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -77,6 +79,18 @@ class Event(NamedTuple):
         """A dict for `json.dumps`: schema, kind and `only`, and the other fields unless they have their default."""
         values = {name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)}
         return {"schema": SCHEMA, "only": self.only, **values}
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Event:
+        """The event of a dict of `to_json`."""
+        values = {name: _as_tuples(value) for name, value in facts.items() if name != "schema"}
+        values["rolls"] = tuple(Roll(*roll) for roll in values.get("rolls", ()))
+        return cls(**values)
+
+
+def _as_tuples(value: Any) -> Any:
+    """A value of JSON with tuples in place of lists."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 class Battle(NamedTuple):

@@ -28,14 +28,17 @@ from risk_env.lanes import whole_numbers
 from risk_env.seeds import game_seed
 from risk_env.text.notation import illegal_action
 
-_MOST_BITS = 63  # of an action
+MOST_BITS = 63  # of an action
+
+
+FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFault`
 
 
 class PlayerFault(RuntimeError):
     """A player gave no legal action: `seat` is the player's seat, `kind` and `reason` say what went wrong.
 
-    `kind` is "crash" (the player raised an exception), "illegal" (its action is not legal), or the `kind` of the
-    exception, as a program's "time" or "died".
+    `kind` is "illegal" if the action is not legal, "crash" if the player raised an exception; an exception may bring
+    another kind of `FAULTS` in its attribute `kind`.
     """
 
     def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
@@ -189,8 +192,8 @@ class Match:
     def _crash(self, seat: int, error: Exception) -> PlayerFault:
         """The fault of a player that raised an error."""
         name, kind = getattr(self.players[seat], "name", ""), getattr(error, "kind", None)
-        if isinstance(kind, str):
-            return PlayerFault(seat, name, kind, str(error))
+        if kind in FAULTS:
+            return PlayerFault(seat, name, str(kind), str(error))
         return PlayerFault(seat, name, "crash", f"{type(error).__name__}: {error}")
 
     def _count(self, seat: int) -> None:
@@ -232,6 +235,6 @@ def as_action(answer: Any) -> int:
     if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
     action = operator.index(answer)
-    if action.bit_length() > _MOST_BITS:
+    if action.bit_length() > MOST_BITS:
         raise ValueError(f"act returned a number of {action.bit_length()} bits")
     return action

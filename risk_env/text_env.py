@@ -9,12 +9,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from risk_env.board.maps import Board, load_map
-from risk_env.bots import CompiledBot, SeatedBot, compiled
+from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import check_seat, training_rules
 from risk_env.game import Game
 from risk_env.lanes import check_choice, check_count
-from risk_env.seeds import bot_seed, game_seed
+from risk_env.match import Match
 from risk_env.words.plan import Plan
 from risk_env.words.report import STYLES
 
@@ -83,7 +83,7 @@ class TextEnv:
         check_seat(seat, self.rules.num_players)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
-        self._game: Game | None = None
+        self._match: Match | None = None
 
     @property
     def game(self) -> Game:
@@ -91,31 +91,31 @@ class TextEnv:
 
         RuntimeError before `reset`.
         """
-        if self._game is None:
+        return self.match.game
+
+    @property
+    def match(self) -> Match:
+        """The match of the episode; RuntimeError before `reset`."""
+        if self._match is None:
             raise RuntimeError("reset() comes before the first step")
-        return self._game
+        return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode: the first report, and facts about it. Without `seed` the next game of the last seed."""
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
-        self._game = self._new_game()
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
-        self._opponents = self._seated()
+        self._match = self._new_match()
         self.plan, self.counts, self._wrong = Plan(self.seat), Counts(), 0
         self._share = self._share_now()
         self._play()
         return self.reset(None) if self._is_done() else (self._text(), self._info())
 
-    def _new_game(self) -> Game:
-        if not self._positions:
-            return Game(self.rules, self.board, self._seed, episode=self._episode)
-        text = self._positions[self._episode % len(self._positions)]
-        return Game.from_position(text, self.rules, self.board, self._seed, episode=self._episode)
-
-    def _seated(self) -> dict[int, SeatedBot]:
-        seed, players = int(game_seed(self._seed, 0, self._episode)), self.rules.num_players
-        seats = [(self.seat + place) % players for place in range(1, players)]
-        return {s: SeatedBot(bot, int(bot_seed(seed, s))) for s, bot in zip(seats, self._bots, strict=True)}
+    def _new_match(self) -> Match:
+        """The match of the episode, without a player at the learner's seat."""
+        position = self._positions[self._episode % len(self._positions)] if self._positions else ""
+        players: list[CompiledBot | None] = [None, *self._bots]
+        seated = players[-self.seat :] + players[: -self.seat] if self.seat else players
+        return Match(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Play an answer, and all others until the learner is asked again: text, reward, terminated, truncated, info.
@@ -148,12 +148,11 @@ class TextEnv:
 
     def _play(self) -> None:
         """Play on until the learner must be asked or has nothing more to decide."""
-        game = self.game
-        while not self._is_done():
-            action = self.plan.next_action(game) if game.seat == self.seat else self._opponents[game.seat].choose(game)
+        while not self._is_done() and self.match.run() == self.seat:
+            action = self.plan.next_action(self.game)
             if action is None:
                 return
-            game.step(action)
+            self.match.step(action)
 
     def _is_done(self) -> bool:
         return self.game.is_over or not self.game.alive[self.seat]

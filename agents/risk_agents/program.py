@@ -229,16 +229,31 @@ def _import_path() -> list[str]:
     return list(dict.fromkeys([*found, *packages]))
 
 
-def serve_lines(answer_to: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """The far end of a `Program` that is written in Python: answer each message until the pipe is closed."""
+Message = dict[str, Any]
+
+
+def serve_lines(answer_to: Callable[[Message, Callable[[Message], Message]], Message]) -> None:
+    """The far end of a `Program` that is written in Python: answer each message until the pipe is closed.
+
+    `answer_to(message, request)` returns the answer; `request` sends a message of its own before and returns the reply.
+    """
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what agents print, and what they start, must not get into the answers
     prepare_streams()
+
+    def send(message: Message) -> None:
+        answers.write(json.dumps(message).encode() + b"\n")
+        answers.flush()
+
+    def request(message: Message) -> Message:
+        send(message)
+        reply: Message = json.loads(questions.readline())
+        return reply
+
     with suppress(BrokenPipeError):
         for line in questions:
-            answers.write(json.dumps(answer_to(json.loads(line))).encode() + b"\n")
-            answers.flush()
+            send(answer_to(json.loads(line), request))
 
 
 _SUPERVISOR = (sys.executable, "-I", "-S", str(Path(supervisor.__file__).resolve()))

@@ -6,19 +6,18 @@ Nothing here knows of the protocol: `server` makes tools of it.
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
 from risk_agents.human.narration import Words, narrate
 from risk_agents.registry import make
 from risk_env import bots
-from risk_env.agent import Agent, View, chance_seeds, prepare
-from risk_env.board.maps import load_map, map_names
+from risk_env.agent import Agent
+from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules
+from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import MAX_ROUNDS
-from risk_env.game import Game
-from risk_env.seeds import game_seed
+from risk_env.match import Match, PlayerFault
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client
@@ -30,29 +29,25 @@ MOST_EVENTS = 200  # lines of one answer about the history
 _WIDTH = 400  # letters of such a line
 
 
-@dataclass
-class OpenGame:
-    """A game: its bots by seat, the plans of the clients' seats, and its lock."""
+class OpenGame(Match):
+    """A match of bots and clients, the plans of the clients' seats, and its lock. `client` is who began it."""
 
-    game: Game
-    agents: dict[int, Agent]
-    plans: dict[int, Plan]
-    seeds: list[int]
-    client: str = ""  # who began it
-    used: float = field(default_factory=time.monotonic)  # when a client has last asked
-    lock: Lock = field(default_factory=Lock)
+    def __init__(
+        self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""
+    ) -> None:
+        super().__init__(rules, board, players, seed)
+        self.plans = {seat: Plan(seat) for seat, player in enumerate(players) if player is None}
+        self.client = client
+        self.used = time.monotonic()  # when a client has last asked
+        self.lock = Lock()
 
     def play_on(self) -> None:
-        """Play until a client must be asked or the game is over."""
-        game = self.game
-        while not game.is_over:
-            seat = game.seat
-            if seat in self.agents:
-                game.step(int(self.agents[seat].act(View(game, seat, self.seeds[seat]))))
-            elif (action := self.plans[seat].next_action(game)) is not None:
-                game.step(action)
-            else:
-                return
+        """Play until a client must be asked or the game is over; ValueError if a bot fails."""
+        try:
+            while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
+                self.step(action)
+        except PlayerFault as fault:
+            raise ValueError(f"the game cannot go on: {fault}") from fault
 
 
 class OpenGames:
@@ -83,12 +78,7 @@ class OpenGames:
         if not 0 <= seat < P:
             raise ValueError(f"seat={seat!r} must be a whole number from 0 to {P - 1}")
         agents = {(seat + place) % P: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN}
-        game = Game(rules, load_shipped(board), seed)
-        seeds = chance_seeds([agents.get(s, Agent()) for s in range(P)], int(game_seed(game.seed)))
-        for number, agent in agents.items():
-            prepare(agent, rules, game.board)
-            agent.reset(number, rules, game.board, seeds[number])
-        table = OpenGame(game, agents, {s: Plan(s) for s in range(P) if s not in agents}, seeds, client)
+        table = OpenGame(rules, load_shipped(board), [agents.get(s) for s in range(P)], seed, client)
         table.play_on()
         return self._add(table)
 

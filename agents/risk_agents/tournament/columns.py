@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from risk_agents.program import brief
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, Forfeit
+from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
+from risk_env.match import FAULTS
 
 MOST = (1 << 31) - 1  # of any whole number in the file
 
@@ -60,7 +61,7 @@ COLUMNS = {
     "turns": _whole("TEXT NOT NULL"),
     "seconds": Column("seconds", lambda value, _: type(value) in (int, float) and 0 <= value < math.inf),
     "forfeit_seat": _SEAT,
-    "forfeit_kind": _one_of("", *Forfeit.KINDS),
+    "forfeit_kind": _one_of("", *FAULTS),
     "forfeit_reason": Column("a text", lambda value, _: isinstance(value, str)),
     "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
     "opening": Column("16 hexadecimal digits, or nothing", _is_opening, "TEXT NOT NULL DEFAULT ''"),

@@ -4,16 +4,20 @@ At each decision the process is sent a record in which everything that the seat 
 is nothing in it to peek at. Messages are lines of JSON (`program`): a question with its number, an answer or an error.
 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
+
+An agent that reads `view.events` gets those that it does not know yet, which its process asks for once a decision:
+
+    {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
 """
 
 import base64
-import operator
 import os
 import random
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +27,14 @@ import risk_agents
 from risk_agents.program import Program, ProgramFault, brief, python_command, serve_lines
 from risk_agents.registry import is_in_file
 from risk_agents.sandbox import OPEN, Sandbox, python_installation, shown_with
-from risk_agents.tournament.results import Forfeit
 from risk_env.agent import CompiledAgent, View, prepares
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.compiling import compile_games
 from risk_env.core.types import Phase
+from risk_env.events import Event
 from risk_env.game import Game
+from risk_env.match import MOST_BITS, as_action
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
 
@@ -39,7 +44,7 @@ PREPARATION = 12.0  # times the time limit: what an agent from a file may take t
 REHEARSAL = 2.0  # times the time limit: what it may think in a rehearsal, beside its first answer in each phase
 REHEARSED_ROUNDS = 10  # at most, of a rehearsal
 NO_DEAL = 1 << 62  # the game of a rehearsal is one that no tournament plays
-_MOST_BITS = 63  # of an action
+Request = Callable[[dict[str, Any]], dict[str, Any]]
 
 _UNPREPARED: set[str] = set()  # specs whose process ended while it prepared: no process of theirs does it again
 
@@ -52,16 +57,13 @@ class Host:
         self._spec = spec
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
         shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
-        try:
-            self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
-        except ProgramFault as fault:
-            raise Forfeit(fault.kind, str(fault)) from fault
+        self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
         try:
             self._ask("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
             answer = self._ask("introduce", START_LIMIT, spec=spec)
             if not (isinstance(answer, list) and len(answer) == 3 and isinstance(answer[2], bool)):
                 raise self._garbage(answer, "its name, its version and whether it is compiled")
-        except Forfeit:
+        except ProgramFault:
             self.close()
             raise
         self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
@@ -70,7 +72,7 @@ class Host:
         """Let the agent compile and load what it will need. Faults do not matter, but may end the process."""
         if self._spec in _UNPREPARED:
             return
-        with suppress(Forfeit):
+        with suppress(ProgramFault):
             self._ask("prepare", self._preparing_limit, seconds=REHEARSAL * self.time_limit)
         if not self.is_alive:
             _UNPREPARED.add(self._spec)
@@ -79,30 +81,42 @@ class Host:
         """Tell the agent of a seat that a game begins."""
         self._ask("begin", self.time_limit, seat=seat, seed=seed)
 
-    def choose(self, game: Game) -> int:
-        """What the agent of the seat to decide answers."""
-        record = game.determinize(game.seat, 0).to_record()
-        answer = self._ask("act", self.time_limit, seat=game.seat, record=base64.b64encode(record).decode())
-        if not isinstance(answer, int) or isinstance(answer, bool) or answer.bit_length() > _MOST_BITS:
+    def act(self, view: View) -> int:
+        """The action of the agent of the view's seat."""
+        record = base64.b64encode(view.game.to_record()).decode()
+        answer = self._ask("act", self.time_limit, lambda: view.events, seat=view.seat, record=record)
+        if not isinstance(answer, int) or isinstance(answer, bool) or answer.bit_length() > MOST_BITS:
             raise self._garbage(answer, "the number of an action")
         return answer
 
-    def _ask(self, message: str, limit: float, **content: Any) -> Any:
-        """The answer to a message; Forfeit where there is none, or the agent raised an error."""
+    def _ask(
+        self, message: str, limit: float, history: Callable[[], Sequence[Event]] | None = None, **content: Any
+    ) -> Any:
+        """The answer to a message; ProgramFault if there is none, or the agent raised an error.
+
+        The process may ask for the events of `history` once before it answers.
+        """
         self._asked += 1
-        try:
-            reply = self._program.ask({"id": self._asked, "type": message, **content}, limit)
-        except ProgramFault as fault:
-            raise Forfeit(fault.kind, str(fault)) from fault
+        until = time.monotonic() + limit
+        reply = self._program.ask({"id": self._asked, "type": message, **content}, limit)
+        if history is not None and reply.get("wants") == "events":
+            events = [event.to_json() for event in history()[self._since(reply) :]]
+            reply = self._program.ask({"id": self._asked, "events": events}, max(until - time.monotonic(), 0.0))
         if reply.get("id") != self._asked or not isinstance(reply.get("error", ""), str):
             raise self._garbage(reply, f"the answer to question {self._asked}")
         if "error" in reply:
-            raise Forfeit("crash", reply["error"])
+            raise ProgramFault("crash", reply["error"])
         return reply.get("answer")
 
-    def _garbage(self, answer: Any, expected: str) -> Forfeit:
-        fault = self._program.fault("garbage", f"answers {brief(answer)} instead of {expected}")
-        return Forfeit(fault.kind, str(fault))
+    def _since(self, reply: dict[str, Any]) -> int:
+        """How many events the process knows; ProgramFault unless that is a number."""
+        known = reply.get("since")
+        if type(known) is not int or known < 0:
+            raise self._garbage(reply, "the number of events that it knows")
+        return known
+
+    def _garbage(self, answer: Any, expected: str) -> ProgramFault:
+        return self._program.fault("garbage", f"answers {brief(answer)} instead of {expected}")
 
     @property
     def is_alive(self) -> bool:
@@ -129,16 +143,6 @@ def serve() -> None:
     serve_lines(AgentServer().reply)
 
 
-def _number(answer: Any) -> int:
-    """An answer as an action, legal or not; TypeError or ValueError if it cannot be one."""
-    if isinstance(answer, bool) or not hasattr(answer, "__index__"):
-        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
-    number = operator.index(answer)
-    if number.bit_length() > _MOST_BITS:
-        raise ValueError(f"act returned a number of {number.bit_length()} bits")
-    return number
-
-
 class AgentServer:
     """The agents of one spec, one a seat, made when first needed."""
 
@@ -147,10 +151,12 @@ class AgentServer:
     def __init__(self) -> None:
         self._agents: dict[int, Any] = {}
         self._chance: dict[int, int] = {}  # of the agent of each seat
+        self._events: dict[int, list[Event]] = {}  # that each seat has seen, as far as its agent has asked
 
-    def reply(self, content: dict[str, Any]) -> dict[str, Any]:
+    def reply(self, content: dict[str, Any], request: Request) -> dict[str, Any]:
         """The answer to a message: what the method of its type returns, or the error that it raises."""
         number, message = content.pop("id"), content.pop("type")
+        self._request = lambda wish: request({"id": number, **wish})
         try:
             return {"id": number, "answer": getattr(self, message)(**content)}
         except Exception as error:
@@ -172,13 +178,20 @@ class AgentServer:
 
     def begin(self, seat: int, seed: int) -> None:
         """A game begins for the agent of a seat."""
-        self._chance[seat] = seed
+        self._chance[seat], self._events[seat] = seed, []
         self._agent(seat).reset(seat, self.rules, self.board, seed)
 
     def act(self, seat: int, record: str) -> int:
         """Its answer in the position of a record (`Game.to_record`, in base64)."""
         game = Game.from_record(self.rules, self.board, base64.b64decode(record))
-        return _number(self._agent(seat).act(View(game, seat, self._chance[seat])))
+        return as_action(self._agent(seat).act(View(game, seat, self._chance[seat], cache(self._history))))
+
+    def _history(self, seat: int) -> list[Event]:
+        """The events that a seat has seen; those that are not known yet are asked for."""
+        known = self._events[seat]
+        news = self._request({"wants": "events", "since": len(known)})["events"]
+        known += map(Event.from_json, news)
+        return known
 
     def introduce(self, spec: str) -> tuple[str, str, bool]:
         """Name and version of the agent of a spec, and whether it is a compiled bot."""

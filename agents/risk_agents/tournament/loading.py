@@ -14,7 +14,6 @@ from risk_agents.registry import HUMAN, POLICY_FILES, is_in_file, load
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
-from risk_agents.tournament.results import Forfeit
 from risk_env import bots
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
@@ -113,7 +112,7 @@ def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
     if bot is None:
         try:
             name, version = _asked(spec, trial)
-        except (Forfeit, ProgramFault) as fault:
+        except ProgramFault as fault:
             raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
         if spec in _COMPILED_IN_FILES and not trial.sandbox:  # as is known now
             return _entrant(label, spec, trial)
@@ -146,7 +145,7 @@ def _asked(spec: str, trial: Trial) -> tuple[str, str]:
     if host.is_compiled:
         if trial.sandbox and is_in_file(spec):
             host.close()
-            raise Forfeit(
+            raise ProgramFault(
                 "crash", "it is a compiled bot, which plays in the tournament's own process, not in a sandbox"
             )
         _COMPILED_IN_FILES.add(spec)

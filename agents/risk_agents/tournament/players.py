@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
@@ -12,81 +14,65 @@ from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.loading import compiled_bot
-from risk_agents.tournament.results import Forfeit
-from risk_env.agent import History, View
+from risk_env.agent import Agent, View
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.game import Game
-from risk_env.seeds import veiled
+from risk_env.events import Event
 
 
-class SinglePlayer(Protocol):
-    """Answers for one seat of one game at a time; raises Forfeit where it cannot."""
-
-    def begin(self, seat: int, seed: int) -> None:
-        """A game begins; `seed` is that of the player's own chance."""
-
-    def choose(self, game: Game, history: History) -> int:
-        """An action for the seat to decide; `history` gives the events that a seat has seen."""
-
-    def end(self, outcome: dict[str, Any], history: History) -> None:
-        """The game is over."""
-
-
-class HostedPlayer:
+class HostedAgent(Agent):
     """An agent in a host process, which is started again after it died."""
 
-    def __init__(self, pool: PlayerPool, agent: int) -> None:
-        self._host = partial(pool.host, agent)
+    def __init__(self, pool: PlayerPool, number: int) -> None:
+        self._host = partial(pool.host, number)
 
-    def begin(self, seat: int, seed: int) -> None:
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
-        self._host().begin(seat, veiled(seed))
+        self._host().begin(seat, seed)
 
-    def choose(self, game: Game, history: History) -> int:
-        """What the agent answers."""
-        return self._host().choose(game)
-
-    def end(self, outcome: dict[str, Any], history: History) -> None:
-        """Nothing to do."""
+    def act(self, view: View) -> int:
+        """The action of the agent in the process."""
+        return self._host().act(view)
 
 
-class AskedPlayer:
+class AskedAgent(Agent):
     """An external program, started again after a fault; or a language model, which runs no code of its own."""
 
     def __init__(self, spec: str, config: TournamentConfig) -> None:
         self._spec, self._config = spec, config
         self._agent: ExternalAgent | ModelAgent | None = ModelAgent(spec) if is_model(spec) else None
 
-    def begin(self, seat: int, seed: int) -> None:
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
-        try:
+        with self._closed_at_a_fault():
             if self._agent is None:
                 walls = sandbox(self._config.sandbox)
                 self._agent = ExternalAgent(self._spec, self._config.time_limit, sandbox=walls)
-            self._agent.reset(seat, self._config.rules, self._config.board, veiled(seed))
-        except ProgramFault as fault:
-            raise self._lost(fault) from fault
+            self._agent.reset(seat, rules, board, seed)
 
-    def choose(self, game: Game, history: History) -> int:
-        """What it answers."""
+    def act(self, view: View) -> int:
+        """The action of the program or the model."""
         if self._agent is None:
-            raise Forfeit("died", "the program is not running")
-        try:
-            return self._agent.act(View(game, game.seat, history=history))
-        except ProgramFault as fault:
-            raise self._lost(fault) from fault
+            raise ProgramFault("died", "the program is not running")
+        with self._closed_at_a_fault():
+            return self._agent.act(view)
 
-    def end(self, outcome: dict[str, Any], history: History) -> None:
-        """Tell it, if it still listens."""
+    def over(self, outcome: dict[str, Any], events: Callable[[], Sequence[Event]]) -> None:
+        """Tell it how the game ended, if it still listens; with the last of the `events`, if it wants them."""
         if isinstance(self._agent, ExternalAgent):
-            if not self._agent.over(outcome, history(outcome["seat"]) if self._agent.wants_events else ()):
+            if not self._agent.over(outcome, events() if self._agent.wants_events else ()):
                 self.close()
         elif self._agent is not None:
             self._agent.over(outcome)
 
-    def _lost(self, fault: ProgramFault) -> Forfeit:
-        self.close()
-        return Forfeit(fault.kind, str(fault))
+    @contextmanager
+    def _closed_at_a_fault(self) -> Iterator[None]:
+        try:
+            yield
+        except ProgramFault:
+            self.close()
+            raise
 
     def close(self) -> None:
         """End a program."""
@@ -105,21 +91,21 @@ class PlayerPool:
     def __init__(self, config: TournamentConfig) -> None:
         self.config = config
         self._hosts: dict[int, Host] = {}  # of each agent: two made of one file share nothing
-        self._players: dict[tuple[int, int], CompiledBot | SinglePlayer] = {}
+        self._players: dict[tuple[int, int], CompiledBot | Agent] = {}
 
-    def player(self, agent: int, seat: int) -> CompiledBot | SinglePlayer:
+    def player(self, agent: int, seat: int) -> CompiledBot | Agent:
         """The player for a seat of agent number `agent`."""
         if (agent, seat) not in self._players:
             self._players[agent, seat] = self._make(agent)
         return self._players[agent, seat]
 
-    def _make(self, agent: int) -> CompiledBot | SinglePlayer:
+    def _make(self, agent: int) -> CompiledBot | Agent:
         entrant = self.config.entrants[agent]
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
         is_asked = is_program(entrant.spec) or is_model(entrant.spec)
-        return AskedPlayer(entrant.spec, self.config) if is_asked else HostedPlayer(self, agent)
+        return AskedAgent(entrant.spec, self.config) if is_asked else HostedAgent(self, agent)
 
     def host(self, agent: int) -> Host:
         """The living host of an agent, which has prepared."""
@@ -140,6 +126,6 @@ class PlayerPool:
         for host in self._hosts.values():
             host.close()
         for player in self._players.values():
-            if isinstance(player, AskedPlayer):
+            if isinstance(player, AskedAgent):
                 player.close()
         self._hosts, self._players = {}, {}

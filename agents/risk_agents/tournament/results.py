@@ -8,25 +8,12 @@ from typing import Any
 import numpy as np
 
 from risk_env.seeds import game_seed
-from risk_env.text.escape import for_terminal
 
 WON = "won"
 TRUNCATED = "truncated"  # by max_rounds (RULES 11.2): no win for anybody
 FORFEIT = "forfeit"
 NOBODY = -1
 _TIES = 0x7E  # the episode number under which shared places are drawn for
-
-
-class Forfeit(Exception):
-    """An agent gave no legal answer in time; `kind` is one of KINDS, `seat` its seat once that is known."""
-
-    KINDS = ("crash", "died", "garbage", "illegal", "time")
-
-    def __init__(self, kind: str, reason: str, seat: int = NOBODY) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.reason = for_terminal(" ".join(reason.split()))[:500]
-        self.seat = seat
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def _example() -> str:
 
 def serve() -> None:
     """Answer until the pipe is closed."""
-    serve_lines(answer_to)
+    serve_lines(lambda question, _request: answer_to(question))
 
 
 def answer_to(question: dict[str, Any]) -> dict[str, Any]:
