@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +18,19 @@ from risk_agents.agent_player import AgentPlayer, player_for
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
-from risk_agents.registry import POLICY_FILES, SEARCH, SPECS
+from risk_agents.registry import POLICY_FILES, SEARCH, SPECS, make
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
 from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
+from risk_env.arena import result_dtype
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, read_option
 from risk_env.cli import command_parser, require
 from risk_env.doors.seat_lanes import training_rules
+from risk_env.match import Match
+from risk_env.seeds import game_seed
 from risk_training.win_rate import play_deals, summarise
 
 AGAINST = "random,attacker,grower"
@@ -79,14 +83,30 @@ def evaluate(
 
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
-    """The results of some deals (`play_deals`)."""
+    """The results of some deals (`play_deals`); agents that answer one view at a time play match by match."""
     players = [player_for(spec, rules, board) for spec in (agent, opponent)]
-    slow = [player for player in players if isinstance(player, AgentPlayer)]
+    if any(isinstance(player, AgentPlayer) for player in players):
+        return play_matches((agent, opponent), rules, board, deals, seed)
+    return play_deals(players[0], rules, board, players[1], deals, seed)
+
+
+def play_matches(specs: tuple[str, str], rules: Rules, board: Board, deals: range, seed: int) -> Array:
+    """The same results by a `Match` a game; each seat has an agent of its own of each of the two `specs`."""
+    seats = range(rules.num_players)
+    agents = {(spec, seat): make(spec) for spec in specs for seat in seats}
+    results = np.zeros(len(deals) * len(seats), result_dtype(len(seats)))
     try:
-        return play_deals(players[0], rules, board, players[1], deals, seed, lanes=1 if slow else None)
+        for row, (deal, place) in enumerate(product(deals, seats)):
+            players = [agents[specs[seat != place], seat] for seat in seats]
+            match = Match(rules, board, players, seed, lane=deal)
+            match.run()
+            found = match.result
+            facts = (found.winner, found.placements, found.rounds, sum(found.decisions), found.truncated)
+            results[row] = (game_seed(seed, deal), *facts)
     finally:
-        for player in slow:
-            player.close()
+        for player in agents.values():
+            getattr(player, "close", lambda: None)()
+    return results
 
 
 # ------------------------------------------------------------------------------------------------ the command
