@@ -174,7 +174,7 @@ def test_crafted_files_do_not_reach_a_tournament_or_a_trainer(
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         path = crafted(tmp_path / "crafted.npz", kind, "tiny", "classic", "tiny")
-        assert main(["tournament", "--agents", f"{path},random", "--players", "2", "--deals", "1"]) == 2
+        assert main(["tournament", "--agents", f"{path},random", "--players", "2", "--games", "2"]) == 2
         assert "crafted.npz" in capsys.readouterr().err
 
 
