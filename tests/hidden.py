@@ -38,7 +38,9 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {  # name: (preset, options)
     "stars": ("command_room", SMALL),
     "blitzes": ("classic", SMALL | {"attack": "blitz", "max_troops": 12}),
 }
-SNAPSHOTS = 60  # positions of one game
+SNAPSHOTS = 6  # positions of one game
+PASSED = (5, 100, 300)  # most decisions before the first of them
+LARGE_HAND = 3  # cards from which on a trade may be asked
 FOLLOWED = 12  # decisions that a pair is followed for
 REPLAYED = 4  # comparisons of which one compares whole replays; those at hidden questions do so too
 
@@ -240,15 +242,24 @@ def pairs(name: str, seed: int, tally: Tally) -> Iterator[Pair]:
     player = Player(rng, 0.8)
     while True:
         game = Game(rules, board, rng.randrange(2**40))
+        _pass(game, rng.randrange(rng.choice(PASSED)), player)
         for _ in range(SNAPSHOTS):
-            for _ in range(rng.randrange(1, 12)):
-                if not game.is_over:
-                    game.step(_choose(game, player))
+            _pass(game, rng.randrange(1, 12), player)
             if game.is_over:
                 break
+            if game.round and max(map(game.hand_size, range(3))) < LARGE_HAND and rng.random() < 0.7:
+                continue
             looker = rng.randrange(game.num_players)
             if pair := pair_of(game, looker, rng, tally):
                 yield pair
+
+
+def _pass(game: Game, decisions: int, player: Player) -> None:
+    """Play that many decisions, or to the end."""
+    for _ in range(decisions):
+        if game.is_over:
+            return
+        game.step(_choose(game, player))
 
 
 def _choose(game: Game, player: Player) -> int:
