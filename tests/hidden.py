@@ -24,7 +24,7 @@ from risk_agents.registry import HUMAN
 from risk_agents.web.table import Feed, Setting, Table
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import NOBODY, Phase, Trade
-from risk_env.public import VEILED_PHASES
+from risk_env.public import VEILED_PHASES, members, words_of
 from risk_env.words.plan import Plan
 from tests.games import Player
 
@@ -247,8 +247,8 @@ def pairs(name: str, seed: int, tally: Tally) -> Iterator[Pair]:
             _pass(game, rng.randrange(1, 12), player)
             if game.is_over:
                 break
-            if game.round and max(map(game.hand_size, range(3))) < LARGE_HAND and rng.random() < 0.7:
-                continue
+            if game.phase in (Phase.ATTACK, Phase.FORTIFY_FROM):
+                _deal(game, rng)
             looker = rng.randrange(game.num_players)
             if pair := pair_of(game, looker, rng, tally):
                 yield pair
@@ -260,6 +260,18 @@ def _pass(game: Game, decisions: int, player: Player) -> None:
         if game.is_over:
             return
         game.step(_choose(game, player))
+
+
+def _deal(game: Game, rng: random.Random) -> None:
+    """Give the other seats cards of the deck, so that trades may be asked when their turns begin."""
+    record = game.records[0]
+    for seat in range(game.num_players):
+        deck = members(record.deck)
+        rng.shuffle(deck)
+        if seat != game.seat and game.alive[seat]:
+            given = deck[: max(0, LARGE_HAND - game.hand_size(seat))]
+            record.hand[seat] |= words_of(given, len(record.deck))
+            record.deck &= ~words_of(given, len(record.deck))
 
 
 def _choose(game: Game, player: Player) -> int:
