@@ -23,7 +23,7 @@ from risk_agents.web.table import Feed, Setting, Table
 from risk_env import Game, Rules, load_map
 from risk_env.agent import View
 from risk_env.core.types import NOBODY, Phase, Trade
-from risk_env.public import VEILED_PHASES
+from risk_env.public import VEILED_PHASES, members, words_of
 from risk_env.words.plan import Plan
 from tests.games import Player
 
@@ -37,7 +37,9 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {  # name: (preset, options)
     "stars": ("command_room", SMALL),
     "blitzes": ("classic", SMALL | {"attack": "blitz", "max_troops": 12}),
 }
-SNAPSHOTS = 60  # positions of one game
+SNAPSHOTS = 6  # positions of one game
+PASSED = (5, 100, 300)  # most decisions before the first of them
+LARGE_HAND = 3  # cards from which on a trade may be asked
 FOLLOWED = 12  # decisions that a pair is followed for
 REPLAYED = 4  # comparisons of which one compares whole replays; those at hidden questions do so too
 
@@ -239,15 +241,36 @@ def pairs(name: str, seed: int, tally: Tally) -> Iterator[Pair]:
     player = Player(rng, 0.8)
     while True:
         game = Game(rules, board, rng.randrange(2**40))
+        _pass(game, rng.randrange(rng.choice(PASSED)), player)
         for _ in range(SNAPSHOTS):
-            for _ in range(rng.randrange(1, 12)):
-                if not game.is_over:
-                    game.step(_choose(game, player))
+            _pass(game, rng.randrange(1, 12), player)
             if game.is_over:
                 break
+            if game.phase in (Phase.ATTACK, Phase.FORTIFY_FROM):
+                _deal(game, rng)
             looker = rng.randrange(game.num_players)
             if pair := pair_of(game, looker, rng, tally):
                 yield pair
+
+
+def _pass(game: Game, decisions: int, player: Player) -> None:
+    """Play that many decisions, or to the end."""
+    for _ in range(decisions):
+        if game.is_over:
+            return
+        game.step(_choose(game, player))
+
+
+def _deal(game: Game, rng: random.Random) -> None:
+    """Give the other seats cards of the deck, so that trades may be asked when their turns begin."""
+    record = game.records[0]
+    for seat in range(game.num_players):
+        deck = members(record.deck)
+        rng.shuffle(deck)
+        if seat != game.seat and game.alive[seat]:
+            given = deck[: max(0, LARGE_HAND - game.hand_size(seat))]
+            record.hand[seat] |= words_of(given, len(record.deck))
+            record.deck &= ~words_of(given, len(record.deck))
 
 
 def _choose(game: Game, player: Player) -> int:

@@ -11,7 +11,7 @@ from tests.hidden import GAMES, compare_pairs
 from tests.positions import position
 
 PAIRS = 40  # of each game in the normal run
-HIDDEN = {"classic": "TRADE", "stars": "TRADE", "re-rolls, most dice": "REROLL", "headquarters": "headquarters"}
+HIDDEN = {"headquarters": "headquarters"}  # a question whose answers differ in some of these pairs
 
 
 @pytest.mark.parametrize("name", GAMES)

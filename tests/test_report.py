@@ -21,7 +21,8 @@ MOST_TOKENS = {"brief": 900, "full": 2500}
 def test_a_report_reads_back_as_the_public_state_it_was_made_of(name: str) -> None:
     game = new_game(name, seed=1)
     for number, _ in enumerate(play(game, seed=1, steps=300)):
-        state, seat = game.public(), number % game.num_players
+        seat = number % game.num_players
+        state = game.public(seat)
         facts = read_report(game.report(seat, ("brief", "full")[number % 2]), game.board)
         hands = [size if lives else 0 for size, lives in zip(state.hand_sizes, state.alive, strict=True)]
         expected = {name: getattr(state, name) for name in facts} | {"hand_sizes": hands}
