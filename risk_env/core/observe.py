@@ -250,7 +250,7 @@ def observe_places(game, rules, seat, observation):
 
 @kernel
 def mark_known_cards(game, rules, seat, w, observation):
-    """The cards of word w whose holder all players know (RULES 10.4)."""
+    """Return the cards of word w whose holder is public (RULES 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & game.shown[w]
         mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))
