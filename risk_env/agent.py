@@ -185,7 +185,7 @@ def prepare(agent: Any, rules: Rules, board: Board) -> None:
 
 
 def chance_seed(agent: Agent, seed: int) -> int:
-    """Return an agent's seed from the seat's seed; except for compiled bots it reveals nothing of the game."""
+    """Return an agent's seed from the seat's seed; only a compiled bot's seed reveals the game's seed."""
     return seed if isinstance(agent, CompiledAgent) else veiled(seed)
 
 

@@ -106,7 +106,7 @@ def roll_on(game):
 
 @inlined
 def may_end_within(game, rules, rolls):
-    """Return whether `rolls` rolls can decide a blitz; a roll costs a side at most two troops (RULES 3.2.3)."""
+    """Return whether `rolls` rolls can decide a blitz: a roll costs a side up to two troops (RULES 3.2.3)."""
     most = MAX_DEFENCE_DICE * rolls
     is_close = troops_on(game, int64(game.source)) - 1 <= most or troops_on(game, int64(game.target)) <= most
     return is_close or rules.max_battles - game.battles <= rolls
