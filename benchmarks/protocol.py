@@ -30,7 +30,7 @@ FORMS: dict[str, dict[str, Any]] = {  # what a program asks for in its answer to
     "with texts": {"protocol": 1, "texts": True},
     "with events": {"protocol": 1, "events": True},
 }
-AIM = 0.2  # ms a message of numbers
+AIM = 0.2  # ms per message without texts and events
 RULES = training_rules("classic", 3, max_rounds=20)
 PACKAGES = ("risk-env", "numpy", "numba")
 PROGRAM = """

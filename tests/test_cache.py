@@ -213,7 +213,7 @@ def test_a_damaged_file_is_made_again_and_said(kernels, damage):
     if damage != "a folder":
         assert len(said) == 1 and call() == []  # it was repaired
     else:
-        assert "cannot be kept" in said[1]
+        assert "cannot be saved" in said[1]
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")

@@ -192,7 +192,7 @@ def test_a_client_ends_no_game_of_another(monkeypatch: Any) -> None:
         games.report(theirs[0])
     for number in range(2):
         begun(f"192.0.2.{number + 2}")
-    with pytest.raises(ValueError, match="the server has 8 games in use"):
+    with pytest.raises(ValueError, match="all 8 games of the server are in use"):
         begun("192.0.2.7")
     monkeypatch.setattr(limits, "IDLE", 0.0)
     games.report(mine)

@@ -380,9 +380,7 @@ class Plan:
             return
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
         if attackers <= defenders:
-            raise Stopped(
-                f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED
-            )
+            raise Stopped(f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED)
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
         """The answer for an amount, any whole number, and the steps that complete it."""

@@ -91,9 +91,9 @@ def labelled(text: str) -> tuple[str | None, str]:
 
 
 def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:
-    """Try every agent, given by label and spec, in the game that it will play; ValueError for one that cannot.
+    """Try every agent, given by label and spec, in the game that it will play; raise ValueError if one fails.
 
-    Whatever the games need is compiled here, before any clock starts.
+    The trial compiles the code that the games need, before any clock starts.
     """
     compile_games(trial.rules, load_map(trial.map_source))
     found = tuple(_entrant(label, spec, trial) for label, spec in named)

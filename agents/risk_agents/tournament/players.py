@@ -122,7 +122,7 @@ class PlayerPool:
         return AskedPlayer(entrant.spec, self.config) if is_asked else HostedPlayer(self, agent)
 
     def host(self, agent: int) -> Host:
-        """The living host of an agent, which has prepared."""
+        """Return the running host of an agent, which has prepared."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
             self._hosts[agent].prepare()
@@ -131,7 +131,7 @@ class PlayerPool:
         return self._hosts[agent]
 
     def _started(self, agent: int) -> Host:
-        """A new host of an agent."""
+        """Start a new host of an agent."""
         config, spec = self.config, self.config.entrants[agent].spec
         return Host(spec, config.rules, config.map_source, config.time_limit, sandbox(config.sandbox))
 
