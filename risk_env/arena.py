@@ -251,7 +251,7 @@ class Arena(FixedArrays):
             return error
         stops = int(self.stop_at_death[lane]), int(self.stop_at_turn[lane])
         seats = f"seats are 0 to {self.batch.num_players - 1}, {NOBODY} (none), {ANY_SEAT} (any, for turns)"
-        return ValueError(f"lane {lane}: stop_at_death={stops[0]} and stop_at_turn={stops[1]}: {seats}")
+        return ValueError(f"lane {lane}: stop_at_death={stops[0]}, stop_at_turn={stops[1]}: {seats}")
 
     # ------------------------------------------------------------------------------------------ the loop
 

@@ -160,7 +160,7 @@ def warm_up(argv: Sequence[str]) -> None:
     from risk_env import compiling
 
     what, usual = ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
-    print(f"{what}: compiling takes up to {usual} the first time, and seconds from then on.", flush=True)
+    print(f"{what}: compiling takes up to {usual} the first time, then seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.jobs):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
     print(f"{what} are compiled and cached ({time.perf_counter() - start:.1f} s).")

@@ -39,7 +39,7 @@ class Roll(NamedTuple):
     """One roll of a blitz."""
 
     rolled: Dice  # as rolled, with extra dice (RULES 9.8)
-    dice: Dice  # as they were compared, highest first (RULES 3.2.3, 10.6)
+    dice: Dice  # as compared, highest first (RULES 3.2.3, 10.6)
     losses: Pair  # of attacker and defender
 
 

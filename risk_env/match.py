@@ -83,7 +83,7 @@ class Match:
             self.game = Game.from_position(position, self.game.rules, self.game.board, self.game.seed, lane, episode)
         P = self.game.num_players
         if len(players) != P:
-            raise ValueError(f"players={list(players)!r}: {len(players)} players for num_players={P}")
+            raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
         self.players = tuple(None if player is None else as_agent(player) for player in players)
         seated = [player or Agent() for player in self.players]
         self._chance = chance_seeds(seated, int(game_seed(self.game.seed, lane, episode)))

@@ -59,7 +59,7 @@ def text_of(content: bytes) -> str:
     """Decode UTF-8, with or without a byte-order mark, to a text in NFC; raise ValueError for other bytes."""
     for mark, name in _OTHER_MARKS:
         if content.startswith(mark):
-            raise ValueError(f"text in {name}: save it as UTF-8")
+            raise ValueError(f"the text is encoded as {name}: save it as UTF-8")
     return composed(content.decode("utf-8-sig"))
 
 

@@ -1,4 +1,4 @@
-"""The page and MCP against strangers: what they send is refused by name, and nobody else notices."""
+"""Hostile clients of the web server and of MCP: errors name the cause, and other clients are not affected."""
 
 import asyncio
 import json
@@ -330,7 +330,7 @@ def test_a_file_of_games_that_has_grown_too_large_takes_no_new_ones(tmp_path: Pa
 def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
     path = tmp_path / "games.sqlite"
     with closing(GameStore(path)) as first:
-        with pytest.raises(ValueError, match="another server or program uses it"):
+        with pytest.raises(ValueError, match="another process uses the file"):
             GameStore(path)
         first.add_game("a", {})
     with closing(GameStore(path)) as again:

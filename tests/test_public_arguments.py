@@ -1,4 +1,4 @@
-"""Numbers of lanes, seats, players and actions, seeds and masks: refused before a kernel sees them, nothing changed."""
+"""Invalid lanes, seats, players, actions, seeds and masks are refused before a kernel runs."""
 
 from __future__ import annotations
 

@@ -99,10 +99,10 @@ def sandbox(level: str | None) -> Sandbox:
     closed = Sandbox(limits, bubblewrap)
     problem = _problem(closed) if bubblewrap else "bwrap is not installed"
     if not problem:
-        walls = "no network, no processes or files of yours, nothing to write but temporary files"
+        walls = "no network, none of your processes or files, writing to temporary files only"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
-        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap, and {problem}; --sandbox enforces what it can")
+        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox enforces what it can")
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if not _problem(alone):
@@ -140,8 +140,8 @@ def _limits() -> dict[str, Any]:
 def _limits_in_words(limits: dict[str, Any]) -> str:
     """Return the limits in words."""
     has_group = supervisor.GROUP in limits
-    extent = "a process and in all" if has_group else "a process (NOT enforced: a limit for all its processes)"
-    words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB a file, {OPEN_FILES} open files"
+    extent = "per process and in all" if has_group else "per process (NOT enforced: a limit in all)"
+    words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
     return f"{words}, {MORE_PROCESSES} more processes" if "RLIMIT_NPROC" in limits else words
 
 

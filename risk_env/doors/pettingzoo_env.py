@@ -57,7 +57,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     (G,)}, "action_mask": int8 (n,)}.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 (as PettingZoo has it)
+    metadata: dict[str, Any] = {  # noqa: RUF012 (as in PettingZoo)
         "name": "risk_v0",
         "render_modes": list(MODES),
         "is_parallelizable": False,

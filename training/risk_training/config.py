@@ -253,7 +253,7 @@ def _reader() -> Any:
             if "<<" in names:
                 raise yaml.YAMLError("merges (<<) are not allowed")
             if twice := [name for name, times in names.items() if times > 1]:
-                raise yaml.YAMLError(f"{shortened(twice[0])} is given twice")
+                raise yaml.YAMLError(f"the name {shortened(twice[0])} is given twice")
             return super().construct_mapping(node, deep)
 
         def fetch_flow_collection_start(self, kind: Any) -> None:

@@ -192,7 +192,7 @@ def _check_values(name: str, values: Array, least: int, most: int) -> None:
     """Raise ValueError unless all values of a column are numbers from `least` to `most`."""
     wrong = ~((values >= least) & (values <= most))
     if wrong.any():
-        raise ValueError(f"column {name} holds {values[wrong][0]}: must be from {least} to {most}")
+        raise ValueError(f"column {name} contains {values[wrong][0]}: must be from {least} to {most}")
 
 
 def _parquet_schema(pa: Any, observation: int, mask: int) -> Any:

@@ -114,7 +114,7 @@ class OpenGames:
     def _find(self, token: str) -> tuple[OpenGame, int]:
         found = self._seats.get(token)
         if found is None:
-            raise ValueError("this token is of no game that is open here; new_game gives tokens")
+            raise ValueError("unknown game token; start a game with new_game")
         found[0].used = time.monotonic()
         return found
 

@@ -68,7 +68,7 @@ class Store:
         except FileExistsError:
             raise FileExistsError(f"{path} exists: continue with --resume, or choose another --out") from None
         try:
-            with whole_file(path) as fresh, _writing(path, "nothing was begun"):
+            with whole_file(path) as fresh, _writing(path, "no tournament was started"):
                 _begin(fresh, config.to_json(), json.dumps(dict(arguments or {})))
         except BaseException:
             path.unlink(missing_ok=True)
@@ -191,10 +191,10 @@ def _reading(path: str | Path) -> Iterator[None]:
         raise
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
-            raise OSError(f"{path} cannot be opened now: {error} (is the disk full?)") from error
-        raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
+            raise OSError(f"{path} cannot be opened: {error} (is the disk full?)") from error
+        raise StoreError(f"{path} is not a readable tournament file: {error}") from error
     except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
+        raise StoreError(f"{path} is not a readable tournament file: {error}") from error
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class GameStore:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._lock, reason = Lock(), "cannot be opened as a file of games"
+        self._lock, reason = Lock(), "cannot be opened as a game database"
         try:
             self._database = sqlite3.connect(path, WAIT, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
@@ -49,7 +49,7 @@ class GameStore:
         except (sqlite3.Error, ValueError) as error:
             self._database.close()
             used = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            why = "another server or program uses it; close that one, or name another file" if used else error
+            why = "another process uses the file; stop it, or choose another file" if used else error
             raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
