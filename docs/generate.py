@@ -36,7 +36,7 @@ Row = Sequence[object]
 
 OBSERVATION = f"""# Observation
 
-What one seat may see, and nothing else: everything public, the own cards and the own mission. Written by
+The observation of one seat: all public facts, the seat's cards and the seat's mission, and nothing else. Written by
 `risk_env/core/observe.py`; this page is generated from it (`make docs`).
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, and so on,
