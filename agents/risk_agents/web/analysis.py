@@ -20,7 +20,7 @@ from risk_env.viewer.map_data import map_data
 
 BOT = "breaker"  # plays on for the chances of the seats
 GAMES = 256
-MOST_WAITING = 8  # most waiting questions of each kind
+MOST_WAITING = 8  # questions of each kind at a time
 MOST_TROOPS = 1000  # of a battle whose odds are asked: exact ones take at most some 10 ms
 
 
