@@ -158,7 +158,7 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
     app: ASGIApp = make_server(games).streamable_http_app(
         max_request_body_size=LONGEST_BODY,
         max_sessions=MOST_SESSIONS,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # NamedHosts does
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
 

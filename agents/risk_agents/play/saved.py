@@ -41,8 +41,8 @@ def digest(game: Game) -> str:
 def save_game(path: str | Path, game: Game, players: Sequence[str], is_own: bool = False) -> Path:
     """Write the file completely or not at all, and return its path.
 
-    An existing file is replaced only if `is_own`, that is, if it holds this same game. Otherwise -2, -3, ... is
-    added to the name.
+    An existing file is replaced only if `is_own`, that is, if it holds this game. Otherwise -2, -3, ... is added
+    to the name.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:

@@ -86,7 +86,7 @@ def labelled(text: str) -> tuple[str | None, str]:
         return None, text
     given = composed(match[1])
     if not is_label(given):
-        raise ValueError(f"--agents: {given!r} is not a label: up to {LABEL_LETTERS} characters, no outer spaces")
+        raise ValueError(f"--agents: {given!r} is not a label: at most {LABEL_LETTERS} letters, trimmed")
     return given, match[2]
 
 

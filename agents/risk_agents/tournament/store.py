@@ -62,7 +62,7 @@ class Store:
         arguments: Mapping[str, Any] | None = None,
         may_rename: bool = False,
     ) -> Self:
-        """Make a new file, completely or not at all; if it exists, add -2, -3, ... or raise FileExistsError."""
+        """Make a new file completely or not at all; if it exists, add -2, -3, ... or raise FileExistsError."""
         try:
             path = new_file(Path(path), may_rename)
         except FileExistsError:

@@ -308,8 +308,8 @@ class Table(Match):
         """Return the game at the first question after a frame of a viewer; raise Refused if not allowed.
 
         If the game is over or only agents play, everybody may continue from any moment. While people play, a
-        seat gets the game with all unknown facts drawn again. Nobody may continue from a moment in which another
-        seat picks a headquarters.
+        seat gets the game with all unknown facts drawn again. Nobody may continue from a moment in which
+        another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
