@@ -30,7 +30,7 @@ FORMS: dict[str, dict[str, Any]] = {  # what a program asks for in its answer to
     "with texts": {"protocol": 1, "texts": True},
     "with events": {"protocol": 1, "events": True},
 }
-AIM = 0.2  # ms a message of numbers
+AIM = 0.2  # ms per message without texts and events
 RULES = training_rules("classic", 3, max_rounds=20)
 PACKAGES = ("risk-env", "numpy", "numba")
 PROGRAM = """
@@ -103,8 +103,8 @@ def report(record: dict[str, Any]) -> str:
         (row["form"], row["messages"], *(f"{row[f'ms_{kind}']:.3f}" for kind in ("best", "median", "elapsed")))
         for row in record["rows"]
     ]
-    columns = ("form", "messages", "ms a message, best game", "median game", "from question to answer, median")
-    aim = f"Aim: less than {AIM} ms for a message of numbers."
+    columns = ("form", "messages", "ms per message, best game", "median game", "question to answer, median")
+    aim = f"Aim: less than {AIM} ms per message without texts and events."
     return "\n".join(["# The line protocol", "", *heading_lines(record), "", *table(columns, rows), "", aim])
 
 

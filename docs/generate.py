@@ -36,8 +36,8 @@ Row = Sequence[object]
 
 OBSERVATION = f"""# Observation
 
-What one seat may see, and nothing else: everything public, the own cards and the own mission. Written by
-`risk_env/core/observe.py`; this page is generated from it (`make docs`).
+The observation of one seat has all public facts, the seat's cards and the seat's mission, and nothing else.
+`risk_env/core/observe.py` writes the observation. This page is generated from that module (`make docs`).
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, and so on,
 mission targets included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything

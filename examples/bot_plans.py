@@ -1,8 +1,9 @@
-"""A complete external bot with the standard library only: most of its turns are one answer.
+"""A complete external bot that uses only the standard library and plays most turns with one answer.
 
     risk-env tournament --agents "random,cmd:python examples/bot_plans.py" --players 2 --games 100
 
-It puts all new troops next to the weakest enemy and goes on from what it takes (docs/protocol.md, docs/llm.md#plans).
+The bot puts all new troops next to the weakest enemy, attacks, and continues from captured territories.
+See docs/protocol.md and docs/llm.md#plans.
 """
 
 import json

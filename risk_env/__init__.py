@@ -66,7 +66,7 @@ __all__ = [
     "warmup",
 ]
 
-register()  # Gymnasium then knows "risk_env/Risk-v0", and PettingZoo "risk_env/risk_v0"
+register()  # registers "risk_env/Risk-v0" with Gymnasium and "risk_env/risk_v0" with PettingZoo
 
 
 def __getattr__(name: str) -> Any:

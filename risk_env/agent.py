@@ -1,7 +1,7 @@
-"""Agents: the interface of a player, and what it sees.
+"""Agents: the interface of a player (`Agent`), and the facts that a player sees (`View`).
 
-An agent is an instance of `Agent`, one per seat and game; `registry` finds it by name. A compiled bot plays through
-`CompiledAgent` with the same chance, and so the same game, as in a batch.
+A compiled bot plays single games through `CompiledAgent`. Its random numbers, and so its games, are the same
+as in a batch.
 """
 
 import hashlib
@@ -24,15 +24,16 @@ from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, game_seed, veiled, word
 from risk_env.text import notation
 
-History = Callable[[int], Sequence[Event]]  # what a seat has seen
+History = Callable[[int], Sequence[Event]]  # from a seat to the events that the seat has seen
 
-_BLIND_SEED = 0  # of hidden facts that are drawn again: any number
+_BLIND_SEED = 0  # seed for drawing hidden facts again; any number will do
 
 
 class View:
-    """What a seat sees when it decides. It is made from a copy of the game in which all hidden facts are drawn again.
+    """The facts that a seat sees when it decides.
 
-    `chance` is the seed of `rng`, the agent's own random numbers; `history` gives the events that a seat has seen.
+    A view is made from a copy of the game in which all hidden facts are drawn again. `chance` is the seed of
+    `rng`. `history` returns the events that a seat has seen.
     """
 
     def __init__(self, game: Game, seat: int | None = None, chance: int = 0, history: History | None = None) -> None:
@@ -43,12 +44,12 @@ class View:
 
     @property
     def game(self) -> Game:
-        """A game that could be the real one, without its history; to be read, not played."""
+        """A game that could be the real one, without history. Read this game, but do not step it."""
         return self._game
 
     @property
     def events(self) -> Sequence[Event]:
-        """What the seat has seen of the game so far; nothing where the caller keeps no history."""
+        """The events that the seat has seen so far; empty if the caller keeps no history."""
         return self._history(self.seat) if self._history is not None else ()
 
     @property
@@ -63,27 +64,27 @@ class View:
 
     @property
     def phase(self) -> Phase:
-        """What is asked (docs/decisions.md)."""
+        """The phase: the kind of question (docs/decisions.md)."""
         return self._game.phase
 
     @cached_property
     def observation(self) -> npt.NDArray[np.float32]:
-        """float32 (D,): the seat's view, as `Game.observe`."""
+        """The observation of the seat, float32 (D,), as returned by `Game.observe`."""
         return self._game.observe(self.seat)
 
     @cached_property
     def codes(self) -> npt.NDArray[np.int8]:
-        """int8 (D,): the same view as the codes of `GameBatch`."""
+        """The observation of the seat as the codes of `GameBatch`, int8 (D,)."""
         return self._game.observe_codes(self.seat)
 
     @cached_property
     def action_mask(self) -> npt.NDArray[np.int8]:
-        """int8 (n,): 1 for each legal action."""
+        """The action mask, int8 (n,): 1 for each legal action."""
         return self._game.action_mask()
 
     @cached_property
     def legal_actions(self) -> npt.NDArray[np.int64]:
-        """int64 (k,): the legal actions, ascending."""
+        """The legal actions, int64 (k,), ascending."""
         return self._game.legal_actions()
 
     @cached_property
@@ -93,7 +94,7 @@ class View:
 
     @cached_property
     def position(self) -> PublicState:
-        """What all at the table may see, and the seat's own question."""
+        """The public facts, and the question that this seat is asked."""
         return self._game.public(self.seat)
 
     @property
@@ -113,16 +114,16 @@ class View:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """The agent's own generator for this decision: the same in the same game, independent of the dice."""
+        """The agent's random generator for this decision, reproducible and independent of the dice."""
         seen = hashlib.blake2b(self._game.to_record(), digest_size=8).digest()
         return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """A game consistent with what the seat knows: hidden facts and future chance are drawn again."""
+        """Return a game consistent with the seat's knowledge: hidden facts and chance are drawn again."""
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
-        """The records of `sample(seed)` for many seeds, (k,): for lanes of games that are played on."""
+        """Return the records of `sample(seed)` for many seeds, (k,), to play on as lanes."""
         games, T = np.repeat(self._game.records, len(seeds)), self._game.tables
         for row, seed in enumerate(seeds.tolist()):
             determinize_game(games, row, T.board, T.rules, self.seat, game_seed(seed, self.seat))
@@ -130,20 +131,23 @@ class View:
 
 
 class Agent:
-    """A player of one seat. Subclasses set `name` and `version`, and answer in `act`."""
+    """A player of one seat. Subclasses set `name` and `version`, and override `act`."""
 
     name: str = "agent"
-    version: str = "1"  # changes when its play does
+    version: str = "1"  # change the version whenever the agent's play changes
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile and load what games by these rules on this map need. No clock runs; play stays the same."""
+        """Compile and load what games by these rules on this map need, before a clock starts.
+
+        The method must not change how the agent plays.
+        """
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins; `seed` is that of the agent's own chance (`chance_seeds`)."""
+        """Begin a game and forget the game before; `seed` is for the agent's own random numbers."""
         self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
 
     def act(self, view: View) -> int:
-        """A legal action for the view's question."""
+        """Return one of `view.legal_actions`."""
         raise TypeError(f"{type(self).__name__} must define act(view), which returns one of view.legal_actions")
 
 
@@ -154,37 +158,37 @@ class CompiledAgent(Agent):
         self.bot, self.name, self.version = bot, bot.name, bot.version
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile the bot; ValueError if the bot cannot play such games."""
+        """Compile the bot; raise ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
         SeatedBot(self.bot, seed=0).load(tables(rules, board))
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins: nothing remembered, chance from `seed`; ValueError if the bot cannot play such games."""
+        """Begin a game with chance from `seed`; raise ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
         super().reset(seat, rules, board, seed)
         self.seated = SeatedBot(self.bot, seed)
 
     def act(self, view: View) -> int:
-        """The bot's answer."""
+        """Return the bot's action."""
         return self.seated.choose(view._game)
 
 
 def prepares(agent: Any) -> bool:
-    """Whether an agent defines what there is to prepare. An agent of another class than `Agent` may lack the method."""
+    """Return whether the agent defines a method `prepare` of its own."""
     return getattr(type(agent), "prepare", Agent.prepare) is not Agent.prepare
 
 
 def prepare(agent: Any, rules: Rules, board: Board) -> None:
-    """Let an agent prepare for games by these rules on this map (`Agent.prepare`), before any clock starts."""
+    """Call the agent's method `prepare`, if there is one."""
     if prepares(agent):
         agent.prepare(rules, board)
 
 
 def chance_seed(agent: Agent, seed: int) -> int:
-    """The seed of an agent's random numbers, from that of its seat; only a compiled bot's reveals the game's."""
+    """Return an agent's seed from the seat's seed; only a compiled bot's seed reveals the game's seed."""
     return seed if isinstance(agent, CompiledAgent) else veiled(seed)
 
 
 def chance_seeds(agents: Sequence[Agent], seed: int) -> list[int]:
-    """The seed of each agent's own chance in the game of a seed."""
+    """Return the seed of each agent's random numbers in the game with this seed."""
     return [chance_seed(agent, int(bot_seed(seed, seat))) for seat, agent in enumerate(agents)]

@@ -223,7 +223,7 @@ class Arena(FixedArrays):
                 player.begin(self.batch, lanes[rows], seats)
 
     def prepare(self) -> None:
-        """Compile what the loop calls, or load it from the cache, compiled bots included. Nothing is played."""
+        """Compile or load the code of the loop and of all compiled bots. No game is played."""
         nobody = np.zeros(0, np.int64)
         batch_loop.seed_bots(self.batch.seeds, nobody, self.randoms)
         self.tally.count(nobody)
@@ -237,30 +237,30 @@ class Arena(FixedArrays):
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
     def _check_players(self, lanes: Numbers) -> None:
-        """ValueError if `numbers` name a player that there is not in these lanes."""
+        """Raise ValueError if `numbers` contain an unknown player number in these lanes."""
         numbers = self.numbers[lanes]
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
             raise ValueError(f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}")
 
     def _unfit(self, lane: int) -> ValueError:
-        """What is wrong in a lane that the kernel has found UNFIT."""
+        """Return the error for a lane that the kernel has found UNFIT."""
         try:
             self._check_players(np.array([lane]))
         except ValueError as error:
             return error
         stops = int(self.stop_at_death[lane]), int(self.stop_at_turn[lane])
-        seats = f"seats are 0 to {self.batch.num_players - 1}, {NOBODY} for none, and for turns {ANY_SEAT} for any"
-        return ValueError(f"lane {lane}: stop_at_death={stops[0]} and stop_at_turn={stops[1]}: {seats}")
+        seats = f"seats are 0 to {self.batch.num_players - 1}, {NOBODY} (none), {ANY_SEAT} (any, for turns)"
+        return ValueError(f"lane {lane}: stop_at_death={stops[0]}, stop_at_turn={stops[1]}: {seats}")
 
     # ------------------------------------------------------------------------------------------ the loop
 
     def run(self, lanes: Numbers) -> Iterator[Numbers]:
-        """Play in these lanes, int (k,), until the caller has to decide in each, or the lane has stopped.
+        """Play in these lanes, int (k,), until each lane waits for the caller or has stopped.
 
-        What `actions` hold there is played first. Yields the lanes that have just stopped: by the end of the game,
-        `stop_at_death` or `stop_at_turn`. `resume` lets lanes continue in the same run. The batch's reward, terminated
-        and truncated accumulate the results of the run.
+        The values in `actions` are played first. Yields the lanes that have just stopped, because the game
+        ended or at `stop_at_death` or `stop_at_turn`. `resume` lets lanes continue in the same run. The
+        batch's reward, terminated and truncated accumulate the results of the run.
         """
         lanes, is_first, self._resumed = self.batch.as_lanes(lanes, are_begun=True), True, []
         while len(lanes):
@@ -571,7 +571,7 @@ def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uin
     """uint64 (games,): the seeds of the games of these deals."""
     deals = whole_numbers(deals, (games,), "deals must be")
     if deals.min() < 0:
-        raise ValueError(f"deals hold {deals.min()}: they must be 0 or more")
+        raise ValueError(f"deals contain {deals.min()}: all must be 0 or more")
     check_memory("deals", int(deals.max()) + 1, 3 * seed.nbytes)
     known = int(deals.max(initial=-1)) + 1
     seeds = np.zeros(known, np.uint64)

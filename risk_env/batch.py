@@ -28,7 +28,7 @@ class GameBatch(Lanes):
     def _make_buffers(self) -> None:
         super()._make_buffers()
         self._actions = np.zeros(self.num_games, np.int64)  # of the current step
-        self._busy = [False]  # whether a thread steps or resets; Python does not switch threads between test and set
+        self._busy = [False]  # whether a thread is inside a call
         self._full_step: tuple[Any, Any] = (None, None)  # its settings, and the kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:

@@ -1,6 +1,6 @@
-"""Players by name: all, this project's own included, register in the entry-point group `risk_env.agents`.
+"""Find players by name in the entry-point group `risk_env.agents`.
 
-Each is a `CompiledBot` or a class of agents (`risk_env.agent.Agent`).
+A player is a `CompiledBot` or a subclass of `risk_env.agent.Agent`.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""How processes are started: Python's import nothing from the working folder, and speak UTF-8.
+"""Environments of child processes: Python does not import from the working folder, and texts are UTF-8.
 
-The folder in which a user calls a command is not a place for modules: a file `random.py` there is not Python's.
+A file `random.py` in the folder in which a user calls a command must not replace Python's module `random`.
 """
 
 import os
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-_OURS = "risk_env"  # the value of PYTHONSAFEPATH that is ours, and not the user's
+_OURS = "risk_env"  # value of PYTHONSAFEPATH that this module sets
 _lock = Lock()
 
 
 @contextmanager
 def safe_start() -> Iterator[None]:
-    """A `with` block in which Python processes start that find no modules in the working folder."""
+    """A `with` block: Python processes that start inside do not import from the working folder."""
     with _lock:
         before = os.environ.get("PYTHONSAFEPATH")
         os.environ["PYTHONSAFEPATH"] = before or _OURS
@@ -28,6 +28,6 @@ def safe_start() -> Iterator[None]:
 
 
 def environment_of_programs() -> dict[str, str]:
-    """The environment variables of a program that is not ours: in UTF-8, and its modules are where Python looks."""
+    """Return the environment variables of another program: UTF-8, and the user's value of PYTHONSAFEPATH."""
     ours = {"PYTHONIOENCODING"} | ({"PYTHONSAFEPATH"} if os.environ.get("PYTHONSAFEPATH") == _OURS else set())
     return {name: value for name, value in os.environ.items() if name not in ours} | {"PYTHONUTF8": "1"}

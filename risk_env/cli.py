@@ -75,7 +75,7 @@ COMMANDS: dict[str, Command] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help is a product: an error where it cannot be written."""
+    """A parser that exits with an error if its help cannot be written."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return WRONG_INPUT
         status = _function(COMMANDS[arguments.command])(arguments.arguments)
         sys.stdout.flush()
-    except SystemExit:  # of argparse
+    except SystemExit:  # raised by argparse
         if status := _report_unwritten():
             return status
         raise
@@ -151,7 +151,7 @@ def show_presets(argv: Sequence[str]) -> None:
 def warm_up(argv: Sequence[str]) -> None:
     """The command `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
     parser = command_parser("warmup")
-    parser.add_argument("--bots", action="store_true", help="compile all that the registered agents run, too")
+    parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)")
     arguments = parser.parse_args(argv)
     if arguments.jobs < 1:
@@ -160,7 +160,7 @@ def warm_up(argv: Sequence[str]) -> None:
     from risk_env import compiling
 
     what, usual = ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
-    print(f"{what}: compiling takes up to {usual} the first time, and seconds from then on.", flush=True)
+    print(f"{what}: compiling takes up to {usual} the first time, then seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.jobs):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
     print(f"{what} are compiled and cached ({time.perf_counter() - start:.1f} s).")
@@ -197,7 +197,7 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
 
 
 def _report_unwritten() -> int:
-    """Write what standard output still holds; the exit status of the error if that fails, else SUCCESS."""
+    """Flush standard output; return SUCCESS, or the exit status of the error."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -224,6 +224,6 @@ def _report(error: BaseException) -> int:
 
 
 def _say(problem: str, status: int) -> int:
-    with suppress(OSError):  # nobody reads it
+    with suppress(OSError):  # standard error may be closed
         print(for_terminal(f"{PROGRAM}: error: {' '.join(problem.split())}"), file=sys.stderr)
     return status

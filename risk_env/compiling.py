@@ -1,4 +1,4 @@
-"""Compile ahead of time what the first use would compile: the rules and all that the registered players run.
+"""Compile ahead of time the code that the first use would compile: the rules and the registered players.
 
 Several processes can share the work, part by part; later processes find the code on disk (`compiler.cache`).
 """
@@ -26,7 +26,7 @@ from risk_env.lanes import LEAST_LANES
 
 
 def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
-    """Compile what a single game needs. Maps of one size share the code, whatever the rules."""
+    """Compile the code of a single game. Maps of one size class share this code, for all rules."""
     game = Game(rules or Rules.preset("classic", setup="random"), board, seed=0)
     Game.from_text(game.to_text(), ask_forced=True)
     game.step(int(game.legal_actions()[0]))
@@ -36,7 +36,7 @@ def compile_games(rules: Rules | None = None, board: Board | str = "classic") ->
     Game.from_bytes(game.to_bytes())
     str(game.last_battle)  # writes the log
     seen, T = game.records.copy(), game.tables
-    entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # nothing is played: no blitz is under way
+    entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # plays nothing: there is no blitz
     entry.veil_game(seen, 0, T.board, T.rules, NOBODY)
 
 
@@ -51,7 +51,7 @@ def compile_batches() -> None:
 
 def compile_doors() -> None:
     """Compile what the PettingZoo environment needs in addition."""
-    from risk_env import risk_v0  # which an agent's process never needs
+    from risk_env import risk_v0  # not needed in the processes of agents
 
     env = risk_v0.raw_env()
     env.reset(seed=0)
@@ -63,19 +63,19 @@ RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compi
 
 
 def compile_player(found: Any) -> None:
-    """Compile a compiled bot, or let an agent in Python prepare for every preset that it plays."""
+    """Compile a compiled bot, or let a Python agent prepare for every preset that the agent plays."""
     if isinstance(found, bots.CompiledBot):
         bots.SeatedBot(found, seed=0).load(Game(seed=0).tables)
         return
     agent, board = found(), load_map("classic")
     for preset in presets() if hasattr(agent, "prepare") else ():
         for players in preset_players(preset):
-            with suppress(ValueError):  # the agent refuses such games
+            with suppress(ValueError):  # raised if the agent does not play such games
                 agent.prepare(Rules.preset(preset, players), board)
 
 
 def compile_part(part: str) -> float:
-    """Compile a part of the rules, or the player of that name; returns the seconds that it took."""
+    """Compile a part of the rules, or the player of that name; return the seconds that this took."""
     start = perf_counter()
     if part in RULES:
         RULES[part]()
@@ -85,7 +85,7 @@ def compile_part(part: str) -> float:
 
 
 def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:
-    """Compile the parts of one stage after another, with `jobs` processes; yields each part and its seconds.
+    """Compile the parts, one stage after another, in `jobs` processes; yield each part and its seconds.
 
     Variants of a player (`tactician`, `tactician:quick`) run the same code, so one process compiles them.
     """
@@ -116,7 +116,7 @@ def _compiled_all(parts: Iterable[str]) -> list[tuple[str, float]]:
 
 
 def stages(with_players: bool) -> list[list[str]]:
-    """The parts to compile, stage by stage: agents in Python come last, since they run what compiled bots run."""
+    """Return the parts to compile, by stage. Python agents come last because they use the compiled bots."""
     if not with_players:
         return [list(RULES)]
     compiled = [name for name in bots.names() if isinstance(bots.find(name), bots.CompiledBot)]

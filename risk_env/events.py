@@ -1,8 +1,8 @@
-"""What happened in a game, in one place: the log, the last battle, words and pages are made from these events.
+"""Events: the record of a game from which the log, the last battle, reports and pages are made.
 
-A `GameLog` plays a game's history again on a record of its own, forced actions and chance results one by one and a
-blitz at once, and compares the records before and after each. An event that only one seat may see names it (RULES 2.4,
-7.1, 8.1).
+A `GameLog` replays the history of a game on a record of its own: forced actions and chance results one by
+one, a blitz in one step. It compares the records before and after each step. An event that only one seat may
+see names this seat (RULES 2.4, 7.1, 8.1).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from risk_env.public import VEILED_PHASES, dice_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
-PRIVATE_PHASES = (Phase.HEADQUARTERS, *VEILED_PHASES)  # whose answers only the seat sees
-KEPT_ROLLS = 32  # of a blitz: that many of its first rolls, and of its last
-MOST_FORCED = 1000  # forced actions in a row with events of their own
+PRIVATE_PHASES = (Phase.HEADQUARTERS, *VEILED_PHASES)  # only the seat to act sees the answer
+KEPT_ROLLS = 32  # number of first rolls, and of last rolls, that a blitz keeps
+MOST_FORCED = 1000  # most forced actions in a row that have events of their own
 
 Numbers = tuple[int, ...]
 Pair = tuple[int, int]
@@ -40,9 +40,9 @@ Dice = tuple[Numbers, Numbers]  # the attacker's and the defender's
 class Roll(NamedTuple):
     """One roll of a blitz."""
 
-    rolled: Dice  # as they fell, extra dice included (RULES 9.8)
-    dice: Dice  # as they were compared, highest first (RULES 3.2.3, 10.6)
-    losses: Pair  # the attacker's and the defender's
+    rolled: Dice  # as rolled, with extra dice (RULES 9.8)
+    dice: Dice  # as compared, highest first (RULES 3.2.3, 10.6)
+    losses: Pair  # of attacker and defender
 
 
 class Event(NamedTuple):
@@ -61,7 +61,7 @@ class Event(NamedTuple):
     source: int = NOWHERE
     target: int = NOWHERE
     other: int = NOBODY  # the defender, or who was eliminated; P for the neutral army
-    number: int = 0  # of troops, of cards, of rolls, of a round, or of a mission in the map's list
+    number: int = 0  # of troops, cards or rolls; of a round; or of a mission in the map's list
     cards: Numbers = ()
     territories: Numbers = ()  # of each seat (capitals, headquarters), or a set of them
     owners: Numbers = ()  # (T,)
@@ -70,9 +70,9 @@ class Event(NamedTuple):
     rewards: Numbers = ()  # that came with these Objectives, -1 none
     rolled: Dice = ((), ())  # of the last roll, as in `Roll`
     dice: Dice = ((), ())
-    losses: Pair = (0, 0)  # the attacker's and the defender's, of all rolls
+    losses: Pair = (0, 0)  # of attacker and defender, in all rolls
     left: Pair = (0, 0)  # troops in source and target after the losses
-    rolls: tuple[Roll, ...] = ()  # of a blitz: the first and the last ones
+    rolls: tuple[Roll, ...] = ()  # only for a blitz: the first and the last rolls
     faces: Pair = (0, 0)  # of a die, before and after
 
     def to_json(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class GameLog:
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
         self._games = self._tables.new_games(1)
         self._played = 0
-        self._held: list[Event] = []  # what nobody sees before the next action, since its moment shows a hidden fact
+        self._held: list[Event] = []  # until the next action: their time would reveal a hidden fact
         self._rolls, self._totals = new_rolls()
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
@@ -187,7 +187,7 @@ class GameLog:
             played += 1
 
     def _skip_forced(self) -> None:
-        """Play the rest of a long run of forced actions at once."""
+        """Play the rest of a long run of forced actions in one step, without events."""
         before = self._record
         entry.step_game(self._games, 0, self._tables.board, self._tables.rules, NO_ACTION)
         self._add([Event("skipped"), *_course(before, self._look())])
@@ -214,7 +214,7 @@ class GameLog:
                 self._add(chance_events(before, self._look(), self._board))
 
     def _blitz(self) -> tuple[int, Pair, tuple[Roll, ...]]:
-        """Of the blitz just played: the number of rolls, all losses, and the first and the last rolls."""
+        """Return the number of rolls, the losses, and the first and last rolls of the blitz just played."""
         number, *losses = self._totals.tolist()
         places = [place if place < KEPT_ROLLS else KEPT_ROLLS + place % KEPT_ROLLS for place in _kept(number)]
         kept = tuple(_roll(self._rolls[place]) for place in places)
@@ -228,10 +228,10 @@ class GameLog:
         return self._record
 
     def _add(self, events: list[Event], forced: bool = False) -> None:
-        """Add events, after those held back.
+        """Add events, after the events that were held back.
 
-        A roll is held back while a re-roll is asked, and a draft to the only possible territory until its amount is
-        given: without a hidden trade the draft would come earlier.
+        A roll is held back while a re-roll is asked. A draft to the only possible territory is held back
+        until its amount is given, because without a hidden trade the draft would come earlier.
         """
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):
@@ -242,17 +242,17 @@ class GameLog:
 
 
 def _kept(number: int) -> list[int]:
-    """Which of that many rolls of a blitz are kept."""
+    """Return which of that many rolls of a blitz are kept."""
     return [place for place in range(number) if not KEPT_ROLLS <= place < number - KEPT_ROLLS]
 
 
 def new_rolls() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]:
-    """Arrays for the kept rolls of a blitz, and its number of rolls and losses (`entry.play_blitz`)."""
+    """Return empty arrays for the kept rolls, the count and the losses of a blitz (`entry.play_blitz`)."""
     return np.zeros((2 * KEPT_ROLLS, 2, 2 * MAX_DICE + 1), np.int8), np.zeros(3, np.int64)
 
 
 def _roll(values: npt.NDArray[np.int8]) -> Roll:
-    """A roll as `entry.play_blitz` writes it."""
+    """Convert a roll of `entry.play_blitz`."""
     attacker, defender = values[:, -1].tolist()
     return Roll(dice_of(values[:, :MAX_DICE]), dice_of(values[:, MAX_DICE:-1]), (attacker, defender))
 
@@ -328,13 +328,13 @@ def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
 
 
 def _new_cards(before: Any, after: Any, seat: int, board: Board) -> Numbers:
-    """The cards that a seat has got between two records."""
+    """Return the cards that a seat got between two records."""
     wilds = int(after.wilds[seat]) - int(before.wilds[seat])
     return (*members(after.hand[seat] & ~before.hand[seat]), *[board.num_territories] * wilds)
 
 
 def _shuffled(before: Any, after: Any) -> list[Event]:
-    """The discard pile that became the deck, if it did (RULES 2.4)."""
+    """Return a `shuffle` event if the discard pile became the deck (RULES 2.4)."""
     number = len(members(before.discard)) + int(before.discard_wilds)
     is_shuffled = number > len(members(after.discard)) + int(after.discard_wilds)
     return [Event("shuffle", number=number)] if is_shuffled else []
@@ -391,7 +391,7 @@ def _commanded(step: Step) -> Iterator[Event]:
 def _battle(
     before: Any, after: Any, board: Board, number: int = 1, losses: Pair | None = None, rolls: tuple[Roll, ...] = ()
 ) -> Iterator[Event]:
-    """A roll that was decided, if one was, or a blitz, with a capture and an elimination (RULES 3.2.3, 3.2.5, 3.3)."""
+    """Return the events of a decided roll or blitz, with its consequences (RULES 3.2.3, 3.2.5, 3.3)."""
     if after.phase in DICE_PHASES:
         return
     seat, source, target = int(before.turn), int(before.source), int(before.target)
@@ -418,7 +418,7 @@ def _battle(
 
 
 def _elimination(before: Any, after: Any, other: int, board: Board) -> Iterator[Event]:
-    """A seat is out: its Objectives and its cards, which only the two seats know, go to the other one (RULES 3.3)."""
+    """Return the events of an elimination; only two seats know the cards that change hands (RULES 3.3)."""
     seat, objectives = int(before.turn), tuple(np.flatnonzero(before.objective == other).tolist())
     cards = _new_cards(before, after, seat, board)
     yield Event("elimination", seat=seat, other=other, number=len(cards), objectives=objectives)
@@ -453,7 +453,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """What follows without an action: headquarters revealed, the end of the game or of a turn, a new round and turn."""
+    """Return events that follow without an action: headquarters revealed, a new turn or round, the end."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]
@@ -491,7 +491,7 @@ def log_lines(events: Iterable[Event], board: Board) -> list[str]:
 
 
 def _blitz_lines(event: Event) -> list[str]:
-    """The lines of a blitz: its rolls, of a long one the first and the last ones; none for another battle."""
+    """Return the log lines of a blitz: its first and last rolls; no lines for another battle."""
     lines = [f"chance: roll {_dice(roll.rolled)}" for roll in event.rolls]
     if left_out := event.number - len(lines) if lines else 0:
         told = zip(event.losses, *(roll.losses for roll in event.rolls), strict=True)

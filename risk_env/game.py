@@ -346,7 +346,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ what may be seen
 
     def public(self, seat: int | None = None) -> PublicState:
-        """What all at the table may see; with `seat`, also a question that this seat alone knows to be asked."""
+        """Return the public facts; with `seat`, also a question that only this seat sees."""
         if seat is not None:
             self._check_seat(seat)
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
@@ -398,7 +398,7 @@ class Game:
         other.seed = int(seed)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
         other._chance = word(0)
-        if seat != other.seat:  # it may be at dice that this seat has not seen fall, or at a forced decision
+        if seat != other.seat:  # the roll may be hidden from this seat, or the decision forced
             other._play_on()
         other._begin_history()
         return other

@@ -45,10 +45,10 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 
 
 def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
-    """Seeds as kernels take them, uint64 (count,); ValueError unless they are whole numbers of 0 or more."""
+    """Convert seeds to uint64 (count,) for kernels; raise ValueError unless all are integers of 0 or more."""
     numbers = whole_numbers(seeds, (count,), "seeds must be")
     if numbers.dtype.kind == "i" and numbers.min(initial=0) < 0:
-        raise ValueError(f"seeds hold {numbers.min()}: they must be 0 or more")
+        raise ValueError(f"seeds contain {numbers.min()}: all must be 0 or more")
     return numbers.astype(np.uint64, copy=False)
 
 
@@ -61,12 +61,12 @@ def whole_numbers(values: Any, shape: tuple[int, ...], demand: str) -> Array:
 
 
 class FixedArrays:
-    """An object whose arrays in FIXED stay the ones that it was made with: kernels are bound to them."""
+    """An object whose arrays in FIXED cannot be replaced, because kernels are bound to these arrays."""
 
     FIXED: ClassVar[frozenset[str]]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; AttributeError for another array in place of one that kernels write or read."""
+        """Set an attribute; raise AttributeError for an array in FIXED."""
         if name in self.FIXED and vars(self).get(name, value) is not value:
             raise AttributeError(f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values")
         object.__setattr__(self, name, value)
@@ -124,7 +124,7 @@ class Lanes(FixedArrays):
         self._observation = observation
         check_memory("num_games", num_games, self._bytes_of_a_game())
         self._all = np.arange(num_games)
-        self._marks, self._stamp = np.zeros(num_games, np.int64), 0  # by which `as_lanes` finds lanes that come twice
+        self._marks, self._stamp = np.zeros(num_games, np.int64), 0  # for finding duplicate lanes
         self._threads = threads
         self._shares = self._parts(self._all)
         self._pool = ThreadPool(len(self._shares)) if len(self._shares) > 1 else None
@@ -215,9 +215,10 @@ class Lanes(FixedArrays):
         return whole_numbers(actions, self._all.shape, "actions must be").astype(np.int64, copy=False)
 
     def as_lanes(self, lanes: Any, are_begun: bool = False) -> npt.NDArray[np.int64]:
-        """Lanes as kernels take them, int64 (k,); ValueError unless each is a lane of the batch, and none comes twice.
+        """Convert lanes to int64 (k,) for kernels; raise ValueError for invalid and duplicate lanes.
 
-        With `are_begun` each must have a game. Every public method that takes lanes checks them here, once.
+        With `are_begun`, each lane must have a game. Every public method that takes lanes calls this method
+        once.
         """
         if lanes is self._all and not are_begun:
             return lanes
@@ -229,19 +230,19 @@ class Lanes(FixedArrays):
         return lanes
 
     def as_lane(self, lane: Any) -> int:
-        """A lane of the batch as an int; ValueError for anything else."""
+        """Convert a lane of the batch to an int; raise ValueError for any other value."""
         is_number = isinstance(lane, int | np.integer) and not isinstance(lane, bool)
         if not is_number or not 0 <= lane < self.num_games:
             raise ValueError(f"lane={shortened(lane)} must be a whole number from 0 to {self.num_games - 1}")
         return int(lane)
 
     def _problem(self, lanes: Array, number: int) -> str:
-        """What is wrong with one of these lanes, the first that is."""
+        """Return the error for the first invalid lane."""
         lane = int(lanes[number])
         if not 0 <= lane < self.num_games:
-            return f"lanes hold {lane}: the batch has lanes 0 to {self.num_games - 1}"
+            return f"lanes contain {lane}: the batch has lanes 0 to {self.num_games - 1}"
         if lane in lanes[:number]:
-            return f"lanes hold {lane} twice: each lane may be named once"
+            return f"lanes contain {lane} twice: name each lane at most once"
         return f"lane {lane} has no game: call reset(), begin() or begin_seeded() first"
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
@@ -259,7 +260,7 @@ class Lanes(FixedArrays):
         raise error
 
     def begin(self, lanes: Array) -> None:
-        """Begin the next game of these lanes (int, k)."""
+        """Begin the next game in each of these lanes, int (k,)."""
         self._begin(self.as_lanes(lanes))
 
     def _begin(self, lanes: Array) -> None:
@@ -268,7 +269,7 @@ class Lanes(FixedArrays):
         self._start(lanes)
 
     def begin_seeded(self, lanes: Array, seeds: Array) -> None:
-        """Begin a game in each of these lanes (int, k) with chance from its seed (uint64, k)."""
+        """Begin a game in each of these lanes, int (k,), with chance from a seed, uint64 (k,)."""
         lanes = self.as_lanes(lanes)
         self.seeds[lanes] = seeds_of(seeds, len(lanes))
         self._start(lanes)
@@ -278,9 +279,9 @@ class Lanes(FixedArrays):
         batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
-        """Play an action (int, N) in each of these lanes; write reward, terminated, truncated, game_over.
+        """Play an action, int (N,), in each of these lanes; write reward, terminated, truncated, game_over.
 
-        IllegalAction, and no lane is stepped, if one of them is not legal.
+        If an action is not legal, raise IllegalAction and step no lane.
         """
         lanes, actions = self.as_lanes(lanes), contiguous(self.as_actions(actions))
         self._check_legal(actions, lanes)

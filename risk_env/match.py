@@ -1,8 +1,8 @@
-"""Match: one game played by players of any kind, one at each seat.
+"""Match: play one game between agents, compiled bots, policies and the caller.
 
 match = Match("classic", "classic", ["beam", MyAgent(), None], seed=7)
-while match.run() != NOBODY:                     # until a seat without a player must act
-    match.play(int(match.view().legal_actions[0]))
+while match.run() != NOBODY:                     # runs until a seat without a player must act
+    match.step(int(match.view().legal_actions[0]))
 print(match.result)
 """
 
@@ -28,17 +28,15 @@ from risk_env.lanes import whole_numbers
 from risk_env.seeds import game_seed
 from risk_env.text.notation import illegal_action
 
-MOST_BITS = 63  # of an action
-
-
+MOST_BITS = 63  # most bits of an action number
 FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFault`
 
 
 class PlayerFault(RuntimeError):
-    """A player gave no legal action: `seat` is the player's seat, `kind` and `reason` say what went wrong.
+    """A player at `seat` did not return a legal action; `reason` is the error message.
 
-    `kind` is "illegal" if the action is not legal, "crash" if the player raised an exception; an exception may bring
-    another kind of `FAULTS` in its attribute `kind`.
+    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. If the exception
+    has an attribute `kind` with a value of `FAULTS`, this value is used instead, such as "time" for a program.
     """
 
     def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
@@ -47,23 +45,26 @@ class PlayerFault(RuntimeError):
 
 
 class MatchResult(NamedTuple):
-    """How a match stands; of a match that is over, how it ended."""
+    """The current standings of a match, or the final result if the match is over."""
 
-    winner: int  # seat, -1 while nobody has won
-    placements: tuple[int, ...]  # (P,) places from 1, equal seats share the better place (RULES 11.2)
-    rounds: int
+    winner: int  # seat of the winner, -1 while nobody has won
+    placements: tuple[int, ...]  # (P,) places from 1; equal seats share the better place (RULES 11.2)
+    rounds: int  # number of rounds begun
     truncated: bool  # whether `max_rounds` ended the game
-    decisions: tuple[int, ...]  # (P,) actions that each player was asked for
-    turns: tuple[int, ...]  # (P,) rounds in which each player was asked, set-up counting as one
-    seconds: tuple[float, ...]  # (P,) that each player took
+    decisions: tuple[int, ...]  # (P,) number of decisions of each player
+    turns: tuple[int, ...]  # (P,) rounds with a decision of each player; the set-up is one round
+    seconds: tuple[float, ...]  # (P,) thinking time of each player
 
 
 class Match:
-    """One game with a player at each seat, or None at the seats that the caller plays.
+    """One game with a player at each seat.
 
-    A player is an `Agent`, a `CompiledBot`, a `Policy`, or the name of a registered bot. `rules`, `board` and `seed`
-    are those of `Game`; `position` is the text of a position to begin with (docs/positions.md). A player's own chance
-    follows from the seed and its seat. The first call that plays prepares and resets the players, unless `begin` did.
+    A player is an `Agent`, a `CompiledBot`, a `Policy`, the name of a registered bot, or None if the caller
+    plays the seat. `rules`, `board` and `seed` have the same meaning as for `Game`. `position` is the text of
+    a position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
+    player's seat.
+
+    The first call that plays also prepares and resets the players, unless `begin` was called before.
     """
 
     def __init__(
@@ -83,22 +84,22 @@ class Match:
             self.game = Game.from_position(position, self.game.rules, self.game.board, self.game.seed, lane, episode)
         P = self.game.num_players
         if len(players) != P:
-            raise ValueError(f"players={list(players)!r}: {len(players)} players for num_players={P}")
+            raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
         self.players = tuple(None if player is None else as_agent(player) for player in players)
         seated = [player or Agent() for player in self.players]
         self._chance = chance_seeds(seated, int(game_seed(self.game.seed, lane, episode)))
         self.decisions: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
         self.turns: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
         self.seconds: npt.NDArray[np.float64] = np.zeros(P)  # (P,)
-        self._last_round = [NOBODY] * P  # in which each player was asked
+        self._last_round = [NOBODY] * P  # round of each player's last decision
         self._has_begun = False
 
     def prepare(self) -> None:
-        """Let the players compile and load what they need; PlayerFault if one cannot play this game."""
+        """Let the players compile and load code; raise PlayerFault if a player cannot play this game."""
         self._tell_players(lambda player, seat: prepare(player, self.game.rules, self.game.board))
 
     def begin(self) -> None:
-        """Reset the players for this game; PlayerFault if one cannot play it."""
+        """Reset the players for this game; raise PlayerFault if a player cannot play this game."""
         self._has_begun = True
         game = self.game
         self._tell_players(lambda player, seat: player.reset(seat, game.rules, game.board, self._chance[seat]))
@@ -119,10 +120,10 @@ class Match:
     # ------------------------------------------------------------------------------------------ playing
 
     def run(self, until: Collection[int] = ()) -> int:
-        """Play until a seat of `until`, or one without a player, must act, or the game is over.
+        """Play until the game is over, or until a seat without a player or a seat in `until` must act.
 
-        Returns the seat to act, -1 when the game is over. PlayerFault names a player that gives no legal action; the
-        game then stands where that player was to act.
+        Return the seat to act, or -1 if the game is over. Raise PlayerFault if a player does not return a
+        legal action; that player's seat is then still to act.
         """
         self._begin_once()
         while not self.game.is_over and self.players[self.game.seat] is not None and self.game.seat not in until:
@@ -130,19 +131,20 @@ class Match:
         return self.game.seat
 
     def step(self, action: int | str) -> None:
-        """Play an action of the seat to act; an illegal one raises IllegalAction and changes nothing.
+        """Play an action of the seat to act; an illegal action raises IllegalAction and changes nothing.
 
-        All actions of the match go through this method: a subclass may keep or show them.
+        Every action of the match passes through this method, so subclasses can record or display actions
+        here.
         """
         self.game.step(action)
 
     def query_player(self) -> int:
-        """Ask the player of the seat to act; returns a legal action, PlayerFault if there is none."""
+        """Ask the player of the seat to act; return a legal action or raise PlayerFault."""
         self._begin_once()
         seat = self.game.seat
         player, view = self.players[seat], self.view()
         if player is None:
-            raise ValueError(f"seat {seat} has no player: the caller plays its actions")
+            raise ValueError(f"seat {seat} has no player: call step() with an action")
         self._count(seat)
         start = perf_counter()
         try:
@@ -157,14 +159,14 @@ class Match:
         return action
 
     def view(self, seat: int | None = None) -> View:
-        """What a seat sees, by default the seat to act, with the events that it has seen."""
+        """Return the view of a seat, with the events that this seat has seen. Default: the seat to act."""
         game, seat = self.game, self.game.seat if seat is None else seat
         return View(game, seat, self._chance[seat], lambda of: game.events(seat=of))
 
     def replay(self, actions: Sequence[int]) -> set[int]:
-        """Play kept actions. Each player is asked as well, so that it remembers what it knew when they were played.
+        """Play recorded actions. Players are asked as well, so that their memories match the game.
 
-        Returns the seats whose players would act otherwise now.
+        Return the seats whose players would now choose another action.
         """
         changed = set()
         for action in actions:
@@ -174,7 +176,7 @@ class Match:
         return changed
 
     def close(self) -> None:
-        """End what the players have started; afterwards the match cannot go on."""
+        """Close the players; the match cannot continue afterwards."""
         for player in self.players:
             getattr(player, "close", lambda: None)()
 
@@ -182,7 +184,7 @@ class Match:
 
     @property
     def result(self) -> MatchResult:
-        """How the match stands or, if it is over, how it ended."""
+        """The current standings, or the final result if the match is over."""
         game, counts = self.game, (self.decisions, self.turns, self.seconds)
         places = tuple(game.placements().tolist())
         return MatchResult(
@@ -190,7 +192,7 @@ class Match:
         )
 
     def _crash(self, seat: int, error: Exception) -> PlayerFault:
-        """The fault of a player that raised an error."""
+        """Return the PlayerFault for an error of a player."""
         name, kind = getattr(self.players[seat], "name", ""), getattr(error, "kind", None)
         if kind in FAULTS:
             return PlayerFault(seat, name, str(kind), str(error))
@@ -210,14 +212,14 @@ class PolicyAgent(Agent):
         self.name = str(getattr(policy, "name", type(policy).__name__))
 
     def act(self, view: View) -> int:
-        """The policy's action for this view."""
+        """Return the policy's action for this view."""
         seen, masks = as_floats(view.codes[None], view.board), view.action_mask[None]
         actions = self.policy.act_batch(seen, masks, np.array([view.seat]))
         return int(whole_numbers(actions, (1,), f"{self.policy!r} must answer with")[0])
 
 
 def as_agent(player: Any) -> Agent:
-    """The agent of a registered name, a `CompiledBot`, a `Policy` or an `Agent`; ValueError for anything else."""
+    """Return the agent for a registered name, `CompiledBot`, `Policy` or `Agent`; else raise ValueError."""
     found = bots.find(player) if isinstance(player, str) else player
     if isinstance(found, CompiledBot):
         return CompiledAgent(found)
@@ -231,10 +233,10 @@ def as_agent(player: Any) -> Agent:
 
 
 def as_action(answer: Any) -> int:
-    """An agent's answer as an action number, legal or not; TypeError or ValueError if it cannot be one."""
+    """Convert an answer to an action number, legal or not; raise TypeError or ValueError if this fails."""
     if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
     action = operator.index(answer)
     if action.bit_length() > MOST_BITS:
-        raise ValueError(f"act returned a number of {action.bit_length()} bits")
+        raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
     return action

@@ -1,8 +1,8 @@
-"""What all at the table may see of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
+"""The public facts of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
 
-Agents, programs, pictures and pages read a `PublicState`; only here is one made from a game's record. Cards in hands,
-missions and headquarters that are not open yet are not in it, nor anything that depends on them. Nobody but the seat
-itself sees a question that its hand alone has raised (`seen_by`).
+Agents, programs, pictures and pages read a `PublicState`. Only this module makes one from a game's record. It
+has no cards in hands, no missions, no headquarters that are not open yet, and nothing that depends on these.
+A question that a seat is asked only because of its hand is visible to that seat alone (`seen_by`).
 """
 
 import math
@@ -28,8 +28,8 @@ SCHEMA = 1
 PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
 ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # those in which the dice lie on the table
 
-VEILED_PHASES = (Phase.TRADE, Phase.REROLL)  # asked, or answered, by what a hand holds
-_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # in which others may see another question
+VEILED_PHASES = (Phase.TRADE, Phase.REROLL)  # phases that depend on the cards in a hand
+_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # other seats may see another question
 
 _EMPTY: Any = ()  # an array that is not given
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python
@@ -46,7 +46,7 @@ class PublicState:
     troops: Ints  # (T,)
     num_players: int
 
-    phase: Phase = Phase.OVER  # what is asked, as far as it is public (docs/public.md)
+    phase: Phase = Phase.OVER  # as far as this viewer may see it (docs/public.md)
     seat: int = NOBODY  # who is asked, -1 when the game is over
     turn: int = NOBODY  # whose turn it is
     round: int = 0  # 0 in set-up, then from 1
@@ -63,7 +63,7 @@ class PublicState:
     discard_wilds: int = 0
     shown: tuple[int, ...] = ()  # territories whose cards a re-roll has shown (RULES 10.4)
     shown_hands: tuple[int, ...] = ()  # seat that holds each of these cards, -1 for the discard pile
-    picked: tuple[int, ...] = ()  # territories of the cards picked for a set, for the seat that picks only
+    picked: tuple[int, ...] = ()  # territories of the cards picked for a set; only for the seat that picks
     picked_wilds: int = 0
 
     to_place: tuple[int, ...] = ()  # (P,), or (P + 1,) with a neutral army: set-up troops not yet placed
@@ -143,25 +143,25 @@ _ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # of public facts
 
 
 def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
-    """A game, an array of one record, with the question that `seat` sees; NOBODY: that all at the table see.
+    """Return a game, an array of one record, with the question that `seat` sees; NOBODY is a spectator.
 
-    While another seat is asked what only its hand has raised, this is a copy in which it holds no such cards: the free
-    trade at the start of a draft is not asked, and before a re-roll the dice have not fallen (`core.hidden.veil`).
+    If another seat is asked a question only because of its hand, the result is a copy without these cards: an
+    optional trade is not asked, and before a re-roll the dice have not fallen (`core.hidden.veil`).
     """
     if games["phase"].item() not in _VEILED or games["seat"].item() == seat:
         return games
-    seen = np.frombuffer(bytearray(games.tobytes()), games.dtype)  # far quicker than a copy of records
+    seen = np.frombuffer(bytearray(games.tobytes()), games.dtype)  # far quicker than copying records
     entry.veil_game(seen, 0, tables.board, tables.rules, seat)
     return seen
 
 
 def public_state(games: Any, tables: Tables, seat: int = NOBODY) -> PublicState:
-    """The public facts of a game, an array of one record (`core.types.game_dtype`), and the question `seat` sees."""
+    """Return the public facts of a game, an array of one record, and the question that `seat` sees."""
     return PublicState._of_facts(public_facts(games, tables, seat))
 
 
 def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, Any]:
-    """What `public_state(games, tables, seat).to_json()` is, without arrays on the way: in a fraction of the time."""
+    """Return `public_state(games, tables, seat).to_json()`, much faster because no arrays are made."""
     games = seen_by(games, tables, seat)
     rules, territories = tables.rules, tables.board["num_territories"].item()
     players, armies = rules["num_players"].item(), rules["num_armies"].item()

@@ -1,4 +1,4 @@
-"""Standard streams that end no command: closed ones are discarded, letters that cannot be printed are spelled out."""
+"""Standard streams that never end a command: closed streams discard, unprintable characters are escaped."""
 
 import io
 import os
@@ -8,25 +8,25 @@ from typing import Any, TextIO
 
 
 class _Forgiving(io.RawIOBase):
-    """Writes to a file descriptor; what cannot be written, because a disk is full or nobody reads, is dropped."""
+    """A writer to a file descriptor that drops data which cannot be written (full disk, no reader)."""
 
     def __init__(self, number: int) -> None:
         self._number = number
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """The file descriptor."""
+        """Return the file descriptor."""
         return self._number
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
+        """Return whether the descriptor is a terminal."""
         return os.isatty(self._number)
 
     def write(self, data: Any) -> int:
-        """Write all of it, or drop the rest."""
+        """Write all data, or drop the rest."""
         rest = memoryview(data)
         with suppress(OSError):
             while rest:
@@ -35,15 +35,16 @@ class _Forgiving(io.RawIOBase):
 
 
 def prepare_streams() -> None:
-    """Make the standard streams of a command fit for anything: closed ones are opened on nothing.
+    """Replace closed standard streams by the null device, and make all standard streams accept any text.
 
-    What cannot be written to standard error is dropped. A full disk under standard output stays an error.
+    Data that cannot be written to standard error is dropped. A full disk under standard output stays an
+    error.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
     sys.stdin = _usable(sys.stdin, 0, "r")
     sys.stdout = _usable(sys.stdout, 1, "w")
     errors = _usable(sys.stderr, 2, "w")
@@ -54,7 +55,7 @@ def prepare_streams() -> None:
 
 
 def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
-    """A stream that there is, and that reads and writes every letter in some form."""
+    """Return an open stream that reads and writes every character in some form."""
     if stream is None:
         return open(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
     if isinstance(stream, io.TextIOWrapper):
@@ -63,6 +64,6 @@ def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
 
 
 def give_up_output() -> None:
-    """Discard what standard output still holds and will get: it is full, or nobody reads it."""
+    """Discard the buffer and all further output of standard output, which is full or has no reader."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -87,9 +87,9 @@ class TextEnv:
 
     @property
     def game(self) -> Game:
-        """The referee's game, hidden cards and coming dice included; to search: `game.determinize(seat, seed)`.
+        """The referee's game, with hidden cards and coming dice. To search: `game.determinize(seat, seed)`.
 
-        RuntimeError before `reset`.
+        Raise RuntimeError before `reset`.
         """
         return self.match.game
 

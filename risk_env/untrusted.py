@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 MOST_NESTING = 32  # levels of lists and tables in a JSON text
-MOST_MARKS = 30  # combining marks in a row in a text
+MOST_MARKS = 30  # most combining marks in a row in a text
 MOST_ENTRIES = 1000  # files in a zip archive
 # What `zipfile` and NumPy raise for content that is damaged, or made to do damage
 UNREADABLE: tuple[type[Exception], ...] = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
     *(MemoryError, zipfile.BadZipFile, zlib.error),
 )
-_OTHER_MARKS = (  # the longer ones first: a mark of UTF-32 begins as one of UTF-16
+_OTHER_MARKS = (  # longer marks first: a UTF-32 mark begins like a UTF-16 mark
     *((mark, "UTF-32") for mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
     *((mark, "UTF-16") for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
@@ -47,7 +47,7 @@ def read_file(path: str | Path, most: int) -> bytes:
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """The text of a file as people write it (`text_of`); ValueError or OSError, with its name, for any other file."""
+    """Read a text file (`text_of`); raise ValueError or OSError with the name of the file if this fails."""
     content = read_file(path, most)
     try:
         return text_of(content)
@@ -56,17 +56,18 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """UTF-8 bytes as a composed text, with or without a byte-order mark; ValueError for any others."""
+    """Decode UTF-8, with or without a byte-order mark, to a text in NFC; raise ValueError for other bytes."""
     for mark, name in _OTHER_MARKS:
         if content.startswith(mark):
-            raise ValueError(f"text in {name}: save it as UTF-8")
+            raise ValueError(f"the text is encoded as {name}: save it as UTF-8")
     return composed(content.decode("utf-8-sig"))
 
 
 def composed(text: str) -> str:
-    """A text in Unicode's composed form (NFC): letters that look the same are the same.
+    """Convert a text to NFC, so that equal-looking letters are equal.
 
-    ValueError for more combining marks in a row than MOST_MARKS: the time to compose them grows with their square.
+    Raise ValueError for more than MOST_MARKS combining marks in a row: the time for conversion is quadratic
+    in the marks.
     """
     if text.isascii():
         return text
@@ -79,7 +80,7 @@ def composed(text: str) -> str:
 
 
 def composed_values(value: Any) -> Any:
-    """A value of lists and tables with all of its texts, and all keys, in composed form."""
+    """Convert all texts and keys in a value of lists and tables to NFC."""
     if isinstance(value, str):
         return composed(value)
     if isinstance(value, dict):

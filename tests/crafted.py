@@ -1,4 +1,4 @@
-"""Trained files that lie about the map that they were trained on, or about the sizes of their weights."""
+"""Crafted trained files that state a wrong map digest or wrong sizes of their weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A program that tries to leave its sandbox: `escapes.py FACTS`; prints what came of every attempt. Linux only.
+"""Try to escape from a sandbox: `escapes.py FACTS` prints the result of every attempt. Linux only.
 
-FACTS is a JSON object: what the test has prepared outside. The answer is a JSON object, in which `False` says that an
-attempt failed, and anything else what was got.
+FACTS is a JSON object with the objects that the test has prepared outside the sandbox. The output is a JSON
+object: `False` means that an attempt failed; any other value is what the attempt obtained.
 """
 
 import ctypes

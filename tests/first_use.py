@@ -1,4 +1,4 @@
-"""Nothing is compiled, or loaded from the cache, while an agent decides: all of it has been prepared before.
+"""Check that nothing is compiled, or loaded from the cache, while an agent decides.
 
     python -m tests.first_use              every registered agent, every preset and number of players
     python -m tests.first_use --few        every registered agent, every preset, few numbers of players
@@ -6,8 +6,8 @@
     python -m tests.first_use --only NAME  agents whose names begin so
     python -m tests.first_use --empty --tournaments  tournaments of all agents, a preset each: no forfeit
 
-Agents play the beginnings of games as a tournament asks them (`tournament.host`), against random players. Their
-processes have loaded nothing before, so they show what an agent has not prepared, whatever is in the cache.
+Agents play the beginnings of games through a tournament's host (`tournament.host`), against random players.
+Their processes are new, so any code that an agent did not prepare shows, whatever the cache holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A disk that is full, as far as a process can have one: no file may grow beyond a size."""
+"""Simulate a full disk for a process: no file may grow beyond a size."""
 
 import resource
 import signal

@@ -1,6 +1,6 @@
-"""Pairs of games that differ only in hidden facts, and everything that a seat and a spectator receive of them.
+"""Compare pairs of games that differ only in hidden facts: a seat or a spectator must receive equal data.
 
-`python -m tests.hidden --pairs 5000` compares many pairs; `tests/test_hidden.py` compares some.
+`python -m tests.hidden --pairs 5000` compares many pairs; `tests/test_hidden.py` compares a few.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Many live games at a time: `python -m tests.load_web --games 100 --watchers 100 --seconds 60`.
 
-A server plays games of six bots, each watched by browsers' connections. A frame is late by how much longer than the
-games' pace it comes after the one before. Then the server is killed (SIGKILL) and started again: every frame that
-anybody had seen must be there, and the games go on.
+A server plays games of six bots, each watched by connections. A frame is late if the time since the frame
+before exceeds the pace of the games. Then the server is killed (SIGKILL) and started again: every frame that
+a viewer had seen must still be there, and the games must continue.
 
-With `--unread`, `--half-open` and `--blitzes` there are hostile clients, too: viewers that do not read, connections
-that send nothing, and games and analyses with the largest armies that are allowed.
+`--unread`, `--half-open` and `--blitzes` add hostile clients: viewers that do not read, connections that send
+nothing, and games and analyses with the largest allowed armies.
 """
 
 from __future__ import annotations

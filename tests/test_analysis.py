@@ -88,7 +88,7 @@ def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: A
 def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(analysis, "MOST_WAITING", 0)
     with client(tmp_path) as found:
-        assert "too much to do" in refused(found, NODE, {"position": TEXT})
+        assert "the server is busy" in refused(found, NODE, {"position": TEXT})
 
 
 # ------------------------------------------------------------------------------------------------ the page

@@ -276,7 +276,7 @@ def test_a_sandbox_says_what_it_enforces_and_there_is_no_network() -> None:
 def test_strict_is_refused_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandboxes.shutil, "which", lambda name: None)
     sandbox.cache_clear()
-    with pytest.raises(SandboxError, match="--sandbox=strict needs bubblewrap, and bwrap is not installed"):
+    with pytest.raises(SandboxError, match="--sandbox=strict needs bubblewrap: bwrap is not installed"):
         tournament(["--agents", "random,grower", "--sandbox", "strict"])
     sandbox.cache_clear()
 

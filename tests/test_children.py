@@ -1,4 +1,4 @@
-"""Processes that are started: none imports from the working folder, where files named as Python's modules may lie."""
+"""Child processes do not import from the working folder, which may have files named like Python's modules."""
 
 from __future__ import annotations
 

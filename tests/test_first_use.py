@@ -1,4 +1,4 @@
-"""Agents compile and load what they need before they are first asked, wherever they play."""
+"""Agents compile and load their code before their first decision, in every command."""
 
 from __future__ import annotations
 

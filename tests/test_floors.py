@@ -1,4 +1,4 @@
-"""The floors of the design: who may import whom, what `import risk_env` may load, and the size of functions.
+"""Structural checks: allowed imports, modules loaded by `import risk_env`, and the size of functions.
 
 import-linter (`lint-imports`, pyproject.toml) checks the layers; this file checks what it cannot say.
 """

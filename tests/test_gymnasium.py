@@ -124,9 +124,9 @@ def test_a_spec_as_json_makes_the_same_environment() -> None:
 )
 def test_a_spec_that_json_would_change_is_refused(argument: str, value: Any) -> None:
     arguments = {**QUICK, "opponents": "random", argument: value}
-    with pytest.raises(ValueError, match=f"{argument}: a .* cannot be written as JSON"):
+    with pytest.raises(ValueError, match=f"{argument}: JSON cannot store a "):
         gymnasium.make(ID, **arguments).spec.to_json()  # type: ignore[union-attr]
-    with pytest.raises(ValueError, match=f"{argument}: a .* cannot be written as JSON"):
+    with pytest.raises(ValueError, match=f"{argument}: JSON cannot store a "):
         gymnasium.make_vec(ID, num_envs=2, **arguments).spec.to_json()  # type: ignore[union-attr]
 
 

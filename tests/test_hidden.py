@@ -1,4 +1,4 @@
-"""Nobody learns from a question, or from the lack of one, what another seat's hand holds (docs/public.md)."""
+"""A question, or the absence of one, reveals nothing about the cards of another seat (docs/public.md)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The page and MCP against strangers: what they send is refused by name, and nobody else notices."""
+"""Hostile clients of the web server and of MCP: errors name the cause, and other clients are not affected."""
 
 import asyncio
 import json
@@ -256,7 +256,7 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
         with seated(found, first, "") as one, seated(found, second, "") as two:
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             assert set(found.lobby.tables) == {first, second}
-            assert "open games that are watched" in refused(found, "/api/games", WISH)
+            assert "open games are being watched" in refused(found, "/api/games", WISH)
 
 
 # ------------------------------------------------------------------------------------------------ games that are kept
@@ -273,7 +273,7 @@ def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkey
             mine.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
             while not (message := mine.receive_json()).get("problem"):
                 pass
-            assert "cannot be kept at the moment: database or disk is full" in message["problem"]
+            assert "cannot be saved now: database or disk is full" in message["problem"]
             while mine.receive_json().get("problem"):
                 pass
         assert playing.problem == playing.notice == "" and len(playing.game.actions) >= 1
@@ -330,7 +330,7 @@ def test_a_file_of_games_that_has_grown_too_large_takes_no_new_ones(tmp_path: Pa
 def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
     path = tmp_path / "games.sqlite"
     with closing(GameStore(path)) as first:
-        with pytest.raises(ValueError, match="another server or program uses it"):
+        with pytest.raises(ValueError, match="another process uses the file"):
             GameStore(path)
         first.add_game("a", {})
     with closing(GameStore(path)) as again:

@@ -1,6 +1,6 @@
-"""Bots on the smallest and the largest maps that there can be, six players: no work space of a kernel is too small.
+"""Bots on the smallest and the largest possible maps with six players: every workspace is large enough.
 
-In the mode with bounds checks an index beyond an array is an IndexError; the sizes are compared in every mode.
+In the mode with bounds checks, an index outside an array raises IndexError. Sizes are compared in every mode.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that people write: byte-order marks, and letters with combining marks, composed or not."""
+"""Texts written by people: byte-order marks, and letters with combining marks, composed or not."""
 
 import codecs
 import time
@@ -90,7 +90,7 @@ def test_marks_without_a_letter_and_other_signs_are_refused(name: str) -> None:
 def test_other_encodings_are_refused_with_the_reason(encoding: str, tmp_path: Path) -> None:
     mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
     (tmp_path / "map.toml").write_bytes(mark + TINY.replace("Flint", "Flïnt").encode(encoding))
-    why = "codec can't decode" if encoding == "latin-1" else f"text in {encoding[:6].upper()}: save it as UTF-8"
+    why = "codec can't decode" if encoding == "latin-1" else f"is encoded as {encoding[:6].upper()}: save it as UTF-8"
     with pytest.raises(MapError, match=why):
         load_map(tmp_path / "map.toml")
 

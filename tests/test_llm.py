@@ -159,7 +159,7 @@ def test_a_key_that_no_header_can_hold_is_refused_without_it(wrong: str, monkeyp
 def test_a_redirect_gets_no_key(tmp_path: Path) -> None:
     with FakeEndpoint("good").running() as elsewhere, FakeEndpoint("redirect").running() as fake:
         fake.headers = {"Location": f"{elsewhere.url}/chat/completions"}
-        with pytest.raises(endpoints.EndpointError, match="a redirect, which is not followed"):
+        with pytest.raises(endpoints.EndpointError, match="redirects are not followed"):
             endpoints.Endpoint("fake", settings(fake, tmp_path)).ask([], lambda error: None)
     assert not elsewhere.requests and not elsewhere.keys
 
@@ -193,7 +193,7 @@ def test_a_transcript_that_cannot_be_written_decides_no_game(tmp_path: Path, cap
         model = ModelAgent("llm:fake", settings(endpoint, tmp_path / "file"))
         game = play_game(RULES.replace(max_rounds=1), load_map("tiny"), [model, "random"], seed=3)
     assert game.is_over and model.counts.exchanges and model.notes()["transcript"] == ""
-    assert caplog.text.count("a transcript of a language model cannot be written") == 1
+    assert caplog.text.count("the transcript of a language model cannot be written") == 1
 
 
 def test_a_transcript_overwrites_no_other(tmp_path: Path) -> None:

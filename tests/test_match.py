@@ -1,4 +1,4 @@
-"""Match: one game between players of any kind, the same game wherever it is played, and faults that name a seat."""
+"""`Match`: players of every kind, equal games in every interface, and faults that name the seat."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_it_begins_with_a_position() -> None:
 
 
 def test_wrong_players_and_actions_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 players for num_players=3"):
+    with pytest.raises(ValueError, match="2 players, but the game has 3 seats"):
         Match(RULES, BOARD, ["grower", "random"], seed=1)
     with pytest.raises(ValueError, match="must be a bot's name, a CompiledBot, a Policy or an Agent"):
         Match(RULES, BOARD, [3, "random", "random"], seed=1)  # type: ignore[list-item]

@@ -152,8 +152,8 @@ def test_odds_rules_history_and_resources_are_there() -> None:
         ("new_game", {"opponents": ["evil.py:Bot"]}, "must be 'open' or one of"),
         ("new_game", {"opponents": ["random"], "board": "/etc/passwd"}, "board='/etc/passwd' must be one of"),
         ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2 must be a whole number from 0 to 1"),
-        ("report", {"token": "guessed"}, "this token is of no game"),
-        ("act", {"token": "guessed", "plan": "end"}, "this token is of no game"),
+        ("report", {"token": "guessed"}, "unknown game token"),
+        ("act", {"token": "guessed", "plan": "end"}, "unknown game token"),
         ("odds", {"attackers": 10**9, "defenders": 1}, "must be from 1 to 100000"),
     ],
 )
@@ -188,11 +188,11 @@ def test_a_client_ends_no_game_of_another(monkeypatch: Any) -> None:
     mine = begun("192.0.2.1")
     theirs = [begun("192.0.2.9") for _ in range(20)]
     assert games.report(mine) and games.report(theirs[-1])
-    with pytest.raises(ValueError, match="this token is of no game"):
+    with pytest.raises(ValueError, match="unknown game token"):
         games.report(theirs[0])
     for number in range(2):
         begun(f"192.0.2.{number + 2}")
-    with pytest.raises(ValueError, match="the server has 8 games in use"):
+    with pytest.raises(ValueError, match="all 8 games of the server are in use"):
         begun("192.0.2.7")
     monkeypatch.setattr(limits, "IDLE", 0.0)
     games.report(mine)

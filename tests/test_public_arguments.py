@@ -1,4 +1,4 @@
-"""Numbers of lanes, seats, players and actions, seeds and masks: refused before a kernel sees them, nothing changed."""
+"""Invalid lanes, seats, players, actions, seeds and masks are refused before a kernel runs."""
 
 from __future__ import annotations
 
@@ -205,12 +205,12 @@ def test_wrong_numbers_are_refused_and_change_nothing(kind: type[Any], name: str
 
 def test_errors_say_what_was_given_and_what_is_allowed() -> None:
     batch = batch_of()
-    for lanes, words in (([7], "lanes hold 7: the batch has lanes 0 to 4"), ([1, 1], "lanes hold 1 twice")):
+    for lanes, words in (([7], "lanes contain 7: the batch has lanes 0 to 4"), ([1, 1], "lanes contain 1 twice")):
         with pytest.raises(ValueError, match=words):
             batch.ask(lanes)
     with pytest.raises(ValueError, match="lane=-1 must be a whole number from 0 to 4"):
         batch.game(-1)
-    with pytest.raises(ValueError, match="seeds hold -3: they must be 0 or more"):
+    with pytest.raises(ValueError, match="seeds contain -3: all must be 0 or more"):
         batch.begin_seeded([0], [-3])
     with pytest.raises(IllegalAction, match="lane 0"):
         batch.step_lanes([0], [10**6] * N)

@@ -327,15 +327,15 @@ def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
 
 
 def test_a_run_without_a_checkpoint_says_how_to_begin(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"nothing to resume; begin a run by --config$"):
+    with pytest.raises(ValueError, match=r"nothing to resume; start a run with --config$"):
         load_checkpoint(tmp_path)
     (tmp_path / CONFIG).touch()
-    with pytest.raises(ValueError, match=rf"begin it again by --config .*{CONFIG} --out {tmp_path}"):
+    with pytest.raises(ValueError, match=rf"start it again with --config .*{CONFIG} --out {tmp_path}"):
         load_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("line", ["1", "[]", '{"a": "b"}', '{"a": NaN}', "{", "[" * 99])
 def test_a_log_that_somebody_else_made(line: str, tmp_path: Path) -> None:
     (tmp_path / METRICS).write_text(f'{{"time/steps": 1}}\n{line}\n')
-    with pytest.raises(ValueError, match=r"metrics.jsonl' is no log of a run"):
+    with pytest.raises(ValueError, match=r"metrics.jsonl' is not the log of a training run"):
         read_log(tmp_path)

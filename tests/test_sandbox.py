@@ -1,4 +1,4 @@
-"""The sandbox of agents' processes: a program in it tries to leave it, and an agent in it still plays."""
+"""The sandbox: a program cannot escape from it, and an agent can still play in it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_no_attempt_to_leave_succeeds(
 
 def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
     if supervisor.GROUP not in strict.limits:
-        assert "NOT enforced: a limit for all its processes" in strict.says
+        assert "NOT enforced: a limit in all" in strict.says
         pytest.skip("no control group can be made here")
     limits = {**strict.limits, supervisor.GROUP_MEMORY: 200 << 20}
     code = (

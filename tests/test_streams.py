@@ -1,4 +1,4 @@
-"""Standard streams of commands: closed, full, without a reader, or without the letters of a text."""
+"""Standard streams that are closed, full, without a reader, or unable to show a character."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_numbers_as_yaml_reads_them() -> None:
         ({"seed": -1}, "seed=-1 must be 0 to 4,294,967,295"),
         ({"seed": 10**400}, "seed=.* must be a number"),
         ({"players": 7}, "players=7 must be 2 to 6"),
-        ({"options": {"num_players": 3}}, "is the setting 'players'"),
+        ({"options": {"num_players": 3}}, "use the setting 'players'"),
         ({"policy_kwargs": {"width": -1}}, "must hold whole numbers, 1 to 1,024"),
         ({"policy_kwargs": {"width": 8000}}, "must hold whole numbers, 1 to 1,024"),
         ({"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8000]}}, r"net_arch=\[8000\] must be"),

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and names that nobody else has."""
+"""Files are complete or absent, and new files never replace other files."""
 
 import threading
 from contextlib import closing
@@ -63,7 +63,7 @@ def test_a_tournament_on_a_full_disk_is_begun_whole_or_not_at_all(size: int, tmp
         with full_disk(size):
             Store.create(path, config, {"games": 2}).close()
     except OSError as error:
-        said = ("cannot be written", "cannot be opened now", "File too large")
+        said = ("cannot be written", "cannot be opened", "File too large")
         assert any(words in str(error) for words in said)
         assert path.exists() or list(tmp_path.iterdir()) == []
     with closing(Store.open(path) if path.exists() else Store.create(path, config, {"games": 2})) as store:
@@ -74,7 +74,7 @@ def test_games_that_a_full_disk_refused_are_played_when_it_has_room(tmp_path: Pa
     (tmp_path / "out").mkdir()
     path = tmp_path / "out" / "games.sqlite"
     arguments = ["--agents", "random,attacker", "--games", "40", "--map", "tiny", "--quiet"]
-    with full_disk(60_000), pytest.raises(OSError, match="continue by --resume"):
+    with full_disk(60_000), pytest.raises(OSError, match="continue with --resume"):
         tournament([*arguments, "--jobs", "1", "--out", str(path), "--record", str(tmp_path / "games.jsonl")])
     with closing(Store.open(path)) as store:
         assert store.count()[0] < 40

@@ -21,13 +21,13 @@ from risk_env.seeds import bot_seed
 
 
 def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
-    """The player of a spec (what `make` takes), prepared for games by these rules on this map."""
+    """Make the player of a spec (see `make`), prepared for games by these rules on this map."""
     if not is_program(spec) and not is_model(spec):
         found = load(spec)
         if isinstance(found, CompiledBot):
             return found
         agent = found()
-        prepare(agent, rules, board)  # which refuses other games than a policy was trained for
+        prepare(agent, rules, board)  # raises if a policy was trained for other games
         if hasattr(getattr(agent, "policy", None), "logits"):
             return LikeliestPlayer(agent.policy, agent.schema.rules, board)
     return AgentPlayer(lambda: make(spec))

@@ -1,10 +1,10 @@
-"""The last step into a sandbox: another user, no way to new privileges, fewer system calls. A script of its own.
+"""Confine a command: change the user, drop privileges, and block system calls. A stand-alone script.
 
     python -I -S confine.py USER COMMAND ...
 
-USER is the number of the user and of the group that the command gets, -1 to change neither. The system calls of
-FORBIDDEN fail with EPERM: none of them is needed to play, and most of what breaks out of sandboxes begins with one.
-The filter exists for the processors of _COLUMNS; on others the command runs without it.
+USER is the number of the command's user and group; -1 keeps the current ones. The system calls in FORBIDDEN
+fail with EPERM. No agent needs these calls, and most sandbox escapes begin with one of them. The filter
+exists for the processors in _COLUMNS only; on other processors the command runs without a filter.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ import sys
 SETUP_FAILED = 125
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
 _COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number; column of FORBIDDEN
-FORBIDDEN = {  # numbers on x86_64 and on aarch64
+FORBIDDEN = {  # system call numbers on x86_64 and on aarch64
     "mount": (165, 40),
     "umount2": (166, 39),
     "pivot_root": (155, 41),
@@ -44,7 +44,7 @@ FORBIDDEN = {  # numbers on x86_64 and on aarch64
     "io_uring_setup": (425, 425),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    "memfd_create": (319, 279),  # memory that no limit of a process counts
+    "memfd_create": (319, 279),  # memory that no process limit counts
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "init_module": (175, 105),
@@ -54,14 +54,14 @@ FORBIDDEN = {  # numbers on x86_64 and on aarch64
 }
 _CLONE, _CLONE3 = (56, 220), 435
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*: mounts, cgroup, UTS, IPC, user, PID, network
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # of BPF
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF instructions
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
 _FOREIGN = 0x40000000  # system calls of the x32 interface begin here
 
 
 def main(user: int, command: list[str]) -> int:
-    """Give up what the command must not have, and become the command."""
+    """Drop the privileges, then replace this process by the command."""
     try:
         if user >= 0:
             _become(user)
@@ -75,20 +75,20 @@ def main(user: int, command: list[str]) -> int:
 
 
 def _become(user: int) -> None:
-    """Change user and group; every capability goes with them."""
+    """Change user and group, and drop all capabilities."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
 
 
 def _forbid_privileges() -> None:
-    """No program that this process starts gets more rights than it has."""
+    """Prevent this process and its children from gaining privileges."""
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "no_new_privs")
 
 
 def program(machine: str) -> list[tuple[int, int, int, int]]:
-    """The filter, as instructions of BPF: operation, jump if true, jump if false, value."""
+    """Return the filter as BPF instructions: operation, jump if true, jump if false, value."""
     architecture, column = _COLUMNS[machine]
     refuse = (_RETURN, 0, 0, _FAIL | errno.EPERM)
     steps = [
@@ -98,7 +98,7 @@ def program(machine: str) -> list[tuple[int, int, int, int]]:
         (_LOAD, 0, 0, _NUMBER),
         (_JUMP_AT_LEAST, 0, 1, _FOREIGN),
         refuse,
-        (_JUMP_EQUAL, 0, 1, _CLONE3),  # its flags cannot be seen: libraries fall back to `clone`
+        (_JUMP_EQUAL, 0, 1, _CLONE3),  # filters cannot read the flags of clone3
         (_RETURN, 0, 0, _FAIL | errno.ENOSYS),
     ]
     for numbers in FORBIDDEN.values():
@@ -113,17 +113,17 @@ def program(machine: str) -> list[tuple[int, int, int, int]]:
 
 
 class _Program(ctypes.Structure):
-    """`struct sock_fprog` of Linux."""
+    """The structure `struct sock_fprog` of Linux."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
 def _install(steps: list[tuple[int, int, int, int]]) -> None:
-    """Apply the filter to this process and all that it starts, for ever."""
+    """Install the filter for this process and its children."""
     packed = b"".join(struct.pack("HBBI", *step) for step in steps)
     wanted = _Program(len(steps), packed)
     if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(wanted), 0, 0):
-        raise OSError(ctypes.get_errno(), "no filter of system calls")
+        raise OSError(ctypes.get_errno(), "the filter of system calls cannot be installed")
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -58,7 +58,7 @@ class ExternalAgent(Agent):
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
-        """The next action of its plan, or of the one that it gives when it is asked; ProgramFault if there is none."""
+        """Return the next action of the plan; ask the program if there is none. May raise ProgramFault."""
         answers = self._answers
         action = answers.plan.next_action(view.game)
         if action is None:
@@ -80,7 +80,7 @@ class ExternalAgent(Agent):
         return answer
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:
-        """Tell the program how the game ended, and what its seat saw; whether it still listens."""
+        """Send the result and the last events to the program; return whether the program still listens."""
         try:
             self._tell({"type": "over", **outcome, **self._answers.news(events)})
         except ProgramFault:
@@ -89,7 +89,7 @@ class ExternalAgent(Agent):
 
     @property
     def wants_events(self) -> bool:
-        """Whether the program asked to be told what its seat sees."""
+        """Return whether the program requested events."""
         return self._answers.wants_events
 
     def close(self) -> None:

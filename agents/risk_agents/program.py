@@ -68,7 +68,7 @@ class Program:
         sandbox: Sandbox = OPEN,
         shown: Sequence[str] = (),
     ) -> None:
-        """Start a command; in a sandbox `shown` is what it must be able to read. `name` is that of the faults."""
+        """Start a command. In a sandbox the command can read the paths in `shown`. Faults contain `name`."""
         self.name = name
         read_end, self._lifeline = os.pipe()
         try:
@@ -213,16 +213,16 @@ class Program:
 
 
 def python_command(module: str) -> tuple[str, ...]:
-    """The command that runs the function `serve` of a module in a process of its own.
+    """Return the command that runs the function `serve` of a module in a new process.
 
-    It imports from where this process does, but never from the working folder, and its own libraries come first.
+    The import path is that of this process without the working folder. The standard library comes first.
     """
     start = f"import sys; sys.path += {_import_path()!r}; from {module} import serve; serve()"
     return sys.executable, "-I", "-X", "utf8", "-c", start
 
 
 def _import_path() -> list[str]:
-    """Where this process imports from, without the working folder; the project's packages are found in any case."""
+    """Return the import path of this process without the working folder, but with the project's packages."""
     here = os.path.realpath(os.getcwd())
     found = [os.path.abspath(path) for path in sys.path if path and os.path.realpath(path) != here]
     packages = [str(Path(file).resolve().parents[1]) for file in (risk_env.__file__, supervisor.__file__)]

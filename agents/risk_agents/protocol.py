@@ -1,6 +1,6 @@
-"""Messages of the line protocol (docs/protocol.md): what is sent, and what the answers mean.
+"""Messages of the line protocol (docs/protocol.md), and the meaning of the answers.
 
-How lines get to the program and back is `program`'s affair.
+The module `program` sends and receives the lines.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _AMOUNTS = [phase for phase, question in QUESTIONS.items() if question.block == 
 
 
 class Answers:
-    """What a program has asked for, and its plan in one game."""
+    """The fields that a program has requested, and its plan in one game."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
@@ -48,7 +48,7 @@ class Answers:
         }
 
     def news(self, events: Sequence[Event]) -> dict[str, Any]:
-        """The events since the last message, of all that the seat has seen; nothing if the program asks for none."""
+        """Return the events that the seat has seen since the last message; empty unless requested."""
         if not self.wants_events:
             return {}
         news, self._seen = events[self._seen :], len(events)
@@ -63,7 +63,7 @@ class Answers:
 
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
-    """Rules, map and numbering of actions: what a program gets when a game begins."""
+    """Return the rules, the map and the numbering of actions, which a program gets when a game begins."""
     space, objectives = tables(rules, board).space, [objective.name for objective in board.objectives]
     return {
         "num_players": rules.num_players,

@@ -125,9 +125,9 @@ def _module_of(path: Path) -> ModuleType:
 def play_game(
     rules: Rules, board: Board, players: Sequence[str | CompiledBot | Agent], seed: int = 0, lane: int = 0
 ) -> Game:
-    """Play one whole game between players, one a seat (what `make` takes), and return it; PlayerFault blames a player.
+    """Play a game between players, one per seat (see `make`), and return the game; may raise PlayerFault.
 
-    With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`.
+    With compiled bots, this is the game that `GameBatch.play` plays as game `lane` of `seed`.
     """
     match = Match(rules, board, [make(player) for player in players], seed, lane=lane)
     match.run()

@@ -29,7 +29,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
 
     def evaluate(game: Game) -> Floats:
         if game.board.digest != board.digest or game.rules.num_players != rules.num_players:
-            raise ValueError(f"game: {game.rules.num_players} players on {game.board.source!r}, not the games to judge")
+            expected = f"must be {rules.num_players} players on {board.source!r}"
+            raise ValueError(f"game: {game.rules.num_players} players on {game.board.source!r}: {expected}")
         if game.is_over:
             return shares(np.array([game.winner]), game.alive)
         lanes.records[:] = game.records

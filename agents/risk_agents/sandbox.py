@@ -1,12 +1,12 @@
-"""What the process of an agent may touch: nothing is forbidden (OPEN), or as much as this machine can forbid.
+"""Restrict the processes of agents: not at all (OPEN), or as far as this machine allows.
 
-    sandbox("yes")     limits of memory, processes and files everywhere; no network and no files of yours where possible
-    sandbox("strict")  all of it, or SandboxError
+    sandbox("yes")     limits of memory, processes and files; no network and none of your files if possible
+    sandbox("strict")  all restrictions, or SandboxError
 
-Limits are `resource` limits and, where one can be made, a control group that bounds memory in all. Bubblewrap
-(`bwrap`), where it is installed and works, builds a file system that holds only what the agent needs, all of it
-read-only, and hides the network and other processes; without it Linux may still allow an empty network. The last step
-is `confine`: another user than root, and fewer system calls.
+The limits are `resource` limits and, if one can be created, a control group that bounds the total memory. If
+bubblewrap (`bwrap`) is installed and works, it builds a read-only file system that has only the files that
+the agent needs, and hides the network and other processes. Without bubblewrap, Linux may still allow an empty
+network. As the last step, `confine` changes the user if it is root, and blocks system calls.
 """
 
 import json
@@ -30,26 +30,26 @@ from risk_env.core import entry
 
 STRICT = "strict"
 LEVELS = ("yes", STRICT)
-MEMORY = 4 << 30  # bytes of data a process; in all where there are control groups
+MEMORY = 4 << 30  # bytes of data per process; for all processes together with a control group
 TEMPORARY = 256 << 20  # bytes of the folder of temporary files in bubblewrap
 SHARED = 64 << 20  # bytes of shared memory in bubblewrap
 FILE_SIZE = 64 << 20  # bytes of a file that a process writes
 OPEN_FILES = 512
 MORE_PROCESSES = 256  # and threads, more than the user has when the sandbox is made
-NOBODY = 65534  # the user whom root's agents run as
+NOBODY = 65534  # user that runs the agents if root runs the tournament
 # The environment variables that a process in a sandbox gets begin so: no keys, no tokens.
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
-_SYSTEM = (  # what programs of the machine need
+_SYSTEM = (  # system files that programs need
     *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
     *(f"{usr}/{name}" for usr in ("/usr", "/usr/local") for name in ("bin", "sbin", "lib32", "lib64", "libx32")),
     *(f"{usr}/{name}" for usr in ("/usr", "/usr/local") for name in ("lib", "libexec", "share")),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime"),
 )
-_INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")  # parts of the installation of a program
+_INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")  # parts of a Python installation
 _PACKAGES = ("risk_env", "risk_agents")
 _HOME = "/tmp"  # of a process in bubblewrap, where this is an empty folder of its own
 _CACHE = f"{_HOME}/risk_env_cache"  # of compiled code, there
-_KERNELS = "/kernels"  # the files of compiled code, there
+_KERNELS = "/kernels"  # folder of the compiled code inside the sandbox
 _SEPARATE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 _ANY = ("true",)  # the command that tries whether a process can be started
 
@@ -61,13 +61,13 @@ class SandboxError(ValueError):
 class Sandbox(NamedTuple):
     """How the processes of agents are started."""
 
-    limits: dict[str, Any]  # what the supervisor sets
+    limits: dict[str, Any]  # limits that the supervisor sets
     bubblewrap: str = ""  # path of the program, "" without it
     says: str = ""  # what is enforced, in a line
     is_closed: bool = True
 
     def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
-        """The command line that runs a command, which may read these files and folders."""
+        """Return the command line that runs a command in the sandbox, with read access to `shown`."""
         if not self.is_closed:
             return list(command)
         walls = [self.bubblewrap, *_walls(shown), "--"] if self.bubblewrap else []
@@ -99,10 +99,10 @@ def sandbox(level: str | None) -> Sandbox:
     closed = Sandbox(limits, bubblewrap)
     problem = _problem(closed) if bubblewrap else "bwrap is not installed"
     if not problem:
-        walls = "no network, no processes or files of yours, nothing to write but temporary files"
+        walls = "no network, none of your processes or files, writing to temporary files only"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
-        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap, and {problem}; --sandbox enforces what it can")
+        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox enforces what it can")
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if not _problem(alone):
@@ -111,7 +111,7 @@ def sandbox(level: str | None) -> Sandbox:
 
 
 def _problem(closed: Sandbox) -> str:
-    """Why no process can be started in a sandbox here, "" if one can."""
+    """Return the reason why no process can start in this sandbox, or "" if one can."""
     lifeline = [sys.executable, "-I", "-S", supervisor.__file__]
     read_end, write_end = os.pipe()
     try:
@@ -127,10 +127,10 @@ def _problem(closed: Sandbox) -> str:
 
 
 def _limits() -> dict[str, Any]:
-    """The limits of processes in a sandbox on this machine, as the supervisor sets them."""
+    """Return the limits of processes in a sandbox on this machine, for the supervisor."""
     memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
     limits: dict[str, Any] = {memory: MEMORY, "RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_NOFILE": OPEN_FILES, "RLIMIT_CORE": 0}
-    if sys.platform == "linux":  # Linux does not count root's
+    if sys.platform == "linux":  # Linux does not count the processes of root
         limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
         if group := supervisor.memory_group(MEMORY):
             limits |= {supervisor.GROUP: group, supervisor.GROUP_MEMORY: MEMORY}
@@ -138,10 +138,10 @@ def _limits() -> dict[str, Any]:
 
 
 def _limits_in_words(limits: dict[str, Any]) -> str:
-    """The limits as a person reads them."""
+    """Return the limits in words."""
     has_group = supervisor.GROUP in limits
-    extent = "a process and in all" if has_group else "a process (NOT enforced: a limit for all its processes)"
-    words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB a file, {OPEN_FILES} open files"
+    extent = "per process and in all" if has_group else "per process (NOT enforced: a limit in all)"
+    words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
     return f"{words}, {MORE_PROCESSES} more processes" if "RLIMIT_NPROC" in limits else words
 
 
@@ -150,7 +150,7 @@ def _is_root() -> bool:
 
 
 def _tasks_of(user: int) -> int:
-    """Processes and threads that a user has now (Linux)."""
+    """Count the processes and threads of a user (Linux)."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -164,19 +164,19 @@ def _tasks_of(user: int) -> int:
 
 
 def _walls(shown: Sequence[str]) -> list[str]:
-    """The arguments of bubblewrap: a file system that holds what is shown, read-only, and a folder for own files."""
+    """Return bubblewrap's arguments: a read-only file system with the shown paths, and a writable home."""
     walls = [*_SEPARATE, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if _is_root():  # `confine` changes the user, and loses these with it
+    if _is_root():  # `confine` needs them to change the user, and drops them
         walls += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         walls += ["--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     walls += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys"]
     walls += ["--dev", "/dev", "--perms", "1777", "--size", str(SHARED), "--tmpfs", "/dev/shm"]
     walls += ["--perms", "1777", "--size", str(TEMPORARY), "--tmpfs", _HOME]
-    java = glob("/etc/java*")  # Debian's Java links to its settings there
+    java = glob("/etc/java*")  # Debian's Java links to its settings in /etc
     bound, cwd = _outermost([*_SYSTEM, *java, *installation(sys.base_prefix), confine.__file__, *shown]), os.getcwd()
     parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
-    walls += [word for parent in parents for word in ("--dir", parent)]  # else they can be entered by root only
+    walls += [word for parent in parents for word in ("--dir", parent)]  # otherwise only root can enter
     for path in bound:
         is_link = path in _SYSTEM and os.path.islink(path)
         walls += ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]
@@ -184,7 +184,7 @@ def _walls(shown: Sequence[str]) -> list[str]:
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """Existing paths, and where they lead, without those that lie in others; a folder's own links are kept."""
+    """Return the existing paths and the targets of their links, without paths inside other paths."""
     found = list[str]()
     ways = (os.path.abspath, os.path.realpath)
     for path in sorted({way(place) for place in paths if place for way in ways}):
@@ -194,14 +194,15 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 
 def installation(prefix: str) -> list[str]:
-    """The parts of an installation, such as that of Python, and not what else lies in its folder."""
+    """Return the parts of an installation, such as Python's, without other files in the same folder."""
     return [path for name in _INSTALLED if os.path.exists(path := os.path.join(prefix, name))]
 
 
 def shown_with(path: str | Path) -> str:
-    """What an agent of a file is shown: the folder of the file, or only the file if that folder is not the agent's.
+    """Return the path that a bot's file may see: its folder, or only the file if the folder is shared.
 
-    The working folder, the home, the folder of temporary files and what they lie in are not an agent's: "" for these.
+    A folder is shared if it is or contains the working folder, the home or the folder of temporary files. For
+    such a folder itself, return "".
     """
     file = Path(path).absolute()
     folder = file if file.is_dir() else file.parent
@@ -214,7 +215,7 @@ def shown_with(path: str | Path) -> str:
 
 @cache
 def python_installation() -> list[str]:
-    """This Python, the packages that are installed in it, and the agents that are registered."""
+    """Return the paths of this Python, of its installed packages and of the registered agents."""
     sites = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
     roots = {point.module.partition(".")[0] for point in entry_points(group=GROUP)}
     packages = [place for name in sorted({*_PACKAGES, *roots}) for place in _places_of(name)]
@@ -222,7 +223,7 @@ def python_installation() -> list[str]:
 
 
 def _places_of(package: str) -> list[str]:
-    """The folders, or the file, of a package or module."""
+    """Return the folders, or the file, of a package or module."""
     spec = find_spec(package)
     if spec is None:
         return []
@@ -230,7 +231,7 @@ def _places_of(package: str) -> list[str]:
 
 
 def _kernels() -> list[str]:
-    """The arguments of bubblewrap that show the compiled code; Numba uses it only in a folder where it can write."""
+    """Return bubblewrap's arguments for the compiled code; Numba reads code only from writable folders."""
     found, folders = _compiled_code(), dict[Path, str]()
     walls, parents = list[str](), dict[str, None]()
     for file in found:
@@ -255,7 +256,7 @@ def _compiled_code() -> list[Path]:
 
 
 def shown_to(command: Sequence[str]) -> list[str]:
-    """What a command line names: the installation of its program, its files with their folders, and its folders."""
+    """Return the paths in a command line: the program's installation, files with folders, and folders."""
     program = shutil.which(command[0]) or command[0]
     shown = list[str]()
     for path in (os.path.abspath(program), os.path.realpath(program)):

@@ -1,11 +1,11 @@
-"""Runs the command of an agent and ends it, with all that it has started, when the caller ends: a script of its own.
+"""Run the command of an agent, and kill it with all its children when the caller ends. A stand-alone script.
 
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
-LIFELINE is a file descriptor, the read end of a pipe that the caller keeps open: it closes when the caller closes it or
-dies, by SIGKILL too. LIMITS is a JSON object of `resource` limits, `network`, and the folder and the bytes of a control
-group; SETUP_FAILED is the exit status where they cannot be set. Otherwise the exit status is the command's, or 128 and
-the number of the signal that ended it.
+LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
+caller closes it or dies, even by SIGKILL. LIMITS is a JSON object with `resource` limits, `network`, and the
+folder and the bytes of a control group. The exit status is SETUP_FAILED if the limits cannot be set,
+otherwise the command's exit status, or 128 plus the number of the signal that ended the command.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 NETWORK = "network"  # the key of LIMITS that is no resource limit; false: the command gets a network of its own, empty
-GROUP, GROUP_MEMORY = "group", "group memory"  # the folder in which a control group is made, and its bytes
+GROUP, GROUP_MEMORY = "group", "group memory"  # parent folder of a control group; its memory in bytes
 SETUP_FAILED = 125
 NOT_STARTED = 127  # as shells report a command that is not found
 ENDED = 126  # by the lifeline
@@ -88,10 +88,10 @@ def _leave_the_network() -> None:
 
 
 def memory_group(memory: int) -> str:
-    """The folder in which control groups with a limit of memory can be made here, "" if there is none."""
+    """Return the folder in which control groups with a memory limit can be created, "" if there is none."""
     for folder in _group_folders():
         group = None
-        for left in folder.glob("risk_env-*"):  # by a supervisor that was killed
+        for left in folder.glob("risk_env-*"):  # left by a supervisor that was killed
             if not Path("/proc", left.name.rpartition("-")[2]).exists():
                 with suppress(OSError):
                     left.rmdir()
@@ -110,7 +110,7 @@ def memory_group(memory: int) -> str:
 
 
 def _group_folders(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[Path]:
-    """Folders where groups with a limit of memory may be made: of version 2 of control groups, or of version 1."""
+    """Return the candidate folders for control groups with a memory limit, of version 2 or version 1."""
     with suppress(OSError):
         for line in groups.read_text().splitlines():
             number, controllers, path = line.split(":", 2)
@@ -122,7 +122,7 @@ def _group_folders(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("
 
 
 def _gives_memory(folder: Path) -> bool:
-    """Whether the groups in a folder of version 2 can have a limit of memory."""
+    """Return whether control groups in a folder of version 2 can have a memory limit."""
     try:
         return "memory" in (folder / "cgroup.subtree_control").read_text().split()
     except OSError:
@@ -130,7 +130,7 @@ def _gives_memory(folder: Path) -> bool:
 
 
 def _make_group(folder: Path, memory: int) -> Path:
-    """Make a control group that may use that much memory in all; OSError if it cannot be made."""
+    """Create a control group with a memory limit in bytes; raise OSError if this fails."""
     group = folder / f"risk_env-{os.getpid()}"
     group.mkdir()
     try:
@@ -148,7 +148,7 @@ def _enter(group: Path, process: int) -> None:
 
 
 def _remove_group(group: Path | None) -> None:
-    """Remove a control group; processes in it may still be ending."""
+    """Remove a control group; its processes may still be ending."""
     until = time.monotonic() + _PATIENCE
     while group and group.is_dir() and time.monotonic() < until:
         try:

@@ -1,4 +1,4 @@
-"""Files that are written as a whole, or not at all; names of new files that no other file has."""
+"""Write files completely or not at all, and find new names for files."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside this one, to write to in a `with` block; the file moves here in one step once it is on the disk.
+    """A `with` block that yields a temporary path, and moves the file to `path` once it is on the disk.
 
-    After an error, or if the process is killed, the file that was here before is still here. A device or a pipe is
-    written to as it is.
+    After an error, or if the process is killed, the old file is still there. Data for a device or a pipe is
+    written directly.
     """
     if path.exists() and not path.is_file():
         yield path
@@ -32,15 +32,15 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def new_file(path: Path, may_rename: bool = True) -> Path:
-    """Make an empty file of this name and return its path; nothing is overwritten.
+    """Make an empty file with this name and return its path; never overwrite a file.
 
-    If the name is taken, the file gets -2, -3, ... before the ending; without `may_rename` it is a FileExistsError.
+    If the name is taken, add -2, -3, … before the suffix; without `may_rename`, raise FileExistsError.
     """
     return _new(path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)), may_rename)
 
 
 def new_folder(path: Path) -> Path:
-    """Make an empty folder of this name, or with -2, -3, ... after it, whichever nobody has; its path."""
+    """Make an empty folder with this name, or with -2, -3, … added, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return _new(path, os.mkdir)
 

@@ -20,8 +20,8 @@ STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
 }
 LAID_OUT_OBJECTIVES = 4  # of each kind, minor and major, with random Objectives or Rewards (RULES 9.3)
 OBJECTIVES_TO_WIN = 3  # RULES 9.7
-MOST_STARTING_TROOPS = 2**15  # of an army: all armies together stay below MOST_TROOPS
-MOST = 2**31 - 1  # a limit of the counters, not a rule
+MOST_STARTING_TROOPS = 2**15  # per army: all armies together stay below MOST_TROOPS
+MOST = 2**31 - 1  # largest value of the counters, not a rule
 
 
 # The values of each option.
@@ -52,7 +52,7 @@ NUMBERS: dict[str, Numbers] = {
     "num_players": Numbers(2, 6, or_none=False),
     "initial_troops": Numbers(1, MOST_STARTING_TROOPS, or_none=True),
     "headquarters_to_win": Numbers(1, 5, or_none=True),
-    "max_troops": Numbers(2, MOST_TROOPS, or_none=True),  # with 1 nobody could ever attack
+    "max_troops": Numbers(2, MOST_TROOPS, or_none=True),  # with 1 no attack would be possible
     "max_rounds": Numbers(1, MOST, or_none=True),
     "max_battles_per_turn": Numbers(1, MOST, or_none=True),
 }

@@ -127,7 +127,7 @@ def _place(key: str, i: int, values: dict[str, Any]) -> str:
 
 
 def _without_marks(name: str) -> str:
-    """A name without the combining marks of its letters, such as the vowels of Hindi, Tamil, Thai and Burmese."""
+    """Remove the combining marks of letters, such as the vowel signs of Hindi, Tamil, Thai and Burmese."""
     plain = ""
     for letter in name:
         if not (unicodedata.category(letter) in ("Mn", "Mc") and plain[-1:].isalnum()):

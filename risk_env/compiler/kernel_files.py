@@ -1,8 +1,8 @@
-"""Files of compiled code: what is wrong with one costs the time to compile it again, and no more.
+"""Cache files of compiled code; a file that cannot be read is compiled again.
 
-A file holds the code of one entry point for one list of argument types: a checksum, then a pickle. The folder is ours
-alone (`cache`), so the checksum is no signature: it finds files that were cut, damaged or only begun. In plain mode
-(`mode.PLAIN`) files are Numba's own, without a checksum.
+A file holds the code of one entry point for one list of argument types: a checksum, then a pickle. Only this
+user can write to the folder (`cache`), so the checksum is no signature: it detects truncated and damaged
+files. In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
 """
 
 import glob
@@ -24,13 +24,13 @@ _CHECKSUM = hashlib.sha256().digest_size
 
 
 class KernelFiles:
-    """The files of one entry point, in place of Numba's, whose index two processes can write at the same time."""
+    """The files of one entry point. They replace Numba's index, which is not safe for concurrent writers."""
 
     def __init__(self, folder: str, name: str) -> None:
         self._folder, self._name = Path(folder), name
 
     def load(self, key: Any) -> Any:
-        """What was saved with this key, None if nothing was; ValueError if the file is damaged."""
+        """Return the code saved under this key, or None; raise ValueError if the file is damaged."""
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
@@ -61,7 +61,7 @@ class KernelFiles:
 
 
 class GuardedCache:
-    """Numba's cache of an entry point, whose errors are reported once and end nothing."""
+    """Numba's cache of an entry point. An error is reported once and never ends the process."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -70,21 +70,21 @@ class GuardedCache:
         return getattr(self._cache, name)
 
     def load_overload(self, *arguments: Any) -> Any:
-        """The compiled code from the disk; None if there is none, or none that can be read, which is then removed."""
+        """Return the compiled code from the disk, or None; a file that cannot be read is removed."""
         try:
             return self._cache.load_overload(*arguments)
-        except Exception as error:  # a damaged pickle can raise any
-            report_once(f"compiled code in {self._root} is damaged and is compiled again", error)
+        except Exception as error:  # a damaged pickle can raise any exception
+            report_once(f"compiled code in {self._root} is damaged and will be compiled again", error)
             with suppress(Exception):
                 self._cache.flush()
             return None
 
     def save_overload(self, *arguments: Any) -> None:
-        """Keep compiled code on the disk, if there is room."""
+        """Write compiled code to the disk; report the error if this fails."""
         try:
             self._cache.save_overload(*arguments)
         except OSError as error:
-            report_once(f"compiled code cannot be kept in {self._root}: every process compiles it again", error)
+            report_once(f"compiled code cannot be saved in {self._root}: every process compiles it again", error)
 
     @property
     def _root(self) -> Path:
@@ -92,9 +92,9 @@ class GuardedCache:
 
 
 def guard(entry: Any) -> None:
-    """Let an entry point that is cached outlive whatever happens to its files."""
+    """Let the entry point survive any error of its cache files."""
     cache = getattr(entry, "_cache", None)
-    if cache is None:  # with the JIT disabled
+    if cache is None:  # if the JIT is disabled
         return
     if not PLAIN:
         cache._cache_file = KernelFiles(cache.cache_path, cache._impl.filename_base)

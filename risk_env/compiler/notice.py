@@ -1,4 +1,4 @@
-"""A line on stderr before kernels are compiled, which takes up to half a minute, and where they cannot be kept.
+"""Report on stderr that kernels are compiled, which takes up to half a minute, or cannot be cached.
 
 The line is a warning of the logger "risk_env": `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
 Loading compiled code from the cache is quick and is not reported.
@@ -14,7 +14,7 @@ from numba.core.event import Event, Listener, register
 
 PAUSE = 10.0  # seconds without compiling after which the next compilation is reported again
 
-MOST_LETTERS = 200  # of an error
+MOST_LETTERS = 200  # most characters of an error
 _reported = set[str]()
 _LOGGER = logging.getLogger("risk_env")
 
@@ -49,7 +49,7 @@ def report_compiling(entry: Any, folder: str | None) -> None:
 
 
 def report_once(line: str, error: Exception) -> None:
-    """Report what is wrong with the folder of compiled code, once in this process."""
+    """Report an error of the cache folder, once per process."""
     if line not in _reported:
         _reported.add(line)
         _LOGGER.warning("risk_env: %s (%s: %s)", line, type(error).__name__, str(error)[:MOST_LETTERS])

@@ -169,7 +169,7 @@ def can_trade(game, board, rules, seat):
 
 @inlined
 def set_is_owed(game):
-    """Whether a set must be traded in, while a bonus is placed: after it (RULES 5.3, 3.3.2)."""
+    """Return whether another set must be traded in after the bonus (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
         return hand_size(game, int64(game.turn)) > KEPT_HAND
     return game.trade == Trade.OWED

@@ -106,7 +106,7 @@ def roll_on(game):
 
 @inlined
 def may_end_within(game, rules, rolls):
-    """Whether a blitz may be decided by the next `rolls` rolls: each costs a side two troops at most (RULES 3.2.3)."""
+    """Return whether `rolls` rolls can decide a blitz: a roll costs a side up to two troops (RULES 3.2.3)."""
     most = MAX_DEFENCE_DICE * rolls
     is_close = troops_on(game, int64(game.source)) - 1 <= most or troops_on(game, int64(game.target)) <= most
     return is_close or rules.max_battles - game.battles <= rolls
@@ -114,7 +114,7 @@ def may_end_within(game, rules, rolls):
 
 @kernel
 def write_roll(game, values):
-    """Write the last roll into int8 (2, 9): of each side the dice as rolled, the dice as compared, and the losses."""
+    """Write the last roll into int8 (2, 9): per side the dice as rolled, the dice as compared, the losses."""
     for side in range(2):
         for d in range(MAX_DICE):
             values[side, d] = game.rolled[side, d]

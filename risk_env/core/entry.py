@@ -62,9 +62,9 @@ def play_chance_once(games, i, boards, rules):
 def play_blitz(games, i, boards, rules, rolls, totals):
     """Play the rolls of a blitz in game `i` until it is decided.
 
-    `totals` int64 (3,) gets the number of rolls and the losses of attacker and defender. `rolls` int8 (2 K, 2, 9) gets
-    the first K rolls and then the last K, these in a ring: for each side its dice as rolled (4), its dice as compared
-    (4), and its losses.
+    `totals`, int64 (3,), gets the number of rolls and the losses of attacker and defender. `rolls`, int8 (2
+    K, 2, 9), gets the first K rolls, and then the last K rolls as a ring buffer. Each entry has, for both
+    sides, the dice as rolled (4), the dice as compared (4) and the losses.
     """
     game = games[i]
     kept = len(rolls) // 2
@@ -84,7 +84,7 @@ def play_blitz(games, i, boards, rules, rolls, totals):
 
 @entry_point
 def veil_game(games, i, boards, rules, seat):
-    """Hide from `seat` what another seat of game `i` is asked in secret, in a copy that is only looked at."""
+    """Hide from `seat` a secret question to another seat of game `i`; call this on a copy of the game."""
     hidden.veil(games[i], boards[0], rules[0], seat)
 
 

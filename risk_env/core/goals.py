@@ -22,7 +22,7 @@ OBJECTIVES_TO_WIN = 3
 
 @kernel
 def end_game(game, winner):
-    """The game is over: nobody is asked, and no move is under way."""
+    """End the game: no seat is to act, and no move is under way."""
     game.winner = winner
     game.seat = NOBODY
     game.source = NOWHERE

@@ -1,4 +1,4 @@
-"""What a seat does not know: the questions that are hidden from it, and drawing again all hidden facts."""
+"""Hide the questions that a seat must not see, and draw again the facts that a seat does not know."""
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
@@ -18,12 +18,13 @@ COUNT_BITS = 9  # of each seat's number of cards, in a word that holds all of th
 
 @kernel
 def veil(game, board, rules, seat):
-    """Turn a game into what `seat` sees while another seat answers a question that its hand alone has raised.
+    """Hide from `seat` a question that another seat is asked only because of the cards in its hand.
 
-    The position is that of a game in which the other seat holds no such cards: a draft before its first troops instead
-    of a free trade, dice that have not fallen instead of a re-roll. Cards picked for a set are hidden until they are
-    traded. A trade that is owed stays: it follows from the number of cards, which is public (RULES 3.3.2, 5.3). A draft
-    with a single territory is already there, since without a trade nobody is asked for the territory.
+    The position becomes that of a game in which the other seat holds no such cards: a draft before the first
+    troops instead of an optional trade, undecided dice instead of a re-roll. Cards picked for a set are
+    hidden until the set is traded. An obligatory trade stays visible, because the number of cards is public
+    (RULES 3.3.2, 5.3). If only one territory can be drafted to, the draft is already there: without a trade,
+    nobody is asked for the territory.
     """
     if game.seat == seat:
         return
@@ -43,7 +44,7 @@ def veil(game, board, rules, seat):
 
 @kernel
 def only_draftable(game, rules):
-    """The only territory to which the seat in turn can draft, NOWHERE if there are several or none."""
+    """Return the only territory to which the seat in turn can draft; NOWHERE if there are several or none."""
     found, count = NOWHERE, 0
     for w in range(len(game.strong)):
         roomy = with_room(game, rules, w, game.owned[game.turn, w])
@@ -76,7 +77,7 @@ def determinize(game, board, rules, seat, seed):
 
 @kernel
 def begin_draft_again(game, board, rules):
-    """Ask for cards if the hand drawn for the player in turn holds a set and no troops have been placed."""
+    """Ask for a trade if the new hand of the player in turn holds a set and no troops have been placed."""
     is_forced = game.phase == Phase.DRAFT_AMOUNT and only_draftable(game, rules) == game.target
     no_trade = (game.phase == Phase.DRAFT or is_forced) and not game.set_traded
     if no_trade and game.draft_left == troops_due(game, board, rules, int(game.turn)):
@@ -99,7 +100,7 @@ def redraw_hands(game, rules, seat):
 
 @kernel
 def take_back_unknown(game, other):
-    """Put the unknown cards of a hand into the deck, and count them; those shown for a re-roll stay."""
+    """Put the unknown cards of a hand into the deck, and count them; cards shown for a re-roll stay."""
     taken = 0
     for w in range(len(game.deck)):
         unknown = game.hand[other, w] & ~game.shown[w]
@@ -114,7 +115,7 @@ def take_back_unknown(game, other):
 
 @kernel
 def hand_explains_question(game, board, rules, seat):
-    """Whether the hand drawn for the player in turn holds the set that all know it owes."""
+    """Return whether the new hand of the player in turn holds a set, if a trade is obligatory."""
     turn = int(game.turn)
     return turn == seat or game.phase != Phase.TRADE or can_trade(game, board, rules, turn)
 

@@ -48,13 +48,13 @@ TERRITORY_COLUMNS = (
     ("troops_neutral", "troops if the neutral army holds it, else 0 (count)"),
     ("source", "1: attacks, or troops leave from here"),
     ("target", "1: attacked, moved to or drafted to"),
-    ("own_card", "1: its card is in the own hand; 2: picked for a set"),
-    ("known_card", "1 + player in whose hand all know its card to be: shown for a re-roll"),
+    ("own_card", "1: its card is in the seat's hand; 2: picked for a set"),
+    ("known_card", "1 + player whose hand holds its card, if a re-roll has shown the card"),
     ("discarded", "1: its card lies on the discard pile"),
     ("city", "1: a city"),
     ("headquarters_of", "1 + player whose capital or (public or own) headquarters it is"),
     ("airfield", "1 + player whose airfield stands here"),
-    ("taken", "star deck: 1: taken by the player in turn since the turn began"),
+    ("taken", "1: captured this turn by the player in turn (star deck only)"),
 )
 GLOBAL_BLOCKS = (
     ("phase", int(Phase.OVER), "one-hot: the phase (all 0 when over)"),
@@ -67,9 +67,9 @@ GLOBAL_BLOCKS = (
     ("objectives_held", MAX_SEATS, "Objectives of each player"),
     ("to_place", MAX_SEATS, "set-up troops each player has to place (count)"),
     ("neutral", 3, "territories, troops, troops to place of the neutral army (counts)"),
-    ("own_symbols", 3, "symbol deck: infantry, cavalry, artillery cards in the own hand"),
-    ("own_wilds", 1, "wild cards in the own hand"),
-    ("own_stars", 1, "star deck: stars on the cards in the own hand (count)"),
+    ("own_symbols", 3, "infantry, cavalry, artillery cards in the seat's hand (symbol deck only)"),
+    ("own_wilds", 1, "wild cards in the seat's hand"),
+    ("own_stars", 1, "stars on the cards in the seat's hand (count), star deck only"),
     ("picked", 1, "cards picked for a set"),
     ("next_set", 1, "troops for the next set (count), 0 with the star deck"),
     ("deck", 1, "cards not drawn (count)"),
@@ -89,19 +89,19 @@ GLOBAL_BLOCKS = (
     ("objective_taken", 1, "1: an Objective was taken this turn"),
     ("attacks_over", 1, "1: the attacks of this turn are over"),
     ("move_begun", 1, "1: the fortify move under way has begun"),
-    ("must_trade", 1, "1: a set must be traded in; in BONUS: another one after it"),
+    ("must_trade", 1, "1: a set must be traded in; in BONUS: another set after the bonus"),
     ("objective", NUM_OBJECTIVES, "each Objective: 0 not in play, 1 face up, 2 + player who holds it"),
     ("objective_reward", NUM_OBJECTIVES, "1 + the Reward that lies on a face-up Objective, else 0"),
     ("reward", NUM_REWARDS, "each Reward: 1 + player who owns it, else 0"),
-    ("mission_target", MAX_SEATS, "one-hot: player that the own mission wants destroyed"),
-    ("mission_territories", 1, "territories that the own mission wants (count)"),
-    ("mission_min_troops", 1, "troops it wants on each of them"),
-    ("mission_third", 1, "1: it wants one more continent of any kind"),
+    ("mission_target", MAX_SEATS, "one-hot: player that the seat's mission wants destroyed"),
+    ("mission_territories", 1, "territories that the seat's mission wants (count)"),
+    ("mission_min_troops", 1, "troops that the mission wants on each of them"),
+    ("mission_third", 1, "1: the mission wants one more continent of any kind"),
 )
 CONTINENT_COLUMNS = (
     ("holder", "1 + player who holds it entirely, 7 the neutral army, 0 nobody"),
     ("own", "own territories in it (count)"),
-    ("wanted", "1: the own mission wants it"),
+    ("wanted", "1: the seat's mission wants it"),
 )
 TERRITORY_WIDTH = len(TERRITORY_COLUMNS)
 GLOBAL_WIDTH = sum(width for _, width, _ in GLOBAL_BLOCKS)
@@ -250,7 +250,7 @@ def observe_places(game, rules, seat, observation):
 
 @kernel
 def mark_known_cards(game, rules, seat, w, observation):
-    """The cards of word w whose holder all players know (RULES 10.4)."""
+    """Return the cards of word w whose holder is public (RULES 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & game.shown[w]
         mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))

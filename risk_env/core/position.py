@@ -46,13 +46,13 @@ def change_owner(game, territory, owner):
 
 @inlined
 def room(game, rules, territory):
-    """How many more troops the territory may hold (RULES 1.5, 10.3)."""
+    """Return how many more troops the territory may hold (RULES 1.5, 10.3)."""
     return int64(rules.max_troops) - troops_on(game, territory)
 
 
 @kernel
 def with_room(game, rules, w, word):
-    """Those territories of a word (number w of its set) that may hold another troop; a full one has two or more."""
+    """Return the territories of word w that have room for another troop; a full one has two or more."""
     strong = word & game.strong[w]
     while strong != ZERO:
         territory = lowest(strong)
@@ -64,7 +64,7 @@ def with_room(game, rules, w, word):
 
 @kernel
 def all_have_room(game, rules, owner):
-    """Whether every territory of an owner may hold another troop."""
+    """Return whether every territory of an owner has room for another troop."""
     full = ZERO
     for w in range(len(game.strong)):
         full |= game.owned[owner, w] & ~with_room(game, rules, w, game.owned[owner, w])
@@ -73,7 +73,7 @@ def all_have_room(game, rules, owner):
 
 @inlined
 def add_to_draft(game, troops):
-    """Give the player in turn troops to place; those beyond the ceiling are lost (RULES 1.5)."""
+    """Give troops to the player in turn; troops beyond the ceiling are lost (RULES 1.5)."""
     game.draft_left = min(int64(game.draft_left) + troops, MOST_TROOPS)
 
 

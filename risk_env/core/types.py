@@ -23,7 +23,7 @@ NOBODY = -1
 NOWHERE = -1
 NO_REWARD = -1
 UNLIMITED = 2**31 - 1  # a limit that is never reached
-MOST_TROOPS = 2**18  # on a territory, or to draft (RULES 1.5): sums of them stay far below 2**31
+MOST_TROOPS = 2**18  # on a territory, or in a draft (RULES 1.5): sums of troops stay far below 2**31
 
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 NUM_AMOUNTS = len(AMOUNTS) + 2  # and "half", "all"
@@ -272,8 +272,8 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("empty", game_dtype(sizes)),  # a game before its set-up
             ("chart_troops", np.int32, (T,)),
             ("initial_troops", np.int64),
-            ("max_troops", np.int64),  # on a territory, at most MOST_TROOPS (RULES 1.5, 10.3)
-            ("max_rounds", np.int64),  # UNLIMITED for none, like the next one
+            ("max_troops", np.int64),  # per territory, at most MOST_TROOPS (RULES 1.5, 10.3)
+            ("max_rounds", np.int64),  # UNLIMITED for no limit, as in the next field
             ("max_battles", np.int64),
             ("amount_words", np.uint32, (MANY + 1,)),  # legal amounts (bits) of 0, 1, ... MANY or more troops
             ("amounts", np.int32, (len(AMOUNTS),)),

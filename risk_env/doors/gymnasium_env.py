@@ -74,7 +74,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     spec: Any = SpecAttribute()
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
-        self.metadata = deepcopy(self.metadata)  # its own
+        self.metadata = deepcopy(self.metadata)  # not shared with other environments
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.lanes = make_lanes(1, **arguments)
         self.lanes.autoreset = False
@@ -86,9 +86,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the current game as the referee knows it, hidden cards and coming dice included.
+        """A copy of the referee's game, with the hidden cards and the coming dice.
 
-        A search in it foresees the dice: search in what `sample` returns.
+        A search in this copy foresees the dice: use `sample` for search.
         """
         self._check_begun()
         return self.lanes.batch.game(0)
@@ -98,7 +98,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
             raise gymnasium.error.ResetNeeded("no game before reset: call reset() first")
 
     def sample(self, seed: int) -> Game:
-        """A copy for search: what the learner does not know, and all chance to come, is drawn by `seed`."""
+        """Return a copy for search: facts unknown to the learner and future chance are drawn from `seed`."""
         self._check_begun()
         return self.lanes.sample(0, seed)
 
@@ -206,7 +206,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def sample(self, lane: int, seed: int) -> Game:
-        """A copy of a lane's game for search: what its learner does not know, and all chance, is drawn by `seed`."""
+        """Return a copy of a lane's game for search: unknown facts and all chance are drawn from `seed`."""
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:

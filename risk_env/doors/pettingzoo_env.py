@@ -1,7 +1,7 @@
 """PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
 
-`env` is `raw_env` in PettingZoo's wrapper that detects calls in the wrong order. In both an illegal action raises
-IllegalAction and changes nothing. Arrays, dicts and lists that `env` hands out are copies.
+`env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both an illegal
+action raises IllegalAction and changes nothing. Arrays, dicts and lists returned by `env` are copies.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     (G,)}, "action_mask": int8 (n,)}.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 (as PettingZoo has it)
+    metadata: dict[str, Any] = {  # noqa: RUF012 (as in PettingZoo)
         "name": "risk_v0",
         "render_modes": list(MODES),
         "is_parallelizable": False,
@@ -78,7 +78,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         super().__init__()
         check_choice("reward", reward, REWARDS)
         check_choice("observation", observation, OBSERVATIONS)
-        self.metadata = deepcopy(type(self).metadata)  # its own
+        self.metadata = deepcopy(type(self).metadata)  # not shared with other environments
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
@@ -118,16 +118,16 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     @property
     def game(self) -> Game:
-        """The referee's game, hidden cards and coming dice included: inspect and copy it, but do not play it.
+        """The referee's game, with hidden cards and coming dice. Inspect or copy it, but do not step it.
 
-        A search in a copy of it foresees the dice: search in what `sample` returns.
+        A search in a copy of this game foresees the dice: use `sample` for search.
         """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
         return self._game
 
     def sample(self, seed: int) -> Game:
-        """A copy for search: what the selected agent does not know, and all chance to come, is drawn by `seed`."""
+        """Return a copy for search: facts unknown to the selected agent and chance are drawn from `seed`."""
         game = self.game
         return game.determinize(self.possible_agents.index(self.agent_selection), seed)
 
@@ -201,7 +201,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": mask.copy()}
-        self._view, self._mask = view, mask  # of the agent that is asked; copies of them are handed out
+        self._view, self._mask = view, mask  # of the agent to act; the environment returns copies
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""
@@ -297,9 +297,9 @@ def _copied(info: dict[str, Any]) -> dict[str, Any]:
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
-    """PettingZoo's wrapper against calls in the wrong order; `last` and `step` skip its layers for speed.
+    """PettingZoo's wrapper that detects calls in the wrong order; `last` and `step` bypass it for speed.
 
-    Lists and dicts that it hands out are copies.
+    Returned lists and dicts are copies.
     """
 
     env: raw_env
@@ -319,7 +319,7 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def possible_agents(self) -> list[str]:
-        """All agents, by seat."""
+        """The agents of all seats."""
         return [*self.env.possible_agents]
 
     @property
@@ -329,22 +329,22 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def rewards(self) -> dict[str, float]:
-        """What the last step brought each agent."""
+        """The reward of the last step, by agent."""
         return {**self.__getattr__("rewards")}
 
     @property
     def terminations(self) -> dict[str, bool]:
-        """Whether each agent's game has ended."""
+        """Whether the game has ended, by agent."""
         return {**self.__getattr__("terminations")}
 
     @property
     def truncations(self) -> dict[str, bool]:
-        """Whether each agent's game was cut off after `max_rounds`."""
+        """Whether the game was truncated after `max_rounds`, by agent."""
         return {**self.__getattr__("truncations")}
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """Each agent's info."""
+        """The info, by agent."""
         return {agent: _copied(info) for agent, info in self.__getattr__("infos").items()}
 
     @property

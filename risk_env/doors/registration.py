@@ -1,4 +1,4 @@
-"""Makes the environments known to Gymnasium and PettingZoo: `import risk_env` does, before or after theirs.
+"""Register the environments with Gymnasium and PettingZoo when `risk_env` is imported, before or after them.
 
 `gymnasium.make("risk_env:risk_env/Risk-v0")` imports `risk_env` itself.
 """
@@ -11,12 +11,12 @@ import pettingzoo
 from gymnasium.envs.registration import EnvSpec
 
 ID = "risk_env/Risk-v0"
-AEC_ID = "risk_env/risk-v0"  # as PettingZoo spells "risk_env/risk_v0"
+AEC_ID = "risk_env/risk-v0"  # PettingZoo's spelling of "risk_env/risk_v0"
 _HOME = "risk_env.doors.gymnasium_env"
 
 
 def register() -> None:
-    """Let `gymnasium.make`, `gymnasium.make_vec` and `pettingzoo.make` know the environments."""
+    """Register the environments for `gymnasium.make`, `gymnasium.make_vec` and `pettingzoo.make`."""
     if ID not in gymnasium.registry:
         gymnasium.register(ID, entry_point=f"{_HOME}:RiskEnv", vector_entry_point=f"{_HOME}:RiskVectorEnv")
     if AEC_ID not in pettingzoo.aec_registry:
@@ -25,19 +25,19 @@ def register() -> None:
 
 @dataclass
 class PlainSpec(EnvSpec):
-    """An EnvSpec that JSON either keeps as it is or refuses."""
+    """An EnvSpec that refuses arguments which JSON would change."""
 
     def to_json(self) -> str:
-        """The spec as JSON; ValueError for an argument that JSON would change, such as a `Board` or a bot."""
+        """Return the spec as JSON; raise ValueError for arguments that JSON would change, e.g. a `Board`."""
         for name, value in self.kwargs.items():
             if not _is_plain(value):
                 kind = type(value).__name__
-                raise ValueError(f"{name}: a {kind} cannot be written as JSON. Give maps and bots by their names.")
+                raise ValueError(f"{name}: JSON cannot store a {kind}. Pass the map or bot by name.")
         return super().to_json()
 
 
 class SpecAttribute:
-    """The attribute `spec` of an environment, which Gymnasium sets: kept as a PlainSpec."""
+    """The attribute `spec`, which Gymnasium sets; it is stored as a PlainSpec."""
 
     def __get__(self, env: Any, owner: Any = None) -> PlainSpec | None:
         return None if env is None else vars(env).get("_spec")
@@ -50,7 +50,7 @@ class SpecAttribute:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
+    """Return whether JSON preserves a value: None, True, False, numbers, texts and lists of these."""
     if type(value) in (list, tuple):
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

@@ -176,7 +176,7 @@ class SeatLanes:
         return as_floats(self._final_codes[self.batch.as_lanes(lanes)], self.board, self.observation_kind)
 
     def sample(self, lane: int, seed: int) -> Game:
-        """A copy of a lane's game for search: what the learner does not know, and all chance, is drawn by `seed`."""
+        """Return a copy of a lane's game for search: unknown facts and all chance are drawn from `seed`."""
         return self.batch.game(lane).determinize(int(self.seat[lane]), seed)
 
     def draw_by(self, weights: Array) -> None:

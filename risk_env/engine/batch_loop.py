@@ -61,9 +61,10 @@ def illegal_among(first, last, games, rules, lanes, actions):
 
 @entry_point
 def first_wrong(games, marks, lanes, stamp, are_begun):
-    """Number of the first of these lanes that is none of the batch's or comes twice, or NO_LANE if all are right.
+    """Return the number of the first lane that is out of range or named twice, or NO_LANE if all are valid.
 
-    With `are_begun` a lane without a game is wrong too. `marks` int64 (N,) hold no number above `stamp` - 1, before.
+    If `are_begun`, a lane without a game is invalid, too. Before the call, all `marks`, int64 (N,), must be
+    below `stamp`.
     """
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -77,7 +78,7 @@ def first_wrong(games, marks, lanes, stamp, are_begun):
 
 @inlined
 def any_legal(game):
-    """Whether any action is legal."""
+    """Return whether any action is legal."""
     for w in range(len(game.legal)):
         if game.legal[w] != ZERO:
             return True

@@ -21,7 +21,7 @@ ANY_SEAT = -2  # instead of a seat: the next turn of any
 NO_ACTION = -(2**63)  # the seat to decide has not been asked
 UNANSWERED = -1  # it has been asked, and has written nothing
 RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
-UNFIT = -1  # instead of the number of lanes that have stopped: nothing was played
+UNFIT = -1  # returned instead of a number of lanes: nothing was played
 
 
 class Seats(NamedTuple):
@@ -61,12 +61,13 @@ class Flow(NamedTuple):
 
 @entry_point
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
-    """Play the answers in `flow.actions`, then those of compiled bots, until in each of the lanes another player has to
-    decide, the lane stops, or `most` actions have been played in it.
+    """Play the actions in `flow.actions`, then those of compiled bots, in each of the lanes.
 
-    `results` accumulate; a call with `is_first` clears them. Returns how many lanes have stopped and how many wait for
-    a player (both in `flow`), and the cycles that the call took, 0 if they are not counted. Before anything is played,
-    `seats` and `stops` of all lanes are checked: UNFIT and the first of these lanes that names no player or no seat.
+    A lane waits when another player has to decide, the lane stops, or `most` actions have been played in the
+    lane. `results` accumulate; a call with `is_first` clears them. Return the number of lanes that have
+    stopped and the number that wait for a player (both in `flow`), and the cycles that the call took, 0 if
+    cycles are not counted. The `seats` and `stops` of all lanes are checked first: for an invalid lane,
+    return UNFIT and the lane, and play nothing.
     """
     begun = cycles_now(tally)
     unfit = first_unfit(records.rules[0], seats, stops, lanes)
@@ -89,7 +90,7 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
 
 @kernel
 def first_unfit(rules, seats, stops, lanes):
-    """The first of these lanes with a number of no player, or a stop at no seat, or NO_LANE."""
+    """Return the first lane with an unknown player number or a stop at an unknown seat, or NO_LANE."""
     for k in range(len(lanes)):
         lane = lanes[k]
         if not (NOBODY <= stops.death[lane] < rules.num_players and ANY_SEAT <= stops.turn[lane] < rules.num_players):

@@ -41,7 +41,7 @@ PLAY_PHASES = tuple(Phase)[len(types.SETUP_PHASES) :]
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
 AIRFIELDS = (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD)
 
-MOST_COUNTED = 2**30  # of decisions, rounds, battles, sets traded: 32 bits leave room to count on
+MOST_COUNTED = 2**30  # largest count of decisions, rounds, battles or traded sets, well below 2**31
 
 Reasons = Iterator[str]
 
@@ -185,7 +185,7 @@ class Position:
         return sum(self.game.troops[t] for t in self.held[army])
 
     def room(self, places: Collection[int]) -> int:
-        """How many more troops these territories may hold (RULES 1.5, 10.3)."""
+        """Return how many more troops these territories may hold (RULES 1.5, 10.3)."""
         most = self.rules.max_troops or MOST_TROOPS
         return sum(most - self.game.troops[t] for t in places)
 

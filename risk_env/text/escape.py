@@ -26,12 +26,12 @@ def for_terminal(words: Any, keep: str = "") -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """Text with blanks behind it, so that it takes this number of columns of a terminal."""
+    """Pad a text with spaces to this number of terminal columns."""
     return text + " " * (width - cell_len(text))
 
 
 def label(words: Any) -> str:
-    """What an agent calls itself as a label: printable, composed, up to LABEL_LETTERS letters; `?` if none is left."""
+    """Return an agent's name as a label: printable, NFC, at most LABEL_LETTERS characters, `?` if empty."""
     letters = "".join(letter for letter in str(words) if letter.isprintable()).strip()
     return unicodedata.normalize("NFC", letters[: 4 * LABEL_LETTERS])[:LABEL_LETTERS].strip() or "?"
 

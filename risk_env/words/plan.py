@@ -21,7 +21,7 @@ MOST_STEPS = 200  # of one answer
 MOST_CHARACTERS = 20_000
 TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
 ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER = "illegal", "outnumbered", "turn over", "no answer"
-REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # why a plan stopped
+REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # reasons why a plan stops
 FALLBACK, NUMBER = "fallback", "number"  # no words of answers
 _NO_ACTION = 2**31  # more than any action's number
 WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
@@ -50,7 +50,7 @@ _ONLY = {  # steps that are passed over where another question is asked: there w
     "move": Phase.FORTIFY_AMOUNT,
 }
 _PLACED = {("draft", Phase.DRAFT_AMOUNT), ("to", Phase.FORTIFY_AMOUNT)}  # the engine may have chosen the only place
-_PLACE_WORDS = {Phase.FORTIFY_AMOUNT: "to"}  # what the number of a territory meant, where no territory is asked for
+_PLACE_WORDS = {Phase.FORTIFY_AMOUNT: "to"}  # word before a territory; "draft" in all other phases
 _AFTER_DRAFT = (Phase.ATTACK, Phase.FORTIFY_FROM)
 
 
@@ -67,7 +67,7 @@ class Step(NamedTuple):
 
 
 class Stopped(Exception):
-    """The reader must be asked; the message says why, and `reason`, of REASONS, says it to programs."""
+    """The seat must be asked again; the message is for people, `reason` (one of REASONS) for programs."""
 
     def __init__(self, message: str, reason: str = ILLEGAL) -> None:
         super().__init__(message)
@@ -83,7 +83,7 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     length = sum(len(part) for part in parts if isinstance(part, str))
     if length > MOST_CHARACTERS:
         raise ValueError(f"the answer has {length} characters, at most {MOST_CHARACTERS} are read")
-    if not isinstance(answer, str):  # the number of an action may be written as a text
+    if not isinstance(answer, str):  # an action number may be written as text
         parts = [int(part) if isinstance(part, str) and _NUMBER.fullmatch(part) else part for part in parts]
     steps = [step for part in parts for step in _read_part(part, board)]
     if not steps:
@@ -163,7 +163,7 @@ def _territory(name: str, board: Board) -> int:
 
 
 def _in_words(number: int, phase: Phase, game: Any) -> Step:
-    """The step of an action's number: what its text does, where another question is asked too."""
+    """Return the step for an action number, which is equivalent to the step for the action's text."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
     asked = QUESTIONS[phase]
     words = {"territory": _PLACE_WORDS.get(phase, "draft"), "border": "attack", "die": "reroll", "dice": "dice"}
@@ -188,7 +188,7 @@ class Plan:
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
         self._attacks: dict[tuple[int, int], list[int]] = {}  # source and target of those played: what became of them
-        self.stopped = self.reason = ""  # why the rest was not played: in words, and as one of REASONS
+        self.stopped = self.reason = ""  # reason why the plan stopped, in words and as one of REASONS
         self._unplayed: tuple[Step, ...] = ()
 
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
@@ -264,7 +264,7 @@ class Plan:
         return "\n".join(lines)
 
     def report(self) -> dict[str, Any]:
-        """`account` for programs: the actions that were played, why no more were, and how many steps were left."""
+        """Return `account` for programs: actions played, reason for stopping, number of steps left."""
         left = sum(not step.only for step in self._unplayed)
         return {"played": [action for _, action in self._played], "stopped": self.reason or None, "left": left}
 
@@ -380,9 +380,7 @@ class Plan:
             return
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
         if attackers <= defenders:
-            raise Stopped(
-                f"{step} has {attackers} troops against {defenders} now: say it again if you mean it", OUTNUMBERED
-            )
+            raise Stopped(f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED)
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
         """The answer for an amount, any whole number, and the steps that complete it."""
@@ -410,7 +408,7 @@ class Plan:
         self._steps.popleft()
         action = self._answer_defence(game) if game.phase == Phase.DEFEND else self._next(game)
         if action is None:
-            raise Stopped("the order stands; what is the answer to this question?", NO_ANSWER)
+            raise Stopped("the standing order is kept; an action for this question is needed", NO_ANSWER)
         return action
 
     def _answer_defence(self, game: Any) -> int:

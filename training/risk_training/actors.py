@@ -150,7 +150,7 @@ class Actors:
         self.shared = {name: found for name, found in self.shared.items() if name in needed}
 
     def _check_snapshots(self, state: State) -> None:
-        """ValueError unless the weights of all snapshots are there that an actor's games can need."""
+        """Raise ValueError unless the weights of all snapshots that an actor's games can need are present."""
         bots = {"", *self.config.league.bots}
         joining = [*self.joining, *(self.sent or {}).get("joining", [])]
         needed = {*state["opponent"], *map(snapshot_name, [*state["league"]["steps"], *joining])} - bots
@@ -170,7 +170,7 @@ class Actors:
         return {name: getattr(self, name) for name in self._STATE}
 
     def declared(self, network: Network) -> Declared:
-        """What `load_state_dict` takes; `network` is the learner's."""
+        """Return the declaration of `load_state_dict`; `network` is the learner's network."""
         actors, weights, joining = self.config.actors, network.arrays(), ListOf(Whole(), 0, 1)
         games = SelfPlay(self.config, load_map(self.config.map)).declared_games()
         sent = {"weights": weights, "joining": joining} if self.config.staleness else None

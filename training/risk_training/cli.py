@@ -52,7 +52,7 @@ def _train(run: Any) -> None:
         with training_bar(run.config.length, run.steps, unit) as show:
             run.train(show)
     except (KeyboardInterrupt, ConnectionError, WorkLostError):
-        print(f"stopped: continue by risk-env train --resume {run.folder}", file=sys.stderr)
+        print(f"stopped: continue with risk-env train --resume {run.folder}", file=sys.stderr)
         raise
     print(f"done: risk-env evaluate --run {run.folder}")
 
@@ -82,7 +82,7 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """A new run."""
     path = config_path(arguments.config)
     if arguments.out and (Path(arguments.out) / CHECKPOINT).exists():
-        there = f"there is a run already; continue it by --resume {arguments.out}"
+        there = f"the folder already has a run; continue it with --resume {arguments.out}"
         raise ValueError(f"--out {arguments.out}: {there}")
     trainer = import_module(TRAINERS[read_config(path)["trainer"]])
     changes = {name: getattr(arguments, name) for name in SETTINGS}

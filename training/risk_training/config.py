@@ -20,15 +20,15 @@ WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponen
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
 MOST_BYTES = 1 << 14  # of a configuration
-MOST_LETTERS = 80  # of an unknown name that are compared with the known ones
-MOST_STEPS = 10**12  # of a run, and between two evaluations, checkpoints or snapshots
-MOST_LANES = 1 << 14  # of an actor, and decisions of each between two updates
-MOST_GAMES = 10**6  # of a round
-MOST_BATCH = 1 << 20  # of a minibatch
-MOST_WIDTH = 1024  # of a layer: how long its first weights take grows with the cube
-RATES = 1e-9, 1  # learning rates
-MOST_SEED = 2**32 - 1  # NumPy's old generator, which Stable-Baselines3 seeds, takes no larger ones
-LEAST, MOST = "least", "most"  # metadata of a setting
+MOST_LETTERS = 80  # most characters of an unknown name that are compared with the known names
+MOST_STEPS = 10**12  # of a run; also between two evaluations, checkpoints or snapshots
+MOST_LANES = 1 << 14  # lanes of an actor; also decisions per lane between two updates
+MOST_GAMES = 10**6  # per round
+MOST_BATCH = 1 << 20  # minibatch size
+MOST_WIDTH = 1024  # layer width: the time to initialise a layer grows with its cube
+RATES = 1e-9, 1  # range of learning rates
+MOST_SEED = 2**32 - 1  # largest seed of NumPy's legacy generator, which Stable-Baselines3 uses
+LEAST, MOST = "least", "most"  # keys in the metadata of a setting
 CHOICES, LENGTH = "choices", "length"
 # The modules of the trainers; each has a `Config` and a `Trainer`
 TRAINERS = {
@@ -43,22 +43,23 @@ TRAINERS = {
 def setting(
     default: Any, least: float | None = None, most: float | None = None, *, choices: Any = None, length: Any = None
 ) -> Any:
-    """A field of `Settings`: its default, and what is allowed.
+    """Declare a field of `Settings`: its default and the allowed values.
 
-    `least` and `most` bound a number, or every number of a list; `length` is that of a list, or its largest.
+    `least` and `most` bound a number, or each number in a list. `length` is the range of allowed list
+    lengths.
     """
     return field(default=default, metadata={LEAST: least, MOST: most, CHOICES: choices, LENGTH: length})
 
 
-NAMES = {"length": range(65)}  # how many names a list may hold
-TWO = range(2, 3)  # the length of a list of two
+NAMES = {"length": range(65)}  # range of the length of a list of names
+TWO = range(2, 3)  # range of the length of a list with two entries
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that are checked against their declarations, wherever they come from."""
+    """Settings that are checked against their declarations whenever they are created."""
 
-    SECTION: ClassVar[str] = ""  # how errors begin their names
+    SECTION: ClassVar[str] = ""  # prefix of setting names in errors
 
     def __post_init__(self) -> None:
         for entry in dataclasses.fields(self):
@@ -66,7 +67,7 @@ class Settings:
 
 
 def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
-    """ValueError for a value that the declaration of a setting does not allow."""
+    """Raise ValueError if the declaration of a setting does not allow this value."""
     parts = (
         {f"{name}[{place}]": part for place, part in enumerate(value)} if isinstance(value, tuple) else {name: value}
     )
@@ -83,12 +84,12 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Settings):
-    """Games against fixed scripted opponents at intervals, all seats in turn."""
+    """Games against fixed opponents at intervals, in which the policy plays all seats in turn."""
 
     SECTION: ClassVar[str] = "evaluation."
 
     opponents: tuple[str, ...] = setting(("random", "attacker", "grower"), **NAMES)
-    games: int = setting(200, 1, 10**6)  # against each
+    games: int = setting(200, 1, 10**6)  # games against each opponent
     interval: int = setting(500_000, 1, MOST_STEPS)  # steps between two evaluations
 
 
@@ -105,14 +106,14 @@ class RunSettings(Settings):
     options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
     seed: int = setting(0, 0, MOST_SEED)
     device: str = "cpu"  # where the network learns: auto, cpu, cuda, cuda:N or mps
-    precision: str = setting(FLOAT32, choices=PRECISIONS)  # of its products
+    precision: str = setting(FLOAT32, choices=PRECISIONS)  # matmul precision
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if "num_players" in self.options:
-            raise ValueError("options={'num_players': ...}: the number of players is the setting 'players'")
+            raise ValueError("options={'num_players': ...}: use the setting 'players' instead")
         self.rules()
 
     @property
@@ -195,7 +196,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_range(name: str, value: float, least: float, most: float) -> None:
-    """ValueError for a number that is not from `least` to `most`."""
+    """Raise ValueError unless the number is from `least` to `most`."""
     if not least <= value <= most:
         raise ValueError(f"{name}={shortened(value)} must be {_span(least, most)}")
 
@@ -206,10 +207,10 @@ def _span(least: float, most: float) -> str:
 
 
 def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> None:
-    """ValueError for a name that is not one of those allowed, with the one that may be meant."""
+    """Raise ValueError for an unknown name; the error suggests a similar allowed name."""
     if strange := [found for found in facts if found not in allowed]:
         hint = near(str(strange[0])[:MOST_LETTERS], allowed)
-        raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; known are {', '.join(allowed)}")
+        raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed are {', '.join(allowed)}")
 
 
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
@@ -220,7 +221,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"config {str(path)!r} does not exist; there are {', '.join(shipped_configs())}")
     try:
-        facts = yaml.load(read_text(path, MOST_BYTES), _reader())  # a SafeLoader
+        facts = yaml.load(read_text(path, MOST_BYTES), _reader())  # a subclass of SafeLoader
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise ValueError(f"config {str(path)!r} is not YAML: {error}") from error
     if not isinstance(facts, dict):
@@ -232,10 +233,11 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 
 
 def _reader() -> Any:
-    """YAML's safe reader without aliases, by which a short text can stand for any number of values.
+    """Return YAML's safe reader without aliases, because a short text with aliases can expand without bound.
 
-    A name that is given twice in one place is refused, since the last value would win without a word. Brackets are
-    counted as they are met: the reader's time for each token grows with the brackets that are open.
+    Duplicate names in one mapping are refused, because the last value would silently win. The nesting of
+    brackets is checked while reading, because the reader's time per token grows with the number of open
+    brackets.
     """
     import yaml
 
@@ -251,7 +253,7 @@ def _reader() -> Any:
             if "<<" in names:
                 raise yaml.YAMLError("merges (<<) are not allowed")
             if twice := [name for name, times in names.items() if times > 1]:
-                raise yaml.YAMLError(f"{shortened(twice[0])} is given twice")
+                raise yaml.YAMLError(f"the name {shortened(twice[0])} is given twice")
             return super().construct_mapping(node, deep)
 
         def fetch_flow_collection_start(self, kind: Any) -> None:

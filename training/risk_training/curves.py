@@ -9,7 +9,7 @@ from risk_training.config import METRICS, WIN_RATE
 from risk_training.declared import ROWS, check_declared
 
 Row = Mapping[str, Any]
-MOST_BYTES = 1 << 30  # of a log
+MOST_BYTES = 1 << 30  # largest size of a log
 
 
 def read_log(folder: str | Path) -> list[Row]:
@@ -22,7 +22,7 @@ def read_log(folder: str | Path) -> list[Row]:
         check_declared(METRICS, rows, ROWS)
         return rows
     except (ValueError, OSError) as error:
-        raise ValueError(f"{str(path)!r} is no log of a run: {error}") from error
+        raise ValueError(f"{str(path)!r} is not the log of a training run: {error}") from error
 
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:

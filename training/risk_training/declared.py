@@ -1,9 +1,10 @@
-"""Declarations of what a checkpoint may hold, and the check of what was read against them.
+"""Declare what a checkpoint may contain, and check a loaded checkpoint against the declaration.
 
     check_declared("checkpoint", state, {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network": tensors})
 
-A declaration is one of the classes below, a type, an array or tensor (same dtype and shape, finite), a table (these
-names, each with a declaration of its own), or a tuple (as many values).
+A declaration is one of: a class below; a type; an array or tensor (the value needs the same dtype and shape,
+and finite numbers); a table (the value needs the same names, each with its own declaration); a tuple (the
+value needs as many entries).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import torch
 from risk_env.untrusted import shortened
 
 Declared = Any
-MOST_NUMBER = 1e15  # counters, seconds and metrics stay below
+MOST_NUMBER = 1e15  # upper bound of counters, seconds and metrics
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Number:
     most: float = MOST_NUMBER
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if type(value) not in (int, float) or not self.least <= value <= self.most:
             raise ValueError(f"{name}={shortened(value)} must be a number, {self.least:g} to {self.most:g}")
 
@@ -43,19 +44,19 @@ class Whole:
     most: int = int(MOST_NUMBER)
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if type(value) is not int or not self.least <= value <= self.most:
             raise ValueError(f"{name}={shortened(value)} must be a whole number, {self.least} to {self.most}")
 
 
 @dataclass(frozen=True)
 class Exactly:
-    """This value."""
+    """One particular value."""
 
     value: Any
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if type(value) is not type(self.value) or value != self.value:
             raise ValueError(f"{name}={shortened(value)} must be {shortened(self.value)}")
 
@@ -69,7 +70,7 @@ class ListOf:
     most: int = 1 << 24
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if not isinstance(value, list | tuple) or not self.least <= len(value) <= self.most:
             raise ValueError(f"{name}={shortened(value)} must be a list of {self.least} to {self.most} values")
         for place, part in enumerate(value):
@@ -78,13 +79,13 @@ class ListOf:
 
 @dataclass(frozen=True)
 class TableOf:
-    """A table of at most `most` values by names."""
+    """A table from names to values, with at most `most` names."""
 
     inner: Declared
     most: int = 1 << 12
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if not isinstance(value, dict) or len(value) > self.most or not all(isinstance(key, str) for key in value):
             raise ValueError(f"{name}={shortened(value)} must be a table of at most {self.most} names")
         for key, part in value.items():
@@ -93,12 +94,12 @@ class TableOf:
 
 @dataclass(frozen=True)
 class SomeOf:
-    """Some of the values of a table, or all, or none."""
+    """Any subset of the entries of a table."""
 
     table: Mapping[Any, Declared]
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if not isinstance(value, dict) or not value.keys() <= self.table.keys():
             raise ValueError(f"{name}={shortened(value)} must be a table with {shortened(list(self.table))}")
         for key, part in value.items():
@@ -107,24 +108,24 @@ class SomeOf:
 
 @dataclass(frozen=True)
 class OrNone:
-    """None, or another value."""
+    """None, or a value of the inner declaration."""
 
     inner: Declared
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if value is not None:
             check_declared(name, value, self.inner)
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """A value as one of several declarations says."""
+    """A value that matches one of several declarations."""
 
     choices: tuple[Declared, ...]
 
     def check(self, name: str, value: Any) -> None:
-        """The error of the last one for any other value."""
+        """Raise the error of the last declaration if none matches."""
         for declared in self.choices[:-1]:
             with suppress(ValueError):
                 return check_declared(name, value, declared)
@@ -136,7 +137,7 @@ class Bytes:
     """An array of bytes."""
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError for any other value."""
+        """Raise ValueError for any other value."""
         if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 1:
             raise ValueError(f"{name}={shortened(value)} must be an array of bytes")
 
@@ -149,17 +150,17 @@ GENERATOR = {  # the state of NumPy's PCG64
     "uinteger": Whole(0, 2**32 - 1),
 }
 
-ROWS = ListOf(TableOf(Number()))  # the lines of a log
+ROWS = ListOf(TableOf(Number()))  # lines of a log
 
 
 def check_declared(name: str, value: Any, declared: Declared) -> None:
-    """ValueError, with the place and the value, for a value that is not as declared."""
+    """Raise ValueError, with the path of the value, unless the value matches its declaration."""
     if isinstance(declared, np.ndarray | torch.Tensor):
         _check_array(name, value, declared)
     elif isinstance(declared, Mapping):
         if not isinstance(value, dict) or value.keys() != declared.keys():
             found = list(value) if isinstance(value, dict) else value
-            raise ValueError(f"{name} holds {shortened(found)} instead of {shortened(list(declared))}")
+            raise ValueError(f"{name} has names {shortened(found)} instead of {shortened(list(declared))}")
         for key, inner in declared.items():
             check_declared(f"{name}.{key}", value[key], inner)
     elif isinstance(declared, tuple):
@@ -174,7 +175,7 @@ def check_declared(name: str, value: Any, declared: Declared) -> None:
 
 
 def _check_array(name: str, value: Any, declared: Any) -> None:
-    """ValueError for an array or tensor of another kind, dtype or shape, or with numbers that are not finite."""
+    """Raise ValueError unless an array or tensor has the declared type, dtype and shape, and is finite."""
     if type(value) is not type(declared) and not (
         isinstance(value, torch.Tensor) and isinstance(declared, torch.Tensor)
     ):
@@ -183,9 +184,9 @@ def _check_array(name: str, value: Any, declared: Any) -> None:
         raise ValueError(f"{name}: {_described(value)} instead of {_described(declared)}")
     numbers = np.asarray(value)
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-        raise ValueError(f"{name} holds numbers that are not finite")
+        raise ValueError(f"{name} has values that are not finite")
     if numbers.dtype == np.bool_ and numbers.view(np.uint8).max(initial=0) > 1:
-        raise ValueError(f"{name} holds truth values other than 0 and 1")
+        raise ValueError(f"{name} has booleans stored as bytes other than 0 and 1")
 
 
 def _described(values: Any) -> str:

@@ -27,7 +27,7 @@ Weights = npt.NDArray[np.float64]
 
 SNAPSHOT = "snapshot-"  # a snapshot's name is this and the steps the learner had made
 PRIORITIES = ("hard", "close", "even")
-MOST_SNAPSHOTS = 256  # of the newest, and of older ones: each is a network
+MOST_SNAPSHOTS = 256  # most new snapshots, and most old snapshots; each is a network
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class LeagueSettings(Settings):
     bots: tuple[str, ...] = setting(("random", "attacker", "grower"), **NAMES)
     snapshot_share: float = setting(0.5, 0, 1)
     latest_share: float = setting(0.5, 0, 1)
-    window: int = setting(8, 1, MOST_SNAPSHOTS)  # the newest snapshots are all kept
-    history: int = setting(8, 0, MOST_SNAPSHOTS)  # older ones kept, spread evenly over the run
+    window: int = setting(8, 1, MOST_SNAPSHOTS)  # number of newest snapshots, which are all kept
+    history: int = setting(8, 0, MOST_SNAPSHOTS)  # number of older snapshots, spread evenly over the run
     priority: str = setting("hard", choices=PRIORITIES)
     power: float = setting(1.0, 0, 100)
-    floor: float = setting(0.1, 0, 1)  # this part of a draw by priority is even, so that everybody is drawn
-    smoothing: float = setting(8.0, 1e-6, 1e12)  # results of one half that everybody starts with
-    horizon: float = setting(400.0, 1, 1e12)  # games after which results have mostly faded
+    floor: float = setting(0.1, 0, 1)  # share of uniform draws, so that every opponent is drawn
+    smoothing: float = setting(8.0, 1e-6, 1e12)  # number of prior results, half of them wins
+    horizon: float = setting(400.0, 1, 1e12)  # games after which old results have mostly faded
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,14 +154,14 @@ class League:
         }
 
     def declared(self) -> Declared:
-        """What `load_state_dict` takes."""
-        games = Number(0, self.settings.horizon + 1)  # more never add up
+        """Return the declaration of `load_state_dict`."""
+        games = Number(0, self.settings.horizon + 1)  # upper limit of the faded sum
         most = self.settings.window + self.settings.history
         standings = TableOf({"games": games, "points": games})
         return {"steps": ListOf(Whole(), 0, most), "standings": standings, "rng": GENERATOR}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned; ValueError for standings of others than the opponents."""
+        """Restore the result of `state_dict`; raise ValueError if the opponents are not the same."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
             raise ValueError(f"league.steps={shortened(self._steps)} must ascend")

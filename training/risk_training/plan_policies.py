@@ -52,8 +52,8 @@ class Config(TableSettings):
     n_games: int = setting(5000, 1, MOST_STEPS)
     round_games: int = setting(500, 1, MOST_GAMES)
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
-    bot_share: float = setting(0.5, 0, 1)  # of the seats
-    samples: int = setting(2, 1, 1000)  # of every plan where a turn begins
+    bot_share: float = setting(0.5, 0, 1)  # share of the seats
+    samples: int = setting(2, 1, 1000)  # samples of every plan at the start of a turn
     judge: str | None = None  # the file of a value for every table, the strategist's if there is none
 
     def judge_file(self) -> TableValueFile:

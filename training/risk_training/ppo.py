@@ -49,11 +49,11 @@ class Config(SelfPlaySettings):
     n_timesteps: int = setting(20_000_000, 1, MOST_STEPS)
     n_epochs: int = setting(2, 1, 1000)
     batch_size: int = setting(1024, 1, MOST_BATCH)
-    learning_rate: float = setting(1.2e-3, *RATES)  # falls to a tenth, linearly
+    learning_rate: float = setting(1.2e-3, *RATES)  # decays linearly to a tenth
     gamma: float = setting(0.999, 0, 1)
     gae_lambda: float = setting(0.95, 0, 1)
     clip_range: float = setting(0.2, 1e-3, 10)
-    ent_coef: float = setting(0.003, 0, 10)  # falls to a tenth, linearly
+    ent_coef: float = setting(0.003, 0, 10)  # decays linearly to a tenth
     vf_coef: float = setting(1.0, 0, 100)
     max_grad_norm: float = setting(0.5, 1e-6, 1e6)
 
@@ -183,7 +183,7 @@ class Trainer(TorchRun):
         return super().state_dict() | {"games": self.games.state_dict()}
 
     def declared(self) -> dict[str, Declared]:
-        """Also the games."""
+        """Add the declaration of the games."""
         return super().declared() | {"games": self.games.declared(self.network)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -43,7 +43,7 @@ from risk_training.win_rate import Seating, win_rate_by
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
 MOST_BYTES = 1 << 31  # of a checkpoint
-MOST_WEIGHT = 65_504.0  # of a weight: files of weights hold float16
+MOST_WEIGHT = 65_504.0  # largest float16: files store weights as float16
 
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
@@ -64,7 +64,7 @@ class Run(ABC):
             compiled(name).check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
-        self._saved_steps = 0  # of the latest checkpoint
+        self._saved_steps = 0  # steps at the latest checkpoint
         self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # processor time by part
         self.rows: list[Metrics] = []
         self.is_resumed = False
@@ -84,7 +84,7 @@ class Run(ABC):
 
     @abstractmethod
     def declared(self) -> dict[str, Declared]:
-        """What `load_state_dict` takes: it never gets anything else."""
+        """Return the declaration of the state; `load_state_dict` gets only states that match it."""
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Run(ABC):
 
     @abstractmethod
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """The weights that are learned, by name."""
+        """The learned weights, by name."""
 
     @abstractmethod
     def seating(self) -> Seating:
@@ -137,10 +137,10 @@ class Run(ABC):
         self._last_steps = self.steps
 
     def _check_numbers(self, metrics: Metrics) -> None:
-        """DivergedError if the update has left a metric or a weight that no file may hold: nothing is written then."""
+        """Raise DivergedError if an update leaves a metric or weight that no file can store."""
         wrong = [f"{name} is {value}" for name, value in metrics.items() if not math.isfinite(value)]
         wrong += [
-            f"the weights {name!r} are larger than {MOST_WEIGHT:,.0f}, or not numbers"
+            f"the weights {name!r} exceed {MOST_WEIGHT:,.0f} or are not finite"
             for name, values in self.weights().items()
             if not bool((values.detach().abs() <= MOST_WEIGHT).all())
         ]
@@ -220,7 +220,7 @@ class Run(ABC):
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a checkpoint; ValueError for one that is not as declared, or does not agree with itself."""
+        """Load a checkpoint; raise ValueError if it does not match its declaration or contradicts itself."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
         counters |= {"spent": dict.fromkeys(self.spent, Number(0)), "rows": ROWS, "config": dict, "trainer": dict}
         check_declared(CHECKPOINT, state, counters)
@@ -293,12 +293,12 @@ class TorchRun(Run):
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def declared(self) -> dict[str, Declared]:
-        """Tensors as those of this run."""
+        """Convert the tensors to the device of this run."""
         parts = {"network": self.network.state_dict(), "optimizer": declared_moments(self.optimizer)}
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """Those of the network."""
+        """The weights of the network."""
         return self.network.weights
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -309,11 +309,11 @@ class TorchRun(Run):
 
 
 class DivergedError(ValueError):
-    """An update has left numbers that are not finite."""
+    """An update has produced values that are not finite or too large."""
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
-    """What `load_moments` takes: Adam's means for some of the parameters, by number."""
+    """Return the declaration of `load_moments`: Adam's moments for some of the parameters, by number."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     return SomeOf(
         {
@@ -324,7 +324,7 @@ def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
-    """Restore what Adam has counted; its settings are those of the configuration. ValueError for squares below 0."""
+    """Restore Adam's moments and step counts, not its settings; raise ValueError for negative values."""
     if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
         raise ValueError("optimizer: squares and steps must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
@@ -358,7 +358,8 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     """The checkpoint of a run; ValueError if there is none that this version reads."""
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
-        again = f"begin it again by --config {config} --out {folder}" if config.is_file() else "begin a run by --config"
+        fresh = "start a run with --config"
+        again = f"start it again with --config {config} --out {folder}" if config.is_file() else fresh
         raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT} yet: nothing to resume; {again}")
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
@@ -409,14 +410,14 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` write a file of a run as a whole; OSError as by `naming`."""
+    """Call `write` to write a file of a run completely or not at all; raise OSError as in `naming`."""
     with naming(path), whole_file(path) as fresh:
         write(fresh)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """A `with` block that writes a file of a run: OSError names it and, with a checkpoint, how to continue."""
+    """A `with` block that writes a file of a run; an OSError names the file and says how to continue."""
     try:
         yield
     except (OSError, RuntimeError) as error:  # RuntimeError: torch's of a full disk

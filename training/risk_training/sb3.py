@@ -84,7 +84,7 @@ class RiskVecEnv(VecEnv):
         """Nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of each environment: action_masks, game, render_mode, sample or seat; else AttributeError."""
+        """Return an attribute of each environment: action_masks, game, render_mode, sample or seat."""
         read: dict[str, Callable[[int], Any]] = {
             "action_masks": lambda index: lambda: self.action_masks()[index],
             "game": self.lanes.batch.game,

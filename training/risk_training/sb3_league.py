@@ -204,7 +204,7 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def declared(self, policy: Any) -> Declared:
-        """What `load_state_dict` takes."""
+        """Return the declaration of `load_state_dict`."""
         lanes, slots, seats = self.lanes.state_dict(), len(self.slots), Whole(0, MAX_SEATS - 1)
         return {
             "lanes": {"seed_word": Whole(0, 2**64 - 1), "draw": object, "arrays": tuple(lanes["arrays"])},
@@ -221,7 +221,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])
         if not set(self.league.snapshots) == self.weights.keys() == {*state["slots"]} - {None}:
-            raise ValueError("snapshots of the league, their weights and their slots are not the same")
+            raise ValueError("the league, the weights and the slots name different snapshots")
         for slot, name in zip(self.slots, state["slots"], strict=True):
             slot.name = None
             if name is not None:
@@ -229,7 +229,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.load_state_dict(state["lanes"])
         empty = [self.lanes.players.index(slot.player) for slot in self.slots if slot.name is None]
         if np.isin(self.lanes.arena.numbers[:, : self.lanes.rules.num_players], empty).any():
-            raise ValueError("a snapshot plays that is in no slot")
+            raise ValueError("a playing snapshot has no slot")
         self._is_stale[:], self._potential[:] = state["stale"], state["potential"]
         self.played = list(state["played"])
         if self.league.names:

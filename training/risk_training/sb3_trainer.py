@@ -131,7 +131,7 @@ def schedule(name: str, value: float | str) -> float | Schedule:
 
 
 def first_value(schedule: float | Schedule) -> float:
-    """A schedule's value at the start of the run."""
+    """Return a schedule's value at the start of the run."""
     return schedule(1.0) if callable(schedule) else schedule
 
 
@@ -208,7 +208,7 @@ class Trainer(Run):
         if "train/entropy_loss" in found:
             found["train/entropy"] = -found.pop("train/entropy_loss")
         if math.isnan(found.get("train/explained_variance", 0.0)):
-            del found["train/explained_variance"]  # of returns that are all the same there is none
+            del found["train/explained_variance"]  # undefined if all returns are equal
         return {name: value for name, value in found.items() if name.startswith("train/")}
 
     def seating(self) -> Seating:
@@ -259,16 +259,16 @@ class Trainer(Run):
         }
 
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """Those of the policy."""
+        """The weights of the policy."""
         return dict(self.model.policy.named_parameters())
 
     def declared(self) -> dict[str, Declared]:
-        """What `load_state_dict` takes."""
+        """Return the declaration of `load_state_dict`."""
         model, numbers = self.model, Whole(0, 2**32 - 1)
         lanes = self.config.n_envs, *self.env.observation_space.shape  # type: ignore[misc]
         python = Exactly(3), ListOf(numbers, 625, 625), OrNone(Number())
         numpy = Exactly("MT19937"), np.zeros(624, np.uint32), Whole(0, 624), Whole(0, 1), Number()
-        files = {BEST: Bytes(), BEST_WEIGHTS: Bytes()}  # a file is written for each
+        files = {BEST: Bytes(), BEST_WEIGHTS: Bytes()}  # one file is written per entry
         return {
             "policy": model.policy.state_dict(),
             "optimizer": declared_moments(model.policy.optimizer),

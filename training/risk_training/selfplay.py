@@ -39,15 +39,15 @@ class SelfPlaySettings(RunSettings):
     """The games of a run. Numbers of steps count the learner's decisions."""
 
     n_envs: int = setting(512, 1, MOST_LANES)  # lanes of each actor
-    n_steps: int = setting(64, 1, MOST_LANES)  # decisions of each lane between two updates
-    shaping: float = setting(0.0, 0, 10)  # weight of the potential (`potential`)
+    n_steps: int = setting(64, 1, MOST_LANES)  # decisions per lane between two updates
+    shaping: float = setting(0.0, 0, 10)  # weight of reward shaping (`potential`)
     league: LeagueSettings = field(default_factory=lambda: LeagueSettings(bots=()))
-    league_share: float = setting(0.5, 0, 1)  # of the games, where the league has anybody
+    league_share: float = setting(0.5, 0, 1)  # share of games against the league, if it has opponents
     snapshot_interval: int = setting(2_000_000, 1, MOST_STEPS)
-    width: int = setting(128, 1, MOST_WIDTH)  # of the network's trunk
-    local: int = setting(32, 1, MOST_WIDTH)  # of its local heads
-    actors: int = setting(1, 1, 4096)  # `risk_training.actors`
-    staleness: int = setting(0, 0, 1)  # updates between the weights that play and those that learn from it
+    width: int = setting(128, 1, MOST_WIDTH)  # width of the network's trunk
+    local: int = setting(32, 1, MOST_WIDTH)  # width of the network's local heads
+    actors: int = setting(1, 1, 4096)  # number of actors (`risk_training.actors`)
+    staleness: int = setting(0, 0, 1)  # updates by which the playing weights may lag behind
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
@@ -214,11 +214,11 @@ class SelfPlay:
         }
 
     def declared(self, network: Network) -> Declared:
-        """What `load_state_dict` takes; `network` is the learner's."""
+        """Return the declaration of `load_state_dict`; `network` is the learner's network."""
         return self.declared_games() | {"playing": TableOf(network.state_dict(), self._most_snapshots())}
 
     def declared_games(self) -> dict[str, Declared]:
-        """What `restore` takes, without the snapshots."""
+        """Return the declaration of `restore`, without the snapshots."""
         lanes = len(self.lanes)
         return {
             "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},
@@ -231,7 +231,7 @@ class SelfPlay:
         }
 
     def _most_snapshots(self) -> int:
-        """How many snapshots there can be: those of the league, and those that play in games under way."""
+        """Return the largest number of snapshots: those of the league, and those in games under way."""
         return self.config.league.window + self.config.league.history + len(self.lanes)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -243,7 +243,7 @@ class SelfPlay:
         self.restore(state, playing)
 
     def new_network(self) -> Network:
-        """A network for these games whose weights are still to be loaded: none are drawn."""
+        """Return a network for these games with uninitialised weights, which are loaded later."""
         layout = Layout(self.rules, self.board, self.batch.num_actions)
         with torch.device("meta"):
             return Network(layout, self.config.width, self.config.local)
@@ -265,7 +265,7 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def _check_opponents(self) -> None:
-        """ValueError unless every opponent is there: it plays, or can be drawn."""
+        """Raise ValueError unless every opponent plays already or can be drawn."""
         if strange := {*self.opponent} - {"", *self.bots, *self.playing}:
             raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
         by_snapshot = (self.arena.numbers[:, : self.rules.num_players] == len(self.bots)).any(1)

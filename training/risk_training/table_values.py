@@ -77,16 +77,16 @@ class TableSettings(RunSettings):
 
     LENGTH: ClassVar[str] = "n_games"
 
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; at most a round is lost
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     n_games: int = setting(14_000, 1, MOST_STEPS)
     tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # numbers of players
-    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, as many at each table
-    chunk_games: int = setting(100, 1, MOST_LANES)  # games that a worker plays together; they have their own chance
+    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
+    chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
-    hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # of the two hidden layers
-    n_epochs: int = setting(3, 1, 1000)  # how often a position is learnt from
+    hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # layer widths
+    n_epochs: int = setting(3, 1, 1000)  # epochs per fit
     batch_size: int = setting(1024, 1, MOST_BATCH)
-    learning_rate: float = setting(2e-3, *RATES)  # falls to a tenth, linearly
+    learning_rate: float = setting(2e-3, *RATES)  # decays linearly to a tenth
     weight_decay: float = setting(0.01, 0, 1)
 
     def __post_init__(self) -> None:
@@ -131,20 +131,20 @@ class Config(TableSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
-    weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # how often each bot plays
-    change: float = setting(0.1, 0, 1)  # probability that another bot goes on when a seat's turn begins
-    gather: float = setting(0.5, 0, 1)  # probability that a seat gathers its first troops in one place
-    share: float = setting(0.8, 1e-3, 1)  # of the positions that are kept
+    weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
+    change: float = setting(0.1, 0, 1)  # probability that a seat changes its bot when its turn begins
+    gather: float = setting(0.5, 0, 1)  # probability that a seat places all first troops together
+    share: float = setting(0.8, 1e-3, 1)  # share of the positions that are kept
     td_lambda: float = setting(0.9, 0, 1)
-    search_games: int = setting(60, LEAST_GAMES, 10**6)  # a turn, of the strategist in evaluations
-    bot_share: float = setting(1.0, 0, 1)  # of the seats; the tactician plays the others
+    search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
+    bot_share: float = setting(1.0, 0, 1)  # share of the seats; `tactician` plays the other seats
     judge: str | None = None  # what it plays by: a value's file or agent, the network as it is if there is none
     begin_with: str | None = None  # the value whose weights the network begins with: a file or agent
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.weights) != len(self.bots) or not sum(self.weights):
-            raise ValueError(f"weights={self.weights!r} must be a number for each of bots={self.bots!r}, not all 0")
+            raise ValueError(f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0")
         if self.judge is not None and not self.has_tactician:
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: no seat is played by it")
 

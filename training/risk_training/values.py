@@ -58,8 +58,8 @@ Tensor = torch.Tensor
 VALUE = "value.npz"
 POSITIONS = "positions-{:06}.npz"  # of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
-BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # of a position, beside its features
-HEADERS = 1 << 12  # bytes in the file of positions that hold none
+BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without the features
+HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 
 @dataclass(frozen=True)
@@ -71,21 +71,21 @@ class Config(RunSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("grower", "beam"), interval=8_000)
     )
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; at most a round is lost
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     n_games: int = setting(24_000, 1, MOST_STEPS)
     round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
-    chunk_games: int = setting(100, 1, MOST_LANES)  # games that a worker plays together; they have their own chance
-    staleness: int = setting(0, 0, 1)  # 1: a round is played while the one before is learned from, by older weights
-    memory: int = setting(20, 1, 1000)  # rounds that are learned from, the latest
-    beam_width: int = setting(4, 1, MOST_WIDTH)  # positions that the beam keeps at each depth, in training
+    chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
+    staleness: int = setting(0, 0, 1)  # 1: play a round while learning from the one before
+    memory: int = setting(20, 1, 1000)  # number of latest rounds to learn from
+    beam_width: int = setting(4, 1, MOST_WIDTH)  # beam width in training games
     bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)
-    bot_share: float = setting(0.2, 0, 1)  # of the seats
-    explore: float = setting(0.02, 0, 1)  # probability that a draft goes anywhere, and that attacks are called off
+    bot_share: float = setting(0.2, 0, 1)  # share of the seats
+    explore: float = setting(0.02, 0, 1)  # probability of a random draft, and of stopping the attacks
     td_lambda: float = setting(0.8, 0, 1)
-    hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # of the two hidden layers
-    minibatches: int = setting(800, 1, 10**6)  # a round
+    hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # layer widths
+    minibatches: int = setting(800, 1, 10**6)  # minibatches per round
     batch_size: int = setting(512, 1, MOST_BATCH)
-    learning_rate: float = setting(2e-3, *RATES)  # falls to a tenth, linearly
+    learning_rate: float = setting(2e-3, *RATES)  # decays linearly to a tenth
     weight_decay: float = setting(0.01, 0, 1)
 
 
@@ -141,7 +141,7 @@ class Positions:
 
     @classmethod
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
-        """What `save` wrote, with as many columns, in at most `most` bytes; ValueError names the file."""
+        """Load the file of `save`; raise ValueError, with the file's name, for wrong columns or sizes."""
         try:
             arrays = read_npz(path, most, "fib")
         except UNREADABLE as error:
@@ -152,7 +152,7 @@ class Positions:
         if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
             raise ValueError(f"{path.name} has other arrays than the positions of {columns} columns")
         if count and (arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS):
-            raise ValueError(f"{path.name} has positions of games or seats that there are not")
+            raise ValueError(f"{path.name} has positions of unknown games or seats")
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are no finite numbers")
         return cls(**arrays)
@@ -346,7 +346,7 @@ class Trainer(TorchRun):
         return super().state_dict() | {"positions": list(self.positions), "ahead": self.ahead}
 
     def declared(self) -> dict[str, Declared]:
-        """Also the latest rounds, and what is being played: nothing, or by weights, or by bots alone."""
+        """Add the declarations of the latest rounds and of the work under way."""
         latest = range(max(1, self.updates - self.config.memory + 1), self.updates + 1)
         weights = self.network.arrays()
         ahead = OrNone(OneOf(({}, weights))) if self.config.staleness else Exactly(None)
@@ -362,7 +362,7 @@ class Trainer(TorchRun):
             self._begin_round(self.steps, self.ahead)
 
     def _most_bytes(self) -> int:
-        """Of the positions of a round: a seat leaves two behind in each of its turns."""
+        """Describe the positions of a round: a seat leaves two positions in each of its turns."""
         rules = self.rules
         if rules.max_rounds is None:
             return MOST_BYTES

@@ -26,10 +26,10 @@ Progress = Callable[[int], None]  # gets the number of decisions written so far
 FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
 _ROWS = 1 << 16  # of a row group
-MOST_TIMES = 500  # its size to which a file may expand; files of the command do to 30 to 60 times
-MOST_ACTIONS = 1 << 14  # more than any map has
-_LEAST_EXPANDED = 1 << 20  # bytes to which even the smallest file may
-_MOST_FOOTER = 1 << 24  # bytes of a text, entries of a list
+MOST_TIMES = 500  # largest ratio of expanded size to file size; the command's files have 30 to 60
+MOST_ACTIONS = 1 << 14  # above the largest map's number of actions
+_LEAST_EXPANDED = 1 << 20  # bytes to which any file may expand, however small
+_MOST_FOOTER = 1 << 24  # most bytes of a text, most entries of a list
 _MOST = 2**31 - 1  # the largest int32
 _NUMBERS = {  # the columns that hold a number a decision
     "game": np.int32,
@@ -95,16 +95,16 @@ def write_parquet(path: str | Path, plan: Plan, games: Iterable[GameDecisions]) 
 
 
 def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The facts of a file that `write_parquet` wrote, and its columns: k decisions.
+    """Read a file of `write_parquet`: return its facts, and its columns with k decisions.
 
     `observation` is int8 (k, D), `mask` bool (k, n) of the legal actions; the other columns are numbers (k,).
-    ValueError for another file: nothing is expanded to more than MOST_TIMES its size, and every value is checked.
+    Raise ValueError for any other file. A file is never expanded to more than MOST_TIMES its size.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+        raise FileNotFoundError(f"{str(path)!r} is not a regular file")
     limits = {"thrift_string_size_limit": _MOST_FOOTER, "thrift_container_size_limit": _MOST_FOOTER}
     try:
         with open(path, "rb") as source, pq.ParquetFile(source, **limits) as file:
@@ -119,28 +119,28 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
-    """ValueError if rows or pages expand to more than MOST_TIMES the file, whatever the footer says of them."""
+    """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file."""
     size = os.fstat(source.fileno()).st_size
     most = max(MOST_TIMES * size, _LEAST_EXPANDED)
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
-        raise ValueError(f"{footer.num_rows} rows, but groups of {rows}")
+        raise ValueError(f"the footer states {footer.num_rows} rows, its row groups have {rows}")
     if rows * row > most:
-        raise ValueError(f"{rows} rows of {row} bytes are more than {MOST_TIMES} times the file's {size} bytes")
+        raise ValueError(f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file's {size} bytes")
     expanded = 0
     for group in groups:
         for column in map(group.column, range(group.num_columns)):
             if column.has_dictionary_page or column.num_values != group.num_rows:
-                raise ValueError(f"column {column.path_in_schema} is not as the command writes it")
+                raise ValueError(f"column {column.path_in_schema} is not encoded as by the command")
             first = column.data_page_offset
             last = first + column.total_compressed_size
             if not 0 < first <= last <= size:
-                raise ValueError(f"column {column.path_in_schema} is not inside the file")
+                raise ValueError(f"column {column.path_in_schema} lies outside the file")
             for page in expanded_sizes(source, first, last):
                 expanded += page
                 if expanded > most:
-                    raise ValueError(f"its pages expand to more than {MOST_TIMES} times the file's {size} bytes")
+                    raise ValueError(f"its pages exceed {MOST_TIMES} times the file's {size} bytes")
 
 
 def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     schema.check_types()
     texts = [*facts["agents"], *facts["only"], facts["reward"], facts["version"]]
     if not (isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)):
-        raise ValueError("its agents must be a list of texts, 'reward' and 'version' texts")
+        raise ValueError("'agents' must be a list of strings; 'reward' and 'version' must be strings")
     if not 0 < schema.num_actions <= MOST_ACTIONS or type(facts["seed"]) is not int or facts["reward"] not in REWARDS:
         raise ValueError(
             f"num_actions={schema.num_actions!r} must be 1 to {MOST_ACTIONS}, seed={shortened(facts['seed'])} a whole "
@@ -166,7 +166,7 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
 
 
 def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
-    """The columns as arrays; ValueError where a value is missing or impossible, or an action is not legal."""
+    """Return the columns as arrays; raise ValueError for missing, impossible or illegal values."""
     schema = Schema.from_dict(facts["schema"])
     num_actions, players = schema.num_actions, schema.rules.num_players
     if any(column.null_count for column in table.columns):
@@ -179,7 +179,7 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
         _check_values(name, columns[name], least, most)
     bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
     if bits[:, num_actions:].any():
-        raise ValueError("a mask has more actions than there are")
+        raise ValueError("a mask has bits beyond the last action")
     columns["mask"] = mask = bits[:, :num_actions].view(np.bool_)
     actions = columns["action"]
     inside = (actions >= 0) & (actions < num_actions)
@@ -189,10 +189,10 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
 
 
 def _check_values(name: str, values: Array, least: int, most: int) -> None:
-    """ValueError unless all values of a column are numbers from `least` to `most`."""
+    """Raise ValueError unless all values of a column are numbers from `least` to `most`."""
     wrong = ~((values >= least) & (values <= most))
     if wrong.any():
-        raise ValueError(f"column {name} holds {values[wrong][0]}: must be from {least} to {most}")
+        raise ValueError(f"column {name} contains {values[wrong][0]}: must be from {least} to {most}")
 
 
 def _parquet_schema(pa: Any, observation: int, mask: int) -> Any:

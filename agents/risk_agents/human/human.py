@@ -18,7 +18,7 @@ short (`al > kam`); or its number in the list. Amounts and dice are said as they
 Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
-SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # show hidden facts, or that there are none
+SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # reveal a hidden fact
 LONG = ("territory", "border")  # blocks of many actions, which are listed once a turn
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short, and show nothing hidden
 
@@ -114,7 +114,7 @@ class Human(Agent):
         if not has_news:
             self.desk.terminal.say()
         self.desk.terminal.say_wrapped(question(view, self._words))
-        if view.phase in SECRET or (view.rules.card_reroll and view.phase not in OPEN):  # whether a card is held
+        if view.phase in SECRET or (view.rules.card_reroll and view.phase not in OPEN):  # reveals a card
             self.desk.secrets_of = self.seat
         shown = self._lists.setdefault(view.phase, []) if QUESTIONS[view.phase].block in LONG else []
         new = [text for text in view.texts if text not in shown]

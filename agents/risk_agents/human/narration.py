@@ -1,4 +1,4 @@
-"""What happened in a game, in words for people: events (`risk_env.events`) as lines, an attack in one."""
+"""Describe a game in words: one line per event (`risk_env.events`), one line per attack."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

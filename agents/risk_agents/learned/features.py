@@ -46,11 +46,11 @@ def feature_spec(layout: Layout) -> FeatureSpec:
 
 
 def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
-    """Observations as kernels take them, int8 (k, D); ValueError for another shape, type or code."""
+    """Convert observations to int8 (k, D) for kernels; raise ValueError for another shape, dtype or code."""
     codes = np.asarray(observations)
     columns = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
     if codes.dtype != np.int8 or codes.ndim != 2 or codes.shape[1] != columns or codes.min(initial=0) < 0:
-        told = f"{codes.dtype} {codes.shape}, the least is {codes.min(initial=0)}"
+        told = f"{codes.dtype} {codes.shape}, smallest code {codes.min(initial=0)}"
         raise ValueError(f"observations are {told}: must be int8 (k, {columns}) with codes from 0 to {MOST_CODE}")
     return np.ascontiguousarray(codes)
 

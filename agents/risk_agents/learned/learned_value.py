@@ -44,8 +44,8 @@ GAME_COLUMNS = 6
 # each continent its size and how safe it is; for each seat and continent territories held; sums of the front; the
 # features' columns and numbers; both hidden layers
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
-MOST_UNITS = 512  # of a hidden layer
-CONTINENTS = SIZE_CLASSES[-1].continents  # entries of an owner in the row HELD: the most that a map has
+MOST_UNITS = 512  # largest width of a hidden layer
+CONTINENTS = SIZE_CLASSES[-1].continents  # of the largest map: entries of an owner in the row HELD
 AT_ONCE = 4  # columns that are added up in one loop
 _OF_CONTINENTS = (CONTINENT_COLUMNS * MAX_SEATS + 1) * CONTINENTS
 MOST_COLUMNS = FRONT_COLUMNS + OWNER_COLUMNS * MAX_OWNERS + _OF_CONTINENTS + GAME_COLUMNS + 1  # of any map

@@ -34,7 +34,7 @@ class PolicyFile(TrainedFile):
         return Layout(self.schema.rules, self.schema.board, self.schema.num_actions)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, as they follow from the schema's map."""
+        """Return the names and shapes of all weights, computed from the schema's map."""
         sizes = self.size_of("trunk_1", MOST_UNITS), self.size_of("territory_in", MOST_UNITS)
         return self.layout.all_shapes(*sizes)
 
@@ -53,9 +53,10 @@ class PolicyFile(TrainedFile):
         return np.where(np.asarray(masks) > 0, self.answer(observations, masks)[0], -np.inf)
 
     def answer(self, observations: Array, masks: Array) -> tuple[Array, Array]:
-        """Logits float32 (k, n), those of illegal actions mean nothing, and values before the sigmoid, float32 (k,).
+        """Return logits, float32 (k, n), and values before the sigmoid, float32 (k,).
 
-        ValueError for observations that are not int8 (k, D) from 0 to 127, and for masks of another shape than (k, n).
+        Logits of illegal actions are meaningless. Raise ValueError unless observations are int8 (k, D) from 0
+        to 127 and masks have the shape (k, n).
         """
         codes, legal = checked_codes(self.network.spec, observations), np.asarray(masks) > 0
         if legal.shape != (len(codes), self.layout.num_actions):

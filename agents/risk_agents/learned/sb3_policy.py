@@ -26,13 +26,13 @@ from risk_env.game import Game
 from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip, shortened
 
 FACTS = "risk_env.json"  # inside the .zip: name, schema, how it was made
-MOST_WIDTH = 1024  # of a layer
+MOST_WIDTH = 1024  # largest width of a layer
 MOST_LAYERS = 8
 MOST_BYTES = 1 << 28  # of a .zip, and of what is read from it
 WEIGHTS = "policy.pth"  # inside the .zip, written by SB3
-OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # with the project's own network, and with one of SB3's
-POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # what `policy_kwargs` may hold
-# By name in `net_arch`: how the weights of its layers are named, and those of the layer after them
+OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # the project's own network; Stable-Baselines3's network
+POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # allowed names in `policy_kwargs`
+# By key of `net_arch`: name of the hidden layers, name of the output layer
 LAYERS = {"pi": ("policy_net", "action_net"), "vf": ("value_net", "value_net")}
 OWN_WEIGHTS = "network.weights."  # how the names of its weights begin
 
@@ -72,7 +72,7 @@ class Sb3Agent(Agent):
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Load the policy and ask it once."""
+        """Load the policy, and ask the policy for one action."""
         self.reset(0, rules, board, 0)
         self.act(View(Game(rules, board, seed=0)))
 
@@ -190,7 +190,7 @@ def _check_facts(facts: Any) -> None:
 
 
 def check_policy(policy: str, arguments: Any) -> None:
-    """ValueError unless these are the name and the `policy_kwargs` of a policy that is trained here."""
+    """Raise ValueError unless the policy and its `policy_kwargs` are ones that this project trains."""
     if policy not in POLICIES:
         raise ValueError(f"policy={shortened(policy)} must be one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]
@@ -203,7 +203,7 @@ def check_policy(policy: str, arguments: Any) -> None:
 
 
 def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
-    """The widths of the layers in `net_arch`, for actions ("pi") and values ("vf"); ValueError for anything else."""
+    """Return the layer widths of actions ("pi") and values ("vf"); raise ValueError if they are invalid."""
     given = arguments.get("net_arch", [64, 64])
     layers = given if isinstance(given, dict) else dict.fromkeys(LAYERS, given)
     if layers.keys() != LAYERS.keys() or not all(
@@ -220,10 +220,10 @@ def _is_width(value: Any) -> bool:
 
 
 def mlp_shapes(layers: Mapping[str, list[int]], columns: int, actions: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights of SB3's network, by its names."""
+    """Return the shapes of the weights of Stable-Baselines3's network, by name."""
     found: dict[str, tuple[int, ...]] = {}
     for kind, (hidden, last) in LAYERS.items():
-        names = [f"mlp_extractor.{hidden}.{2 * place}" for place in range(len(layers[kind]))]  # functions lie between
+        names = [f"mlp_extractor.{hidden}.{2 * place}" for place in range(len(layers[kind]))]
         sizes = [columns, *layers[kind], actions if last == "action_net" else 1]
         for name, inputs, outputs in zip([*names, last], sizes[:-1], sizes[1:], strict=True):
             found |= {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
@@ -231,11 +231,11 @@ def mlp_shapes(layers: Mapping[str, list[int]], columns: int, actions: int) -> d
 
 
 def check_shapes(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """ValueError unless tensors have these names and shapes, and are finite numbers of 32 bits."""
+    """Raise ValueError unless the tensors have these names and shapes, dtype float32 and finite values."""
     if weights.keys() != shapes.keys():
         raise ValueError(f"weights {shortened(sorted(weights))} instead of {shortened(sorted(shapes))}")
     for name, values in weights.items():
         if str(values.dtype) != "torch.float32" or tuple(values.shape) != shapes[name]:
             raise ValueError(f"{name}: {values.dtype} {tuple(values.shape)} instead of torch.float32 {shapes[name]}")
         if not bool(values.isfinite().all()):
-            raise ValueError(f"{name} holds numbers that are not finite")
+            raise ValueError(f"{name} has values that are not finite")

@@ -36,14 +36,14 @@ class Schema:
 
     @cached_property
     def board(self) -> Board:
-        """The map that the policy was trained on; ValueError if the named map, or the games on it, are others.
+        """Return the map that the policy was trained on; raise ValueError if the named map has changed.
 
-        The shapes of weights follow from this map, so it must be the one whose digest is compared with a game's.
+        The shapes of the weights are computed from this map, so the map must have the digest of the file.
         """
         board = load_map(self.map_source)
         other = differences(_facts(self), _facts(schema_of(self.rules, board)))
         if other:
-            raise ValueError(f"the file states {other}, which is the fact of its map {shortened(self.map_source)}")
+            raise ValueError(f"the file states {other}, as in its map {shortened(self.map_source)}")
         return board
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,13 +75,13 @@ def _facts(schema: Schema) -> dict[str, Any]:
 
 
 def differences(trained: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What differs between facts by name, for a message; empty if nothing does."""
+    """Describe the facts that differ, by name; return "" if none differs."""
     pairs = [(name, known, now[name]) for name, known in trained.items() if known != now[name]]
     return "; ".join(f"{name}={_shown(known)}, not {_shown(other)}" for name, known, other in pairs)
 
 
 def _shown(fact: Any) -> str:
-    """A fact in a message; a digest is cut to 16 digits."""
+    """Format a fact for a message; a digest is cut to 16 digits."""
     return repr(fact[:16]) if isinstance(fact, str) else repr(fact)
 
 

@@ -77,7 +77,7 @@ class TableFile(TrainedFile):
     num_outputs = MAX_SEATS
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, as they follow from the schema's map."""
+        """Return the names and shapes of all weights, computed from the schema's map."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
         return table_value_shapes(len(input_columns(self.schema.board)), *sizes, self.num_outputs)
 
@@ -87,10 +87,10 @@ class TableFile(TrainedFile):
         return TableValue(columns=input_columns(self.schema.board), scales=input_scales(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
-        """Records of games as kernels take them; ValueError for other records, or tables of another map."""
+        """Return records of games for kernels; raise ValueError for other records or another map's tables."""
         if tables.space.board.digest != self.schema.map_digest:
             named = shortened(tables.space.board.source), shortened(self.schema.map_source)
-            raise ValueError(f"tables are of map {named[0]}: the {self.KIND} is for map {named[1]}")
+            raise ValueError(f"tables are for map {named[0]}, but the {self.KIND} is for map {named[1]}")
         records = np.ascontiguousarray(records)
         if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
             raise ValueError(f"records must be an array (k,) of records of games of this map, not {records.shape}")
@@ -110,7 +110,7 @@ class TableFile(TrainedFile):
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
-    """What must be equal, by name."""
+    """Return the facts that must be equal, by name."""
     options = {name: value for name, value in schema.rules.to_dict().items() if name not in TABLE_OPTIONS}
     return {"map": schema.map_digest, "columns": schema.columns, **options}
 

@@ -21,7 +21,7 @@ Weights = Mapping[str, Any]
 FORMAT = 1
 POLICY, VALUE, TABLE_VALUE, PLAN_POLICY = "policy", "value", "table value", "plan policy"
 MOST_BYTES = 1 << 25  # of all arrays of a file
-MOST_WEIGHT = 65504  # the largest float16, as which weights are written
+MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
 
 class TrainedFile(ABC):
@@ -65,11 +65,11 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, as they follow from the schema's map; ValueError for unknown sizes."""
+        """Return names and shapes of the weights for the schema's map; raise ValueError for unknown sizes."""
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
-        """The weights by name, float32, as kernels read them unchecked; ValueError for other shapes or numbers."""
+        """Return the weights by name as float32; raise ValueError for invalid shapes or numbers."""
         shapes, found = self.shapes(), {name: np.shape(values) for name, values in self.weights.items()}
         wrong = sorted(name for name in {*found, *shapes} if found.get(name) != shapes.get(name))
         if wrong:
@@ -116,14 +116,14 @@ def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def check_numbers(weights: Weights) -> None:
-    """ValueError unless all weights are real numbers from -MOST_WEIGHT to MOST_WEIGHT.
+    """Raise ValueError unless all weights are real numbers from -MOST_WEIGHT to MOST_WEIGHT.
 
-    Sums of products of such numbers stay finite in float32, whatever the sizes of the layers.
+    Sums of products of such weights stay finite in float32 for all allowed layer sizes.
     """
     for name, values in weights.items():
         numbers = np.asarray(values)
         if numbers.dtype.kind != "f" or not (np.abs(numbers) <= MOST_WEIGHT).all():
-            raise ValueError(f"weights {shortened(name)} are not finite numbers from -{MOST_WEIGHT} to {MOST_WEIGHT}")
+            raise ValueError(f"weights {shortened(name)} must be from -{MOST_WEIGHT} to {MOST_WEIGHT}")
 
 
 def _check_facts(facts: Any) -> None:

@@ -155,7 +155,7 @@ class ModelAgent(Agent):
         return answer.plan
 
     def _failed(self, error: EndpointError) -> None:
-        """Count a failed attempt, and what it may have cost."""
+        """Count a failed attempt and its estimated cost."""
         self.counts.failures[error.kind] += 1
         self._spend(error.tokens)
 

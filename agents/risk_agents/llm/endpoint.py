@@ -1,4 +1,4 @@
-"""Requests to an endpoint with OpenAI's chat API: one answer each, bounded, with back-off, counted, no key in it."""
+"""Requests to an endpoint with OpenAI's chat API: bounds, retries with back-off, counts, masked keys."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from risk_agents.llm.transport import Reply, post
 from risk_env.untrusted import parse_json
 
 MOST_WAIT = 60.0  # seconds between two attempts, whatever the endpoint asks for
-MOST_DOUBLINGS = 30  # of the wait
+MOST_DOUBLINGS = 30  # most doublings of the wait
 MOST_CHARACTERS = 100_000  # of an answer that are read
-PAID = ("timeout", "garbage")  # kinds of failures for which the model may have worked
-MOST_REASON = 500  # characters of an error's reason
-MOST_TOKENS = 10_000_000  # of one text
-BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes of a token, and a mean that no text reaches
+PAID = ("timeout", "garbage")  # kinds of failures after which the model may have worked
+MOST_REASON = 500  # most characters of an error's reason
+MOST_TOKENS = 10_000_000  # most tokens of one text
+BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound of the mean
 _FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 _SCHEMA = {
     "type": "object",
@@ -38,9 +38,9 @@ _FORMS: dict[str, dict[str, Any]] = {  # how an answer is asked for
 
 
 class EndpointError(RuntimeError):
-    """The endpoint gave no answer; `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage".
+    """The endpoint gave no answer. `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage".
 
-    `wait` is the number of seconds that it asks to wait (Retry-After), `tokens` what the request may have cost.
+    `wait` is the endpoint's Retry-After in seconds. `tokens` is the estimated cost of the request.
     """
 
     def __init__(self, kind: str, reason: str, wait: float = 0.0) -> None:
@@ -65,9 +65,9 @@ class Endpoint:
         self._url = f"{settings.base_url.rstrip('/')}/chat/completions"
 
     def ask(self, messages: list[dict[str, str]], count: Callable[[EndpointError], None]) -> Answer:
-        """The model's answer; EndpointError when there is none. `count` is called for every failed attempt.
+        """Return the model's answer, or raise EndpointError. Call `count` with every failed attempt's error.
 
-        Attempts and the waits between them end after `patience` seconds in all.
+        All attempts and the waits between them end within `patience` seconds.
         """
         settings, until, body = self.settings, time.monotonic() + self.settings.patience, self._body(messages)
         for attempt in range(settings.retries + 1):
@@ -83,7 +83,7 @@ class Endpoint:
         raise last
 
     def _wait(self, attempt: int, asked: float) -> float:
-        """Seconds before the next attempt; games that failed together come back apart."""
+        """Return the seconds before the next attempt, with random jitter."""
         backoff = self.settings.backoff * 2 ** min(attempt, MOST_DOUBLINGS) * uniform(0.5, 1)
         return min(MOST_WAIT, max(asked, backoff))
 
@@ -111,7 +111,7 @@ class Endpoint:
         return words.encode(errors="replace")
 
     def _answer(self, reply: Any, asked: int) -> Answer:
-        """The answer in a reply to a request of `asked` bytes; LookupError and the like where parts are missing."""
+        """Read the answer to a request of `asked` bytes; raise LookupError or the like if it is invalid."""
         message = reply["choices"][0]["message"] if reply.get("choices") else {}
         calls = message.get("tool_calls")
         text = calls[0]["function"]["arguments"] if calls else message.get("content")
@@ -123,22 +123,22 @@ class Endpoint:
         return Answer(text, plan_in(text), tokens_in, tokens_out)
 
     def _refusal(self, reply: Reply) -> EndpointError:
-        """The error of a status other than success."""
+        """Return the error for a status other than success."""
         kind = "429" if reply.status == 429 else "5xx" if reply.status >= 500 else "refused"
-        where = " (a redirect, which is not followed: set base_url)" if 300 <= reply.status < 400 else ""
+        where = " (redirects are not followed: set base_url)" if 300 <= reply.status < 400 else ""
         said = reply.body.decode(errors="replace")
         return self._error(kind, f"status {reply.status}{where}: {said}", wait_of(reply.retry_after))
 
     def _error(self, kind: str, reason: Exception | str, wait: float = 0.0) -> EndpointError:
-        """An error with a short text; the key is masked before the text is cut."""
+        """Return an error with a short reason; the key is masked before the reason is cut."""
         said = reason if isinstance(reason, str) else f"{type(reason).__name__}: {reason}"
         return EndpointError(kind, self.settings.without_key(said)[:MOST_REASON], wait)
 
 
 def tokens_of(told: Any, size: int) -> int:
-    """Tokens of a text of `size` bytes: as the endpoint tells, unless it tells nothing or what cannot be.
+    """Return the token count of a text of `size` bytes: the stated count, or an estimate if it is impossible.
 
-    A model that thinks tells more tokens than its answer has bytes. Nobody can tell fewer than a sixteenth.
+    A model that reasons may state more tokens than its answer has bytes, but not fewer than one per 16 bytes.
     """
     can_be = type(told) is int and size // MOST_BYTES_OF_TOKEN <= told <= MOST_TOKENS
     return told if can_be else -(-size // BYTES_OF_TOKEN)

@@ -1,4 +1,4 @@
-"""A key in texts from outside: every part of it that can be recognised is replaced."""
+"""Mask a key in texts from outside: replace every recognisable part of the key."""
 
 import base64
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-SHORTEST = 8  # characters of a part that is masked; a key of fewer characters is a placeholder and no secret
+SHORTEST = 8  # characters of the shortest part that is masked; a shorter key is a placeholder
 MASK = "[key]"
-_LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # ways to write each letter as a number
+_LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # encodings of a single letter
 
 
 def masked(words: str, key: str) -> str:
-    """Replace every part of the key, of `SHORTEST` characters or more, as it is or encoded, in any case."""
+    """Replace every part of the key with at least `SHORTEST` characters, plain or encoded, in any case."""
     parts, lowered = _parts(key), words.lower()
-    if len(lowered) != len(words):  # a few letters have a lower case of another length
+    if len(lowered) != len(words):  # the lower case of a few letters has another length
         lowered = words
     pieces: list[str] = []
     end = 0
@@ -27,7 +27,7 @@ def masked(words: str, key: str) -> str:
 
 
 def masked_values(value: Any, key: str) -> Any:
-    """A JSON value with the key masked in all of its texts."""
+    """Mask the key in all texts of a JSON value."""
     if isinstance(value, str):
         return masked(value, key)
     if isinstance(value, dict):
@@ -37,7 +37,7 @@ def masked_values(value: Any, key: str) -> Any:
 
 @lru_cache(maxsize=16)
 def _parts(key: str) -> frozenset[str]:
-    """All parts of `SHORTEST` characters of the key and of its encodings, as they are and in lower case."""
+    """Return all parts of the key and its encodings with `SHORTEST` characters, also in lower case."""
     if len(key) < SHORTEST:
         return frozenset()
     forms = [form for plain in (key, key[::-1]) for form in _encodings(plain)]
@@ -46,12 +46,12 @@ def _parts(key: str) -> frozenset[str]:
 
 
 def _encodings(key: str) -> Iterator[str]:
-    """The key itself, as Python, JSON, HTML and URLs write it, in hexadecimal digits, in base64 at each offset."""
+    """Return the key as written by Python, JSON, HTML and URLs, in hexadecimal, in base64 at each offset."""
     data = key.encode(errors="replace")
     yield from (key, ascii(key)[1:-1], quote(key, safe=""), data.hex())
     for form in _LETTERS:
         yield "".join(form % letter for letter in data)
     for offset in range(3):
         for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
-            # The first and the last characters also depend on what stands beside the key
+            # The first and the last base64 characters also depend on the neighbouring text
             yield encode(b"\0" * offset + data).decode().rstrip("=")[(0, 2, 3)[offset] : -1]

@@ -20,7 +20,7 @@ from risk_env.words.report import STYLES
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
 MOST_BYTES = 1 << 20  # of the file
-MOST = 10**9  # of any number
+MOST = 10**9  # largest value of any number
 ANSWERS = ("text", "tool", "json")
 
 
@@ -35,8 +35,8 @@ class Settings:
     prompts: str = "v1"  # folder of prompts
     temperature: float | None = None  # None: the endpoint's own
     max_output_tokens: int = 1000  # of one answer
-    timeout: float = 60.0  # seconds of one request, from the look-up of the name to the last byte of the answer
-    patience: float = 300.0  # seconds for one answer, with all retries and the waits between them
+    timeout: float = 60.0  # seconds per request, from the DNS look-up to the last byte of the answer
+    patience: float = 300.0  # seconds per answer, including all retries and waits
     retries: int = 4  # after 429, 5xx, timeouts and broken connections, with back-off
     backoff: float = 1.0  # seconds before the first of these, doubled each time
     attempts: int = 3  # answers for one question before the fallback plays the turn
@@ -51,12 +51,12 @@ class Settings:
             check_choice(name, getattr(self, name), allowed)
         for name in ("max_output_tokens", "timeout", "patience", "attempts", "game_tokens"):
             if not 0 < getattr(self, name) <= MOST:
-                raise ValueError(f"{name}={shortened(getattr(self, name))} must be more than 0, at most {MOST:,}")
+                raise ValueError(f"{name}={shortened(getattr(self, name))} must be above 0, at most {MOST:,}")
         for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
             if not 0 <= getattr(self, name) <= MOST:
                 raise ValueError(f"{name}={shortened(getattr(self, name))} must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError("base_url must begin with http:// or https://")  # not shown: it may hold a password
+            raise ValueError("base_url must begin with http:// or https://")  # may hold a password
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
             raise ValueError(f"the key in {self.key_variable} must be printable ASCII characters without spaces")
 
@@ -66,7 +66,7 @@ class Settings:
         return os.environ.get(self.key_variable, "").strip()
 
     def without_key(self, words: str) -> str:
-        """A text in which no part of the key, should it be there, can be read."""
+        """Return a text in which every part of the key is masked."""
         return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:

@@ -11,15 +11,15 @@ from risk_agents.llm.settings import Settings
 from risk_agents.whole_file import new_file
 
 SCHEMA = 1
-MOST_LETTERS = 100  # of a file's name
+MOST_LETTERS = 100  # of the file name
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LOGGER = logging.getLogger("risk_env")
 
 
 class Transcript:
-    """A file of one game at one seat; nothing is written if the settings name no folder.
+    """The transcript of one game at one seat; nothing is written if the settings name no folder.
 
-    A transcript that cannot be written decides no game: it ends with a warning.
+    An error while writing ends the transcript with a warning. The game continues.
     """
 
     def __init__(self, settings: Settings, name: str) -> None:
@@ -45,6 +45,6 @@ class Transcript:
                 self._end(error)
 
     def _end(self, error: OSError) -> None:
-        """Write no more of this game."""
-        _LOGGER.warning("risk_env: a transcript of a language model cannot be written: %s", error)
+        """Stop writing this transcript."""
+        _LOGGER.warning("risk_env: the transcript of a language model cannot be written: %s", error)
         self._path = Path()

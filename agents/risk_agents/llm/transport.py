@@ -1,7 +1,7 @@
-"""One request with a body of JSON: its time, the size of its answer and the place that it goes to are bounded.
+"""Send one JSON request with bounds on its time and on the size of the answer; follow no redirect.
 
-Requests run on an event loop in a thread of its own. Only there a deadline covers all of a request: the look-up of a
-name, the connection, the headers and the body, however slowly each of them arrives.
+Requests run on an event loop in a thread of its own, so that one deadline covers the DNS look-up, the
+connection, the headers and the body.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import httpx2
 
-MOST_BYTES = 1 << 20  # of an answer
+MOST_BYTES = 1 << 20  # most bytes of an answer
 _starting = threading.Lock()
 
 
 class Reply(NamedTuple):
-    """What came back."""
+    """A reply of the endpoint."""
 
     status: int
-    retry_after: str  # the header
+    retry_after: str  # value of the header
     body: bytes
 
 
 def post(url: str, key: str, body: bytes, limit: float) -> Reply:
-    """Send a request and read its answer within `limit` seconds in all; no redirect is followed.
+    """Send a request and read the reply within `limit` seconds in all; follow no redirect.
 
-    TimeoutError after that time, ValueError for an answer that is too large or compressed, OSError where the
-    connection fails.
+    Raise TimeoutError after that time, ValueError for a reply that is too large or compressed, and OSError if
+    the connection fails.
     """
     with _starting:
         loop, client = _loop(os.getpid())
@@ -40,12 +40,12 @@ def post(url: str, key: str, body: bytes, limit: float) -> Reply:
     try:
         return future.result()
     finally:
-        future.cancel()  # after Ctrl-C
+        future.cancel()  # e.g. after Ctrl-C
 
 
 @lru_cache(maxsize=1)
 def _loop(process: int) -> tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient]:
-    """The event loop of this process and a client for all endpoints, which keeps no cookies."""
+    """Return the event loop of this process and one client for all endpoints, without cookies."""
     import httpx2
 
     loop = asyncio.new_event_loop()
@@ -68,10 +68,10 @@ async def _post(client: httpx2.AsyncClient, url: str, key: str, body: bytes, lim
 
 
 async def _body(response: httpx2.Response) -> bytes:
-    """The body, read piece by piece so that a larger one is never held."""
+    """Read the body in pieces, so that a body that is too large is never held in memory."""
     coding = response.headers.get("content-encoding", "identity")
     if coding.strip().lower() not in ("identity", ""):
-        raise ValueError("the answer is compressed, although the request asks for an answer that is not")
+        raise ValueError("the answer is compressed; the request allows only an uncompressed answer")
     content = bytearray()
     async for piece in response.aiter_raw():
         content += piece

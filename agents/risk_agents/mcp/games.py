@@ -21,9 +21,9 @@ from risk_env.match import Match, PlayerFault
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client
-MOST_GAMES = 256  # at once
-MOST_OF_CLIENT = 64  # at once of one client; then its game that was used least recently ends
-IDLE = 1800.0  # seconds after which a game that nobody has used makes room for another client's
+MOST_GAMES = 256  # at the same time
+MOST_OF_CLIENT = 64  # games of one client; a further one ends this client's least recently used game
+IDLE = 1800.0  # seconds without use after which a game may be ended for another client
 MOST_ROUNDS = 1000  # of a game
 MOST_EVENTS = 200  # lines of one answer about the history
 _WIDTH = 400  # letters of such a line
@@ -67,11 +67,11 @@ class OpenGames:
         options: dict[str, Any] | None = None,
         client: str = "",
     ) -> dict[int, str]:
-        """Begin a game and play up to a client's first question: the token of each client's seat.
+        """Begin a game and play up to a client's first question; return the token of each client's seat.
 
-        `opponents` are registered bots, or "open" for another client, clockwise from `seat`. ValueError names what is
-        wrong: only shipped maps and registered names are taken, for no client may run files of this machine. `client`
-        is who asks: games of others never end for its games while they are used.
+        `opponents` are registered bots, or "open" for another client, clockwise from `seat`. Games of
+        `client` never end another client's game in use. Raise ValueError for anything but shipped maps and
+        registered names: a client must not run files of this machine.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -83,7 +83,7 @@ class OpenGames:
         return self._add(table)
 
     def _add(self, table: OpenGame) -> dict[int, str]:
-        """Give every client's seat a token; a game that is not used makes room. ValueError if all are used."""
+        """Add a game and return a token per client's seat; an unused game makes room, or raise ValueError."""
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
             others = list({id(other): other for other, _ in self._seats.values()}.values())
@@ -93,7 +93,7 @@ class OpenGames:
             elif len(others) >= MOST_GAMES:
                 oldest = min(others, key=lambda other: other.used)
                 if time.monotonic() - oldest.used < IDLE:
-                    raise ValueError(f"the server has {len(others)} games in use: try again later")
+                    raise ValueError(f"all {len(others)} games of the server are in use: try again later")
                 self._end(oldest)
             self._seats |= {token: (table, seat) for seat, token in tokens.items()}
         return tokens
@@ -104,7 +104,7 @@ class OpenGames:
     def _find(self, token: str) -> tuple[OpenGame, int]:
         found = self._seats.get(token)
         if found is None:
-            raise ValueError("this token is of no game that is open here; new_game gives tokens")
+            raise ValueError("unknown game token; start a game with new_game")
         found[0].used = time.monotonic()
         return found
 

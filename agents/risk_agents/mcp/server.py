@@ -24,9 +24,9 @@ from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
-LONGEST_BODY = 1 << 17  # bytes of a request over HTTP
+LONGEST_BODY = 1 << 17  # most bytes of an HTTP request
 MOST_SESSIONS = 500
-MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 64  # of an address: a second, at once after a pause, at a time
+MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 64  # per address: requests a second, burst, concurrent POSTs
 INSTRUCTIONS = (
     "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "
     "shows the situation and the question, act plays a plan: several actions in order, usually a whole turn."
@@ -44,7 +44,7 @@ def make_server(games: OpenGames | None = None) -> MCPServer:
 
 
 def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """A decorator that makes a tool of a function; the client gets the message of an error."""
+    """Make a tool of a function; a client gets the message of an error."""
 
     def add(function: Callable[..., str]) -> Callable[..., str]:
         @wraps(function)
@@ -148,17 +148,17 @@ def _add_resources(server: MCPServer) -> None:
 
 
 def client_of(context: Context[Any, Any] | None) -> str:
-    """Who asks: the address of a client, or the only client where there is no network."""
+    """Return the address of the client, or a fixed name without a network."""
     request = None if context is None else context.request_context.request
     return network_of(getattr(request, "client", None))
 
 
 def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
-    """The server as an application for streamable HTTP, with the limits of every server here."""
+    """Return the server as an application for streamable HTTP, with the limits of `serving`."""
     app: ASGIApp = make_server(games).streamable_http_app(
         max_request_body_size=LONGEST_BODY,
         max_sessions=MOST_SESSIONS,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `NamedHosts` does it
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
 
@@ -174,7 +174,7 @@ def main(argv: Sequence[str]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="another host name under which clients call the server; may be repeated",
+        help="additional host name of the server; may be repeated",
     )
     arguments = parser.parse_args(argv)
     if arguments.http:

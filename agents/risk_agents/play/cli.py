@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
             f"--resume continues the game with its own settings; {', '.join(sorted(given))} cannot be given too"
         )
     terminal = Terminal()
-    terminal.say("The bots prepare. The first time, this takes up to a few minutes.")
+    terminal.say("Preparing the bots. The first time, this takes up to a few minutes.")
     table = _begun(arguments, terminal) if arguments.resume is None else _resumed(arguments, terminal)
     try:
         return play(table)

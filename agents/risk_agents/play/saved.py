@@ -39,10 +39,10 @@ def digest(game: Game) -> str:
 
 
 def save_game(path: str | Path, game: Game, players: Sequence[str], is_own: bool = False) -> Path:
-    """Write the file, whole or not at all; its path.
+    """Write the file completely or not at all, and return its path.
 
-    A file that is there is replaced if it `is_own`, which is of this same game. Beside any other file the game gets a
-    name with -2, -3, ...
+    An existing file is replaced only if `is_own`, that is, if it holds this game. Otherwise -2, -3, ... is added
+    to the name.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:
@@ -56,7 +56,7 @@ def save_game(path: str | Path, game: Game, players: Sequence[str], is_own: bool
 
 
 def _text(game: Game, players: Sequence[str]) -> str:
-    """The content of a file."""
+    """Return the content of a file."""
     actions = game.actions
     facts: dict[str, Any] = {
         "format": FORMAT,

@@ -25,23 +25,23 @@ class Leave(Exception):
 
 
 class Table(Match):
-    """A match at a terminal: who sits where, and who has seen which events."""
+    """A match at a terminal: the players at the seats, and the events that each person has seen."""
 
     def __init__(
         self, rules: Rules, board: Board, seed: int, specs: Sequence[str], terminal: Terminal, path: str
     ) -> None:
         self.specs, self.terminal = tuple(specs), terminal
         self.path = path  # the file to keep the game in
-        self._own = ""  # the file that this game was kept in last, or resumed from
+        self._own = ""  # file in which this game was last saved, or from which it was resumed
         desk = Desk(terminal)
         desk.people = sum(spec == HUMAN for spec in specs)
         seated: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in specs]
         self._people = {seat: agent for seat, agent in enumerate(seated) if isinstance(agent, Human)}
         self.names = (*_names(seated), "neutral")
         super().__init__(rules, board, [None if seat in self._people else a for seat, a in enumerate(seated)], seed)
-        self._seen = dict.fromkeys(self._people, 0)  # how many events each person has seen
+        self._seen = dict.fromkeys(self._people, 0)  # number of events that each person has seen
         self._watched_round = NOBODY
-        self._is_live = False  # whether the game is played, not resumed
+        self._is_live = False  # whether actions are played live, not replayed
         self._begin()
 
     @property
@@ -50,7 +50,7 @@ class Table(Match):
         return list(self._people)
 
     def _begin(self) -> None:
-        """Begin the game for all; the bots compile what they need now rather than in the middle of the game."""
+        """Begin the game; bots compile now, not in the middle of the game."""
         try:
             self.prepare()
             self.begin()
@@ -68,7 +68,7 @@ class Table(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     def play(self) -> None:
-        """Play to the end. Leave, EOFError and KeyboardInterrupt stop in between; PlayerFault blames a bot."""
+        """Play to the end. Leave, EOFError and KeyboardInterrupt stop the game; PlayerFault names a bot."""
         self._is_live = True
         self._watch()
         while (seat := self.run()) != NOBODY:
@@ -78,7 +78,7 @@ class Table(Match):
         self._show_the_end()
 
     def step(self, action: int | str) -> None:
-        """Play an action; if no person is left in the game, show how it goes on."""
+        """Play an action; if no person is left in the game, show the action."""
         super().step(action)
         if self._is_live:
             self._watch()
@@ -113,7 +113,7 @@ class Table(Match):
         return narrate(events, self._words(seat), self.terminal.width)
 
     def _watch(self) -> None:
-        """If no person is left in the game: ask once whether to go on, then show the standings, a line a round."""
+        """If no person is left, ask once whether to continue, then show one line of standings per round."""
         if self.game.is_over or self._is_anyone_in():
             return
         if self._watched_round == NOBODY:
@@ -171,7 +171,7 @@ class Table(Match):
         self.terminal.say(f"The game is kept in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Keep the game in this file; if that is a file of something else, in one of a similar name (`path`)."""
+        """Save the game in this file; if the file holds something else, change the name (`path`)."""
         self.path = self._own = str(save_game(path, self.game, self.specs, is_own=path == self._own))
 
     def _quit(self, rest: str) -> None:

@@ -43,7 +43,7 @@ STAR_CARD = 2.0  # troops that a card of the star deck is worth
 DEAREST_SET = 60  # troops of the most valuable set that counts
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that a hand of this size holds a set (RULES 5.2)
 
-# Rows of the workspace, float64; row 1 is DUE; an entry for each owner or continent
+# Rows of the workspace, float64, with an entry for each owner or continent; row 1 is DUE
 POWER, SAFETY = 0, 2
 WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 

@@ -36,7 +36,7 @@ class FirstTroops:
         self._place: int | None = None
 
     def prepare(self) -> None:
-        """Compile the player and the judge."""
+        """Compile the player and the value."""
         self._rollouts.prepare()
 
     def reset(self) -> None:

@@ -63,7 +63,7 @@ class Rollouts:
         self._arena = Arena(self._batch, [*plans, *players])
 
     def prepare(self) -> None:
-        """Compile plans, players and judge, or load them from the cache."""
+        """Compile the plans, the players and the value, or load them from the cache."""
         self._arena.prepare()
         self.judge(self._batch, np.zeros(0, np.int64))
 
@@ -164,7 +164,7 @@ class Rollouts:
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """ValueError for what kernels are not to see: no such plans, places or seat, or records of other games."""
+        """Raise ValueError for unknown plans, places or seats, and for records of other games."""
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)

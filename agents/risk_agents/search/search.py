@@ -131,7 +131,7 @@ class SearchAgent(Agent):
         return self._evaluated(len(lanes)).reshape(len(answers), self.samples)
 
     def _evaluated(self, count: int) -> npt.NDArray[np.float64]:
-        """The values of the first `count` games for the agent's seat."""
+        """Return the values of the first `count` games for the agent's seat."""
         values, T = np.zeros(count), self._batch.tables
         evaluate_games(self._batch.games, T.board, T.rules, self.seat, values)
         return values

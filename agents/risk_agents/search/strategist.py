@@ -93,7 +93,7 @@ class Strategist(Agent):
         self._table: tuple[Rules, Board] | None = None
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile all plans, players and judges of such games."""
+        """Compile all plans, players and values for such games."""
         self._sit_down(rules, board)
         self._rollouts.prepare()
         if self._first_troops:

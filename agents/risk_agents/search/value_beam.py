@@ -47,7 +47,7 @@ class ValueFile(TrainedFile):
     KIND = VALUE
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, as they follow from the schema's map and number of players."""
+        """Return the names and shapes of all weights, computed from the schema's map and players."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
         return value_shapes(num_columns(self.schema.rules, self.schema.board), *sizes)
 

@@ -1,1 +1,1 @@
-"""What every server of this package needs against strangers: named hosts, rates, limits of connections and logs."""
+"""Limits of every server in this package: host names, request rates, connections and logs."""

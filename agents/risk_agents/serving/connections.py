@@ -1,7 +1,8 @@
-"""A server that stays reachable: connections that send nothing, or read nothing, are closed, and logs stay small.
+"""Keep a server reachable: close connections that send nothing or read nothing, and limit the log.
 
-uvicorn waits for ever for the first request of a connection and for a client to read. A client that opens a thousand
-connections would take all of them, and each failed attempt to accept one more would be written into the log.
+uvicorn waits without limit for the first request of a connection and for a client to read. A client with a
+thousand open connections would block the server, and each failed attempt to accept a connection would be
+logged.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from risk_agents.serving.rates import network_of
 
 MOST_CONNECTIONS, MOST_OF_ADDRESS = 1000, 200
-MOST_WAITING, MOST_WAITING_OF_ADDRESS = 256, 64  # connections without a whole request
-PATIENCE = 15.0  # seconds for a whole request
-STALLED = 15.0  # seconds in which a client must read something of what waits for it
-MOST_UNREAD = 1 << 20  # bytes that wait for a client
-MOST_FRAGMENTS = 64  # of a message on a socket
-MOST_RECORDS, WINDOW = 50, 60.0  # lines of each logger in so many seconds
-OPEN_FILES = 8192  # that the process asks for
-SHUTDOWN = 3  # seconds for clients to leave when the server ends
+MOST_WAITING, MOST_WAITING_OF_ADDRESS = 256, 64  # connections without a complete request: in all, per address
+PATIENCE = 15.0  # seconds for a complete request
+STALLED = 15.0  # seconds in which a client must read some of the data that waits for it
+MOST_UNREAD = 1 << 20  # bytes that may wait for a client
+MOST_FRAGMENTS = 64  # fragments of one WebSocket message
+MOST_RECORDS, WINDOW = 50, 60.0  # log lines per logger and per so many seconds
+OPEN_FILES = 8192  # open files that the process asks for
+SHUTDOWN = 3  # seconds for clients to leave when the server stops
 
 
 class Connections:
-    """The open connections of a server. A new one is refused, or another closed for it, where there are too many."""
+    """The open connections of a server. Beyond a limit, a new connection is refused or an old one closed."""
 
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
         self._most = most
-        self._open: dict[Any, str] = {}  # the network of each
-        self._waiting: dict[Any, float] = {}  # those without a whole request, the oldest first, and since when
-        self._unread: dict[Any, tuple[int, float]] = {}  # bytes that wait for a client, and since when no fewer
-        self._counts: Counter[str] = Counter()  # of each network
+        self._open: dict[Any, str] = {}  # connection -> network of its client
+        self._waiting: dict[Any, float] = {}  # without a complete request -> since when, oldest first
+        self._unread: dict[Any, tuple[int, float]] = {}  # waiting bytes; time of the last progress
+        self._counts: Counter[str] = Counter()  # connections per network
 
     def add(self, protocol: Any) -> None:
-        """Take a new connection, or close it at once."""
+        """Add a new connection, or close the connection at once."""
         network = network_of(protocol.client)
         if len(self._open) >= self._most and self._waiting:
             self._close(next(iter(self._waiting)))
@@ -52,7 +53,7 @@ class Connections:
             self._close(protocol)
 
     def remove(self, protocol: Any) -> None:
-        """Forget a connection that is closed, once or several times."""
+        """Forget a closed connection; may be called several times."""
         network = self._open.pop(protocol, None)
         self._waiting.pop(protocol, None)
         self._unread.pop(protocol, None)
@@ -62,10 +63,10 @@ class Connections:
                 del self._counts[network]
 
     def wait(self, protocol: Any) -> None:
-        """A connection waits for a request. Where too many wait, the one that has waited longest is closed."""
+        """Note that a connection waits for a request; beyond a limit, close the longest waiting one."""
         network = self._open.get(protocol)
         if network is None:
-            return  # it is being closed
+            return  # the connection is being closed
         self._waiting.pop(protocol, None)
         self._waiting[protocol] = time.monotonic()
         if len(self._waiting) > MOST_WAITING:
@@ -75,11 +76,11 @@ class Connections:
             self._close(alike[0])
 
     def begin(self, protocol: Any) -> None:
-        """A connection has sent a whole request."""
+        """Note that a connection has sent a complete request."""
         self._waiting.pop(protocol, None)
 
     def check(self) -> None:
-        """Close connections that keep the server waiting, once a second."""
+        """Close connections that exceed a time limit; called once a second."""
         now = time.monotonic()
         for protocol, since in list(self._waiting.items()):
             if now - since > PATIENCE:
@@ -92,31 +93,31 @@ class Connections:
                 self._close(protocol)
 
     def _close(self, protocol: Any) -> None:
-        """Close a connection; it is not counted any more, though it is gone a moment later."""
+        """Close a connection and stop counting it."""
         self.remove(protocol)
         protocol.transport.abort()
 
 
 class GuardedHTTP(H11Protocol):
-    """HTTP on a connection of `Connections`."""
+    """The HTTP protocol of a connection in `Connections`."""
 
     def __init__(self, guard: Connections, **facts: Any) -> None:
         super().__init__(**facts)
         self._guard = guard
 
     def connection_made(self, transport: Any) -> None:
-        """Take the connection."""
+        """Add the connection."""
         super().connection_made(transport)
         self._guard.add(self)
         self._guard.wait(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         self._guard.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends; what it sends after it was given up is lost."""
+        """Handle received data; ignore data after the connection was closed."""
         if self.transport.is_closing():
             return
         super().data_received(data)
@@ -130,30 +131,30 @@ class GuardedHTTP(H11Protocol):
         super().on_response_complete()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Leave the connection to the protocol of sockets."""
+        """Hand the connection over to the WebSocket protocol."""
         self._guard.remove(self)
         super().handle_websocket_upgrade(event)
 
 
 class GuardedSocket(WebSocketsSansIOProtocol):
-    """A WebSocket on a connection of `Connections`."""
+    """The WebSocket protocol of a connection in `Connections`."""
 
     def __init__(self, guard: Connections, **facts: Any) -> None:
         super().__init__(**facts)
         self._guard = guard
 
     def connection_made(self, transport: Any) -> None:
-        """Take the connection."""
+        """Add the connection."""
         super().connection_made(transport)
         self._guard.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         self._guard.remove(self)
         super().connection_lost(exc)
 
     def handle_cont(self, event: Any) -> None:
-        """Take a part of a message; fragments, empty ones too, are counted."""
+        """Handle a fragment of a message; count fragments, empty ones too."""
         if len(self.frames) >= MOST_FRAGMENTS:
             self.transport.abort()
         else:
@@ -161,7 +162,7 @@ class GuardedSocket(WebSocketsSansIOProtocol):
 
 
 class GuardedServer(uvicorn.Server):
-    """A server that looks after its connections."""
+    """A server that checks its connections."""
 
     def __init__(self, config: uvicorn.Config, guard: Connections) -> None:
         super().__init__(config)
@@ -175,21 +176,21 @@ class GuardedServer(uvicorn.Server):
 
 
 class Sparing(logging.Filter):
-    """Lets through at most MOST_RECORDS of each logger in WINDOW seconds; the last one says so."""
+    """A log filter: at most MOST_RECORDS records per logger and WINDOW seconds; the last record says so."""
 
     def __init__(self) -> None:
         super().__init__()
         self._until, self._counts = 0.0, Counter[str]()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is written."""
+        """Return whether to log the record."""
         if time.monotonic() > self._until:
             self._until = time.monotonic() + WINDOW
             self._counts.clear()
         self._counts[record.name] += 1
         if self._counts[record.name] == MOST_RECORDS:
             record.msg, record.args, record.exc_info = (
-                "%s (more of this minute is left out)",
+                "%s (further lines of this minute are omitted)",
                 (record.getMessage(),),
                 None,
             )
@@ -197,7 +198,7 @@ class Sparing(logging.Filter):
 
 
 def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer:
-    """A server of an application, not yet started. `options` are those of `uvicorn.Config`."""
+    """Return a server for an application, not yet started. `options` are options of `uvicorn.Config`."""
     guard = Connections(min(MOST_CONNECTIONS, _open_files() // 2))
     http, ws = partial(GuardedHTTP, guard), partial(GuardedSocket, guard)
     fixed = {"ws_per_message_deflate": False, "timeout_graceful_shutdown": SHUTDOWN, "backlog": 512}
@@ -208,7 +209,7 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
 
 
 def run(app: Any, host: str, port: int, **options: Any) -> None:
-    """Serve an application until Ctrl-C; exit status 3 if the server cannot start."""
+    """Serve an application until Ctrl-C; exit with status 3 if the server cannot start."""
     server = make_server(app, host, port, **options)
     try:
         server.run()
@@ -219,7 +220,7 @@ def run(app: Any, host: str, port: int, **options: Any) -> None:
 
 
 def _open_files() -> int:
-    """How many files and connections the process may have, after it has asked for more."""
+    """Raise the limit of open files as far as allowed, and return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -229,7 +230,7 @@ def _open_files() -> int:
 
 
 def _spare_logs() -> None:
-    """Bound what is written into the log."""
+    """Install the log filter."""
     sparing = Sparing()
     handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
     for handler in (*handlers, logging.lastResort):

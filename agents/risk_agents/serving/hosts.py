@@ -1,7 +1,8 @@
-"""Names under which a server may be called, and the pages that may send to it.
+"""Check the host name and the origin of requests.
 
-A page of another site can make a browser send requests here: under this server's name (cross-origin), or under a name
-of its own that leads to this machine (DNS rebinding). Both are refused before anything else looks at the request.
+A page of another site can make a browser send requests to this server: from the page's own origin
+(cross-origin), or under a host name of the site that resolves to this machine (DNS rebinding). Both kinds are
+refused first of all.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-POLICY_VIOLATION = 1008  # the code with which a socket is closed
+POLICY_VIOLATION = 1008  # WebSocket close code
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")  # of the header
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")  # value of the header
 
 
 class NamedHosts:
-    """Refuses requests under host names that are not `names`, and requests from pages of other origins.
+    """Middleware that refuses requests under other host names than `names` or from pages of other origins.
 
-    The address that a client has connected to is always a name: no other site can be reached under it.
+    The address that a client has connected to is always allowed: no other site can be reached under this
+    address.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self.app, self._names = app, frozenset(names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what may come in."""
+        """Pass on allowed requests."""
         problem = self._problem(scope) if scope["type"] in ("http", "websocket") else None
         if problem is None:
             await self.app(scope, receive, send)
@@ -41,10 +43,10 @@ class NamedHosts:
             await PlainTextResponse(problem[1], problem[0])(scope, receive, send)
 
     def _problem(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and words of a refusal, None for a request that is passed on."""
+        """Return the status and the text of a refusal, or None for an allowed request."""
         hosts = [value.lower() for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_named(hosts[0].decode("latin-1"), scope.get("server")):
-            return 400, "This server does not answer under this host name; `--allowed-host NAME` adds a name."
+            return 400, "This host name is not allowed; add it with `--allowed-host NAME`."
         origins = [value.lower() for name, value in scope["headers"] if name == b"origin"]
         if not {b"http://" + hosts[0], b"https://" + hosts[0]}.issuperset(origins):
             return 403, "Requests from pages of other origins are refused."
@@ -60,9 +62,10 @@ class NamedHosts:
 
 
 def served_names(host: str, allowed: Sequence[str]) -> list[str]:
-    """The names of a server that listens on the address `host`; ValueError for an allowed name that is none.
+    """Return the host names of a server that listens on the address `host`.
 
-    These are `localhost`, `allowed` and, unless only this machine can connect, the machine's own name.
+    The names are `localhost`, `allowed` and, unless only this machine can connect, the name of the machine.
+    Raise ValueError for an allowed name that is not a host name.
     """
     for name in allowed:
         if not (_NAME.fullmatch(name.lower()) or _address(name)):
@@ -73,12 +76,12 @@ def served_names(host: str, allowed: Sequence[str]) -> list[str]:
 
 
 def url(host: str, port: int, path: str = "") -> str:
-    """The address of a page: IPv6 addresses stand in brackets."""
+    """Return the URL of a page, with brackets around IPv6 addresses."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/{path}"
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """The IP address of a text; an IPv4 address that is written as an IPv6 address is an IPv4 address."""
+    """Parse an IP address; an IPv4-mapped IPv6 address is returned as an IPv4 address."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

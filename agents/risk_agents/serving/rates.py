@@ -1,4 +1,4 @@
-"""Requests of an address: how many a second, and how many that compute at a time."""
+"""Limit requests per address: the rate, and the number of concurrent POST requests."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from risk_agents.serving.hosts import POLICY_VIOLATION
 
-MOST_KNOWN = 4096  # addresses whose requests are remembered
+MOST_KNOWN = 4096  # number of addresses to remember
 
 
 class Rates:
-    """Refuses requests of an address beyond `a_second`, after a burst, and POST requests beyond `at_once` at a time."""
+    """Middleware with limits per address: `a_second` requests per second, `at_once` concurrent POSTs."""
 
     def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
         self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by address: requests left, and when
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, and when
         self._posts: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is within the limits."""
+        """Pass on requests within the limits."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -41,7 +41,7 @@ class Rates:
                 del self._posts[network]
 
     def _may_send(self, network: str) -> bool:
-        """Whether one more request is within the rate."""
+        """Return whether one more request is within the rate."""
         now = time.monotonic()
         left, when = self._left.pop(network, (self._burst, now))
         left = min(self._burst, left + (now - when) * self._a_second)
@@ -60,7 +60,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def network_of(client: Any) -> str:
-    """Whom limits count: an IPv4 address, or the 64 bits of an IPv6 address that one subscriber gets; "" if unknown."""
+    """Return the unit of limits: an IPv4 address or an IPv6 /64 network; "" if unknown."""
     if not client:
         return ""
     try:

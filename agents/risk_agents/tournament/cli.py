@@ -196,7 +196,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
 
 
 def _newest() -> str:
-    def numbers(path: Path) -> list[int]:  # of date, time, and of those that were begun in the same second
+    def numbers(path: Path) -> list[int]:  # date, time, and number within the same second
         return [int(part) for part in path.stem.split("-") if part.isdecimal()]
 
     found = sorted(Path().glob("tournament-*.sqlite"), key=numbers)

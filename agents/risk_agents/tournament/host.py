@@ -40,13 +40,13 @@ from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is installed
 START_LIMIT = 120.0  # seconds in which it must have made its agent
-PREPARATION = 12.0  # times the time limit: what an agent from a file may take to prepare
-REHEARSAL = 2.0  # times the time limit: what it may think in a rehearsal, beside its first answer in each phase
-REHEARSED_ROUNDS = 10  # at most, of a rehearsal
-NO_DEAL = 1 << 62  # the game of a rehearsal is one that no tournament plays
+PREPARATION = 12.0  # time to prepare for an agent from a file, in time limits
+REHEARSAL = 2.0  # thinking time in a rehearsal, in time limits, without the first answers
+REHEARSED_ROUNDS = 10  # most rounds of a rehearsal
+NO_DEAL = 1 << 62  # number of the game of a rehearsal, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended while it prepared: no process of theirs does it again
+_UNPREPARED: set[str] = set()  # specs whose process ended while preparing, and which prepare no more
 
 
 class Host:
@@ -69,7 +69,7 @@ class Host:
         self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
 
     def prepare(self) -> None:
-        """Let the agent compile and load what it will need. Faults do not matter, but may end the process."""
+        """Let the agent compile and load code. Faults are ignored, but may end the process."""
         if self._spec in _UNPREPARED:
             return
         with suppress(ProgramFault):
@@ -129,7 +129,7 @@ class Host:
 
 
 def _shown_to(spec: str, map_source: str) -> list[str]:
-    """What an agent's process must be able to read in a sandbox: Python, packages, its own folder and its map."""
+    """Return the paths that an agent's process must read in a sandbox."""
     bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
     files = [name for name in (map_source, spec, spec.partition(":")[2]) if Path(name).is_file()]  # search:policy.npz
     return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
@@ -200,7 +200,7 @@ class AgentServer:
         return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
 
     def prepare(self, seconds: float) -> None:
-        """Let another agent of the spec compile what it needs: by its method `prepare`, or else in a rehearsal."""
+        """Let a second agent of the spec compile its code, with the method `prepare` or in a rehearsal."""
         agent = risk_agents.make(self.spec)
         with _global_chance_kept():
             if prepares(agent):
@@ -209,10 +209,10 @@ class AgentServer:
                 self._rehearse(agent, seconds)
 
     def _rehearse(self, agent: Any, seconds: float) -> None:
-        """Play a game of the same kind in which the others choose at random.
+        """Play a game with the same rules and map in which the other seats choose at random.
 
-        It ends when the agent has thought for `seconds`; its first answer in each phase, for which it may compile, does
-        not count.
+        The rehearsal ends when the agent has thought for `seconds`. The agent's first answer in each phase,
+        which may compile code, is not counted.
         """
         game, chance = Game(self.rules, self.board, seed=0, lane=NO_DEAL), np.random.default_rng(0)
         seat, known = game.seat, set[Phase]()
@@ -231,7 +231,7 @@ class AgentServer:
 
 @contextmanager
 def _global_chance_kept() -> Iterator[None]:
-    """What is drawn here from the generators of the modules `random` and `numpy.random` is drawn again afterwards."""
+    """A `with` block that restores the global generators of `random` and `numpy.random` at its end."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield

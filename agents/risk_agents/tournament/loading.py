@@ -85,14 +85,14 @@ def labelled(text: str) -> tuple[str | None, str]:
         return None, text
     given = composed(match[1])
     if not is_label(given):
-        raise ValueError(f"--agents: {given!r} cannot be a label: up to {LABEL_LETTERS} letters, trimmed")
+        raise ValueError(f"--agents: {given!r} is not a label: at most {LABEL_LETTERS} letters, trimmed")
     return given, match[2]
 
 
 def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:
-    """Try every agent, given by label and spec, in the game that it will play; ValueError for one that cannot.
+    """Try every agent, given by label and spec, in the game that it will play; raise ValueError if one fails.
 
-    Whatever the games need is compiled here, before any clock starts.
+    The trial compiles the code that the games need, before any clock starts.
     """
     compile_games(trial.rules, load_map(trial.map_source))
     found = tuple(_entrant(label, spec, trial) for label, spec in named)

@@ -7,8 +7,8 @@ from typing import Any
 from risk_agents.tournament.results import GameResult
 
 Notes = Sequence[Mapping[str, Any] | None]  # of a game, one a seat; None for an agent that is no model
-MOST = 1e12  # of any number in the notes of a game
-MOST_KINDS = 10  # of failures
+MOST = 1e12  # largest number in the notes of a game
+MOST_KINDS = 10  # most kinds of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
 HEADING = [
     *("model", "exchanges a turn", "tokens in a game", "tokens out", "money a game", "s an exchange"),
@@ -17,7 +17,7 @@ HEADING = [
 
 
 def are_notes(facts: Any) -> bool:
-    """Whether facts from a file are those of one model in one game: all that is added up is a number that can be."""
+    """Return whether facts from a file are valid notes of one model in one game."""
     if not isinstance(facts, dict) or not isinstance(facts.get("failures"), dict):
         return False
     failures = facts["failures"]

@@ -108,7 +108,7 @@ class PlayerPool:
         return AskedAgent(entrant.spec, self.config) if is_asked else HostedAgent(self, agent)
 
     def host(self, agent: int) -> Host:
-        """The living host of an agent, which has prepared."""
+        """Return the running host of an agent, which has prepared."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
             self._hosts[agent].prepare()
@@ -117,7 +117,7 @@ class PlayerPool:
         return self._hosts[agent]
 
     def _started(self, agent: int) -> Host:
-        """A new host of an agent."""
+        """Start a new host of an agent."""
         config, spec = self.config, self.config.entrants[agent].spec
         return Host(spec, config.rules, config.map_source, config.time_limit, sandbox(config.sandbox))
 

@@ -96,7 +96,7 @@ class BatchRunner:
 
     def play(self) -> Iterator[GameResult]:
         """Play all the games; yields each when it has ended."""
-        with suppress(Exception):  # of a bot; a game that needs it shows whose fault it is
+        with suppress(Exception):  # raised by a bot; the fault shows again in the first game with this bot
             self.arena.prepare()
         for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):

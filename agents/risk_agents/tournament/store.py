@@ -29,7 +29,7 @@ from risk_agents.whole_file import new_file, whole_file
 LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
 SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
-_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # errors of the moment, not of a file
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # temporary errors
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
 _DEFINED = [f"{name} {column.kind}" for name, column in COLUMNS.items()]
 _TABLES = {
@@ -62,13 +62,13 @@ class Store:
         arguments: Mapping[str, Any] | None = None,
         may_rename: bool = False,
     ) -> Self:
-        """A new file, whole or not at all; if there is one, FileExistsError, or a name with -2, -3, ..."""
+        """Make a new file completely or not at all; if it exists, add -2, -3, ... or raise FileExistsError."""
         try:
             path = new_file(Path(path), may_rename)
         except FileExistsError:
-            raise FileExistsError(f"{path} exists: continue it by --resume, or name another by --out") from None
+            raise FileExistsError(f"{path} exists: continue with --resume, or choose another --out") from None
         try:
-            with whole_file(path) as fresh, _writing(path, "nothing was begun"):
+            with whole_file(path) as fresh, _writing(path, "no tournament was started"):
                 _begin(fresh, config.to_json(), json.dumps(dict(arguments or {})))
         except BaseException:
             path.unlink(missing_ok=True)
@@ -184,31 +184,31 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    """Whatever is wrong with what is read is a StoreError with the file's name; OSError for what passes."""
+    """Turn reading errors into StoreError with the name of the file, and temporary errors into OSError."""
     try:
         yield
     except StoreError:
         raise
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
-            raise OSError(f"{path} cannot be opened now: {error} (is the disk full?)") from error
-        raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
+            raise OSError(f"{path} cannot be opened: {error} (is the disk full?)") from error
+        raise StoreError(f"{path} is not a readable tournament file: {error}") from error
     except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise StoreError(f"{path} holds no tournament that can be read: {error}") from error
+        raise StoreError(f"{path} is not a readable tournament file: {error}") from error
 
 
 @contextmanager
 def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Whatever keeps a game from being written is an OSError that says how to continue, or `otherwise`."""
+    """Turn writing errors into OSError with instructions to continue, or with `otherwise`."""
     try:
         yield
     except sqlite3.Error as error:
-        go_on = f"the games before are in it: when it can be written again, continue by --resume {path}"
+        go_on = f"earlier games are saved; when the file is writable again, continue with --resume {path}"
         raise OSError(f"{path} cannot be written: {error}; {otherwise or go_on}") from error
 
 
 def _begin(path: Path, *lines: str) -> None:
-    """Write tables and setting into a new file, in a folder of its own as long as SQLite needs others beside it."""
+    """Write tables and settings into a new file; SQLite's temporary files are in a folder of their own."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as folder:
         begun = Path(folder, "begun")
         with closing(_connect(begun)) as database:
@@ -216,9 +216,9 @@ def _begin(path: Path, *lines: str) -> None:
                 for statement in _TABLES.values():
                     database.execute(statement)
                 database.execute("INSERT INTO setting VALUES (?, ?)", lines)
-            database.execute("PRAGMA journal_mode=WAL")  # only now: a log that stays would be a part of the content
+            database.execute("PRAGMA journal_mode=WAL")  # last: a remaining log would be content
         if os.listdir(folder) != [begun.name]:
-            raise sqlite3.OperationalError("it could not be written as a whole")
+            raise sqlite3.OperationalError("SQLite left other files beside the new file")
         os.replace(begun, path)
 
 

@@ -20,7 +20,7 @@ from risk_env.viewer.map_data import map_data
 
 BOT = "breaker"  # plays on for the chances of the seats
 GAMES = 256
-MOST_WAITING = 8  # questions that wait for the analyst at a time, and as many that are played
+MOST_WAITING = 8  # questions of each kind at a time
 MOST_TROOPS = 1000  # of a battle whose odds are asked: exact ones take at most some 10 ms
 
 
@@ -29,7 +29,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        self._thinking, self._playing = Work(1, MOST_WAITING), Work(1, MOST_WAITING)  # the analyst's questions; moves
+        self._thinking, self._playing = Work(1, MOST_WAITING), Work(1, MOST_WAITING)  # analyst; moves
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Estimates of a position, made by a process of their own: it may take long, and is ended when it takes too long.
+"""Estimates of a position from a process of its own, which is killed if an estimate takes too long.
 
-A new process first answers a question of our own of each kind, until its code is compiled; a browser's question never
-gets more than LIMIT seconds.
+A new process first answers a sample question of each kind, which compiles its code. A browser's questions
+have a time limit of LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "search"}                   {"answer": {"plans": [...], ...}}
@@ -24,7 +24,7 @@ from risk_env.agent import View, chance_seed
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 
-LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; for our own question while code is compiled
+LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds per answer; seconds for the sample question
 
 
 class Analyst:
@@ -45,7 +45,7 @@ class Analyst:
         return reply["answer"]
 
     def _ready(self, question: dict[str, Any]) -> Program:
-        """A process that has compiled what a question of this kind needs."""
+        """Start a process that has compiled the code for this kind of question."""
         if self._program is None or not self._program.is_alive:
             self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
@@ -64,7 +64,7 @@ class Analyst:
 
 @cache
 def _example() -> str:
-    """The position of our own questions."""
+    """The position of the sample questions."""
     return Game(Rules.preset("classic", 2, setup="random", max_rounds=3), "tiny", seed=1).to_text()
 
 

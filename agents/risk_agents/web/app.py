@@ -34,15 +34,15 @@ LONGEST_BODY = 1 << 17  # bytes of a request: a position has up to 65,536 letter
 LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
 MOST_MESSAGES = 20  # a second on one socket
 MOST_SOCKETS = 500
-MOST_REQUESTS, BURST = 20, 200  # of an address: a second, and at once after a pause
-MOST_POSTS = 6  # of an address at a time
+MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
+MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds until a socket must say who it is
-SENDING = 10.0  # seconds for a browser to make room for a message
+SENDING = 10.0  # seconds for a browser to read enough for a further message
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
-    """The application. `hosts` are the names under which it may be called, besides the address of a connection."""
+    """Make the application. `hosts` are the allowed host names, besides the address of the connection."""
     pages, analysis = Pages(lobby), Analysis()
     routes = [
         Route("/", pages.lobby_page),
@@ -105,7 +105,7 @@ class Pages:
         return JSONResponse(self.lobby.options())
 
     async def games(self, request: Request) -> Response:
-        """The newest games."""
+        """Return the newest games."""
         try:
             return Json(await self.lobby.listed())
         except Refused as error:
@@ -132,7 +132,7 @@ class Pages:
             await socket.accept()
             await self._serve(socket)
         except (WebSocketDisconnect, TimeoutError):
-            pass  # it has gone, says nothing, or does not read
+            pass  # the browser has gone, sends nothing, or does not read
         except (ValueError, ArithmeticError, LookupError, TypeError) as error:
             await _close(socket, str(error))
         finally:
@@ -149,7 +149,7 @@ class Pages:
             asyncio.create_task(_listen(socket, table, viewer, may_pace=bool(token))),
         ]
         for task in tasks:
-            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # it has been looked at
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -161,13 +161,13 @@ class Pages:
 
 
 async def _send(socket: WebSocket, message: str) -> None:
-    """Send a message; TimeoutError if the browser does not read: nothing more is kept for it."""
+    """Send a message; raise TimeoutError if the browser does not read."""
     async with asyncio.timeout(SENDING):
         await socket.send_text(message)
 
 
 async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
-    """Send what the viewer has not seen, in pieces, and its question, whenever something has changed for it."""
+    """Send new frames in pieces, and the question, whenever something changes for the viewer."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:
@@ -202,7 +202,7 @@ async def _message(socket: WebSocket) -> dict[str, Any]:
         raise WebSocketDisconnect(received.get("code", 1005))
     text = received.get("text")
     if text is None or len(text) > LONGEST_MESSAGE:
-        raise Refused(f"a message is a text of at most {LONGEST_MESSAGE} letters")
+        raise Refused(f"a message must be text of at most {LONGEST_MESSAGE} characters")
     try:
         message = parse_json(text)
     except ValueError:
@@ -220,10 +220,10 @@ async def _close(socket: WebSocket, reason: str) -> None:
 
 
 class Json(JSONResponse):
-    """JSON in ASCII: texts from outside may hold what no other encoding can write."""
+    """A JSON response in ASCII, because texts may contain lone surrogates."""
 
     def render(self, content: Any) -> bytes:
-        """The bytes of a value."""
+        """Encode a value."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
@@ -234,7 +234,7 @@ def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[R
         try:
             return Json(await answer(parse_json(await _body(request))))
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # the browser has gone
         except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
             return Json({"error": " ".join(str(error).split())[:500]}, 400)
 

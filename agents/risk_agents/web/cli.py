@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> None:
     try:
         recorded = _recorded(lobby, arguments) if arguments.source else ""
         address = hosts.url(host, port, recorded)
-        print(f"{PROGRAM}: {address} (Ctrl-C ends it; games are kept in {arguments.games})")
+        print(f"{PROGRAM}: {address} (Ctrl-C stops the server; games are saved in {arguments.games})")
         connections.run(make_app(lobby, names), host, port, ws_max_size=LONGEST_MESSAGE, ws_ping_timeout=60)
     finally:
         lobby.close()
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="another host name under which browsers call the server, such as that of a proxy; may be repeated",
+        help="additional host name of the server, such as a proxy's name; may be repeated",
     )
     add("--games", default=GAMES, metavar="FILE", help=f"where games are kept (default: {GAMES})")
     add(

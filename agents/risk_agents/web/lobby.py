@@ -18,11 +18,11 @@ from risk_env.text.escape import for_terminal, label
 from risk_env.viewer.replay import seat_names
 
 MOST_GAMES = 200  # open at the same time
-MOST_BYTES = 200_000_000  # of the frames of all open games
+MOST_BYTES = 200_000_000  # frames of all open games
 MOST_LISTED = 30
-OPENERS = 2  # threads that begin games and open kept ones
-MOST_LOOKING = 64  # lists of games, and moments of games, that are made at a time
-MOST_OPENING = 16  # games that are begun or opened at a time
+OPENERS = 2  # threads that start and open games
+MOST_LOOKING = 64  # concurrent lists and moments of games
+MOST_OPENING = 16  # concurrent starts and openings of games
 LONGEST_SPEC = 200
 
 
@@ -31,7 +31,7 @@ class Lobby:
 
     def __init__(self, store: GameStore, allow_programs: bool = False) -> None:
         self.store, self.allow_programs = store, allow_programs
-        self.tables: dict[str, Table] = {}  # those opened first come first
+        self.tables: dict[str, Table] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[Table]] = {}
         self._opening = Work(OPENERS, MOST_OPENING)
@@ -50,7 +50,7 @@ class Lobby:
         return name, table.setting
 
     def _begun(self, wish: Any) -> tuple[str, Table]:
-        """A new game that is kept."""
+        """Start a new game and save it."""
         name, setting = secrets.token_urlsafe(8), self._setting(wish)
         table = self._new_table(name, setting, [])
         try:
@@ -99,14 +99,14 @@ class Lobby:
             del self._restoring[name]
 
     def _restored(self, name: str) -> Table:
-        """A kept game; Refused if there is none."""
+        """Return a saved game; raise Refused if it does not exist."""
         found = self.store.load(name)
         if found is None:
             raise Refused("there is no such game")
         return self._new_table(name, self._kept(found[0]), found[1])
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[Table, Game]:
-        """A game, and its state at a moment that the viewer with this token may go on from."""
+        """Return a game, and its state at a moment from which the viewer with this token may continue."""
         table = await self.table(name)
         return table, await self._looking.run(table.moment, table.viewer(token), frame)
 
@@ -142,7 +142,7 @@ class Lobby:
         return table
 
     def _open(self, name: str, table: Table) -> None:
-        """Let a game begin, or go on; Refused if there is no room for it."""
+        """Start or continue a game; raise Refused if the server is full."""
         try:
             self._make_room()
         except Refused:
@@ -152,15 +152,15 @@ class Lobby:
         self._playing[name] = asyncio.get_running_loop().create_task(table.play())
 
     def _make_room(self) -> None:
-        """Room for one more game: close the one of which nobody sees that it waits; Refused if all are watched.
+        """Make room for one more game; raise Refused if every open game has a viewer.
 
-        A closed game is kept, and goes on when somebody opens its page.
+        A closed game is saved, and continues when somebody opens its page.
         """
         if len(self.tables) < MOST_GAMES and sum(table.bytes for table in self.tables.values()) < MOST_BYTES:
             return
         unwatched = [name for name, table in self.tables.items() if not table.viewers]
         if not unwatched:
-            raise Refused(f"the server has {len(self.tables)} open games that are watched: try again later")
+            raise Refused(f"all {len(self.tables)} open games are being watched: try again later")
         name = min(unwatched, key=lambda name: self.tables[name].is_busy)
         self._playing.pop(name).cancel()
         self.tables.pop(name).close()
@@ -171,7 +171,7 @@ class Lobby:
 
     def _listed(self) -> list[dict[str, Any]]:
         names, problem = self.store.games(MOST_LISTED)
-        damaged = {"game": "", "names": [], "state": f"the file of games is damaged here: {for_terminal(problem)}"}
+        damaged = {"game": "", "names": [], "state": f"the database is damaged: {for_terminal(problem)}"}
         return [*map(self._entry, names), *([damaged] if problem else [])]
 
     def _entry(self, name: str) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class Lobby:
             names = list(Setting.from_dict(facts).names)
         except ValueError as error:
             return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
-        return {"game": name, "names": names, "state": f"kept after {count} decisions"}
+        return {"game": name, "names": names, "state": f"saved after {count} decisions"}
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""

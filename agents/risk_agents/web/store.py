@@ -14,8 +14,8 @@ LONGEST_NAME = 40
 LONGEST_FACTS = 1 << 18  # letters of a game's facts, a position included
 LONGEST_VALUE = 1 << 20  # bytes
 MOST_ACTIONS = 1 << 15
-MOST_BYTES = 1 << 30  # of the file: it takes no new games beyond this size
-WAIT = 1.0  # seconds for a lock of another process
+MOST_BYTES = 1 << 30  # a file of this size takes no new games
+WAIT = 1.0  # seconds to wait for a lock of another process
 _TABLES = {
     "games": "CREATE TABLE games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
     "actions": "CREATE TABLE actions (game TEXT NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL, "
@@ -24,17 +24,17 @@ _TABLES = {
 
 
 class NotKept(ValueError):
-    """The file cannot be written at the moment: the disk is full, or the file is locked or gone."""
+    """The file cannot be written at the moment: the disk is full, or the file is locked or missing."""
 
 
 class GameStore:
-    """An open file of games. What `add_game` and `add_action` return from is kept even if the server is killed.
+    """An open game database. Once `add_game` or `add_action` returns, the data survives a kill of the server.
 
-    The file belongs to one server at a time. Any thread may call the methods.
+    The file belongs to one server at a time. The methods can be called from any thread.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._lock, reason = Lock(), "cannot be opened as a file of games"
+        self._lock, reason = Lock(), "cannot be opened as a game database"
         try:
             self._database = sqlite3.connect(path, WAIT, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
@@ -49,7 +49,7 @@ class GameStore:
         except (sqlite3.Error, ValueError) as error:
             self._database.close()
             used = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            why = "another server or program uses it; close that one, or name another file" if used else error
+            why = "another process uses the file; stop it, or choose another file" if used else error
             raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
@@ -63,7 +63,7 @@ class GameStore:
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """The database for one thread at a time; its errors become errors of `error_type`, and nothing is half done."""
+        """A transaction for one thread at a time; database errors become `error_type`."""
         with self._lock:
             try:
                 yield self._database.execute
@@ -73,11 +73,11 @@ class GameStore:
                 raise error_type(str(error)) from error
 
     def add_game(self, game: str, facts: dict[str, Any], actions: Sequence[int] = ()) -> None:
-        """Keep a new game, with the actions that were played before, or nothing of it; NotKept says why."""
+        """Save a new game with its earlier actions, or nothing; raise NotKept with the reason."""
         with self._used(NotKept) as execute:
             (pages,), (size,) = execute("PRAGMA page_count").fetchone(), execute("PRAGMA page_size").fetchone()
             if pages * size > MOST_BYTES:
-                raise NotKept(f"the file of games has more than {MOST_BYTES} bytes: begin another one")
+                raise NotKept(f"the game database has more than {MOST_BYTES} bytes: use another file")
             execute("BEGIN")
             rows = [(game, number, action) for number, action in enumerate(actions)]
             self._database.executemany("INSERT INTO actions VALUES (?, ?, ?)", rows)
@@ -85,14 +85,14 @@ class GameStore:
             execute("COMMIT")
 
     def add_action(self, game: str, number: int, action: int, is_current: Callable[[], bool] = lambda: True) -> None:
-        """Keep the action with this number, from 0; NotKept says why not, also where `is_current` is no longer true."""
+        """Save the action with this number, from 0; raise NotKept on errors or if `is_current` is false."""
         with self._used(NotKept) as execute:
             if not is_current():
                 raise NotKept("the game was closed")
             execute("INSERT OR REPLACE INTO actions VALUES (?, ?, ?)", (game, number, action))
 
     def games(self, most: int) -> tuple[list[str], str]:
-        """The newest games, the newest first, and why there are no more if the file is damaged."""
+        """Return the newest games, newest first, and the reason if the file is damaged."""
         listed = "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? ORDER BY rowid DESC LIMIT ?"
         found: list[str] = []
         try:
@@ -103,7 +103,7 @@ class GameStore:
         return found, ""
 
     def facts(self, game: str) -> tuple[Any, int] | None:
-        """The facts (any JSON value) of a game and how many actions it has, None if there is no such game."""
+        """Return the facts (any JSON value) and the number of actions of a game, or None if it is unknown."""
         with self._used(ValueError) as execute:
             found = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
             (count,) = execute("SELECT COUNT(*) FROM actions WHERE game = ?", (game,)).fetchone()
@@ -114,7 +114,7 @@ class GameStore:
         return parse_json(found[0]), count
 
     def load(self, game: str) -> tuple[Any, list[int]] | None:
-        """The facts and actions of a game, None if there is no such game; ValueError for a damaged one."""
+        """Return the facts and actions of a game, or None; raise ValueError for a damaged game."""
         facts = self.facts(game)
         if facts is None:
             return None

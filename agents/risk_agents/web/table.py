@@ -30,17 +30,17 @@ from risk_env.viewer.map_data import map_data
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
-MOST_BYTES = 16_000_000  # of the frames of a game, those of all viewers together
-MOST_TROOPS = 20_000  # of all armies, on the map and to place, when a game or an analysis begins
+MOST_BYTES = 16_000_000  # frames of one game, for all viewers together
+MOST_TROOPS = 20_000  # troops of all armies, on the map and to place, at the start of a game or an analysis
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
-PIECE = 1 << 16  # letters of frames in a message, unless one frame has more
-AGAIN = 2.0  # seconds until a game that could not be kept tries again
+PIECE = 1 << 16  # characters of frames in a message; a longer frame has a message of its own
+AGAIN = 2.0  # seconds between two attempts to save an action
 AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
 
 _COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
-_STEPS = ThreadPoolExecutor(2)  # actions are kept and played here
+_STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 _EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
 _DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
@@ -94,13 +94,13 @@ class Setting:
         return asdict(self)
 
     def table(self) -> tuple[Rules, Board]:
-        """Rules and map; ValueError if they do not fit each other."""
+        """Return rules and map; raise ValueError if they do not fit each other."""
         rules, board = Rules.from_dict(self.rules), load_map(self.map)
         check_rules(rules, board)
         return rules, board
 
     def start(self) -> Game:
-        """The game before its first decision."""
+        """Return the game before its first decision."""
         rules, board = self.table()
         if self.position:
             return Game.from_position(self.position, rules, board, self.seed, self.lane, self.episode)
@@ -113,14 +113,14 @@ def _are_seats(rules: dict[str, Any], lists: list[list[Any]]) -> bool:
 
 
 class Table(Match):
-    """A match on the page. `keep(number, action)` is called before an action is played; NotKept if it must wait.
+    """A match on the page. `keep(number, action)` saves an action before it is played; it may raise NotKept.
 
-    Everything that takes long is done in threads, one at a time; what viewers see is changed on the event loop.
+    Slow work is done in threads, one job at a time. The data that viewers see changes only on the event loop.
     """
 
     def __init__(self, setting: Setting, actions: Sequence[int], keep: Callable[[int, int], None]) -> None:
         self.setting, self.pace = setting, PACE
-        self.problem, self.notice = "", ""  # why the game has stopped; why it waits
+        self.problem, self.notice = "", ""  # why the game has stopped; why the game waits
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep = keep
@@ -130,9 +130,9 @@ class Table(Match):
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}  # by viewer: played before a frame
-        self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames to be shown
-        self.bytes = 0  # of all frames
-        self._answers = [0] * self.game.num_players  # by seat: decisions made
+        self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # new frames, not yet shown
+        self.bytes = 0  # size of all frames
+        self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._log = self.game.watched(self._watch)
         self._show()
@@ -140,10 +140,10 @@ class Table(Match):
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
-        """Begin the game, and play kept actions; Refused if an agent cannot play it."""
+        """Begin the game and play saved actions; raise Refused if an agent cannot play."""
         try:
             self.begin()
-            for action in actions:  # agents are asked again: they remember what they knew before the server stopped
+            for action in actions:  # agents are asked again, so that their memories match the game
                 self.replay([action])
                 self._show()
         except PlayerFault as fault:
@@ -186,11 +186,11 @@ class Table(Match):
             self.problem = f"{self.setting.names[fault.seat]} failed: {what}"
         except Exception:
             logging.getLogger(__name__).exception("a game has stopped")
-            self.problem = "The game is stopped by an error of the server."
+            self.problem = "The game was stopped by an internal error."
         self._announce()
 
     async def _prepare(self) -> None:
-        """Let the agents compile what they need before the first of them is asked; other games go on meanwhile."""
+        """Let the agents compile their code before the first question; other games continue meanwhile."""
         if not any(self.players):
             return
         self.is_preparing, self.notice = True, PREPARING
@@ -200,32 +200,32 @@ class Table(Match):
         self._announce()
 
     def _bound(self) -> str:
-        """Why the game is too long to go on, "" if it is not."""
+        """Return the reason if the game is too long to continue, otherwise ""."""
         if len(self.game.actions) >= MOST_DECISIONS:
-            return f"The game is stopped after {MOST_DECISIONS} decisions."
+            return f"The game was stopped after {MOST_DECISIONS} decisions."
         if self.bytes >= MOST_BYTES:
-            return f"The game is stopped: what has happened takes more than {MOST_BYTES} bytes."
+            return f"The game was stopped: its history exceeds {MOST_BYTES} bytes."
         return ""
 
     async def _decision(self) -> int:
-        """The action of the seat to act; PlayerFault if an agent has failed."""
+        """Return the action of the seat to act; raise PlayerFault if an agent has failed."""
         player = self.players[self.game.seat]
         if player is None:
             self._answer = asyncio.get_running_loop().create_future()
             return await self._answer
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
-        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # a hidden question adds no pause
+        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # hidden questions add no pause
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
     async def _take(self, action: int) -> None:
-        """Keep an action and play it, as soon as it can be kept."""
+        """Save an action and play it, as soon as it can be saved."""
         while True:
             try:
                 question = await asyncio.get_running_loop().run_in_executor(_STEPS, self._kept, action)
                 break
             except NotKept as error:
-                self.notice = f"The game cannot be kept at the moment: {error}. It goes on as soon as it can be."
+                self.notice = f"The game cannot be saved now: {error}. It continues as soon as possible."
                 self._announce()
                 await asyncio.sleep(AGAIN)
         self._show_played(question)
@@ -237,7 +237,7 @@ class Table(Match):
         self._announce()
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
-        """Keep an action and play it: the next question."""
+        """Save an action, play it, and make the next question."""
         self._keep(len(self.game.actions), action)
         self.step(action)
         return self._asked()
@@ -264,7 +264,7 @@ class Table(Match):
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
-        """End what the agents started; no action is kept any more."""
+        """Close the agents and save no more actions."""
         self.is_closed = True
         super().close()
 
@@ -277,10 +277,10 @@ class Table(Match):
             frames.frames.clear()
 
     def _show(self) -> None:
-        """Let viewers see the frames that were made.
+        """Show new frames to the viewers.
 
-        While another seat is asked for a re-roll, a viewer gets the frames of the attack neither alone nor earlier than
-        where no re-roll is asked.
+        While another seat is asked for a re-roll, a viewer gets the frames of the attack together with later
+        ones, and not earlier than without a re-roll.
         """
         for viewer, unseen in self._unseen.items():
             if self.game.phase != Phase.REROLL or viewer == self.game.seat:
@@ -290,7 +290,7 @@ class Table(Match):
                 unseen.clear()
 
     def _asked(self) -> tuple[int, dict[str, Any] | None]:
-        """The seat that is asked and its question; only a person's is made."""
+        """Return the seat to act and its question; the question is made only for a person."""
         seat = self.game.seat
         return seat, question_of(self.game, self._answers[seat]) if seat in self.people else None
 
@@ -309,10 +309,11 @@ class Table(Match):
         raise Refused("this link belongs to no seat of the game")
 
     def moment(self, viewer: int, frame: int) -> Game:
-        """The game at the first question after a frame of a viewer; Refused where the viewer may not go on from there.
+        """Return the game at the first question after a frame of a viewer; raise Refused if not allowed.
 
-        Of a game that is over, or that nobody plays, everything is open. While people play, a seat gets the game with
-        all that it does not know drawn again, and nobody gets the moments in which another seat picks a headquarters.
+        If the game is over or only agents play, everybody may continue from any moment. While people play, a
+        seat gets the game with all unknown facts drawn again. Nobody may continue from a moment in which
+        another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
@@ -324,7 +325,7 @@ class Table(Match):
         if viewer == NOBODY:
             raise Refused("only its players may leave a game that is being played: wait until it is over")
         if game.phase == Phase.HEADQUARTERS and game.seat != viewer:
-            raise Refused("another player picks a headquarters at this moment: choose one before or after it")
+            raise Refused("another player picks a headquarters at this moment: choose another moment")
         return game.determinize(viewer, secrets.randbits(48))
 
     def facts(self, viewer: int) -> dict[str, Any]:
@@ -341,15 +342,15 @@ class Table(Match):
         }
 
     def question(self, viewer: int) -> dict[str, Any] | None:
-        """What the viewer is asked; None if it is not its decision, or the agents prepare."""
+        """Return the question of the viewer; None if another seat acts or the agents prepare."""
         seat, question = self._question
         return question if viewer == seat and not self.is_preparing else None
 
 
 def _seated(setting: Setting, actions: Sequence[int]) -> list[Agent | None]:
-    """The agent of each seat that one plays; none where the game is over after these actions.
+    """Return the agent of each seat that an agent plays; none if the game is over after these actions.
 
-    Refused names an agent that cannot be made, whatever is wrong with it.
+    Raise Refused, with the name of the agent, if an agent cannot be made.
     """
     game, seated = setting.start(), list[Agent | None]()
     for action in actions:
@@ -365,16 +366,16 @@ def _seated(setting: Setting, actions: Sequence[int]) -> list[Agent | None]:
 
 
 class Feed:
-    """The messages of one viewer, who has `sent` frames already."""
+    """The messages of one viewer, who already has `sent` frames."""
 
     def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
         self._sent, self._told = min(max(sent, 0), len(table.frames[viewer])), ""
 
     def message(self) -> str:
-        """The next frames, as many as a message has room for, and the viewer's question.
+        """Return a message with the next frames that fit, and the viewer's question.
 
-        "" if there is nothing new: a hidden decision sends no message.
+        Return "" if nothing is new: a hidden decision sends no message.
         """
         table, viewer = self._table, self._viewer
         frames = _piece(table.frames[viewer], self._sent)
@@ -389,7 +390,7 @@ class Feed:
 
 
 def _piece(frames: list[str], start: int) -> list[str]:
-    """The frames from `start` on that a message has room for, at least one if there is one."""
+    """Return the frames from `start` that fit into one message, but at least one if there is one."""
     left = PIECE
 
     def fits(frame: str) -> bool:
@@ -401,24 +402,24 @@ def _piece(frames: list[str], start: int) -> list[str]:
 
 
 def position_of(text: str) -> Game:
-    """The game of a position from a browser; ValueError says what is wrong, Refused if its armies are too large."""
+    """Return the game of a browser's position; raise ValueError if invalid, Refused if it has many troops."""
     game = Game.from_text(text)
     check_armies(game)
     return game
 
 
 def check_armies(game: Game) -> None:
-    """Refused if there are more troops than a server plays with."""
+    """Raise Refused if there are more troops than a server allows."""
     record = game.record
     troops = sum(int(record[field].sum()) for field in ("troops", "to_place", "draft_left"))
     if troops > MOST_TROOPS:
-        raise Refused(f"{troops} troops on the map and to place: at most {MOST_TROOPS} are allowed here")
+        raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
-    """What the seat to decide is asked, with the number of its decisions before.
+    """Return the question to the seat to act, with the number of its earlier decisions.
 
-    `most` is how many troops it can place or move, 0 where no amount is asked.
+    `most` is the largest number of troops that it can place or move, or 0 if no amount is asked for.
     """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
     most = most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0

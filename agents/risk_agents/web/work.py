@@ -1,4 +1,4 @@
-"""Work that takes longer than the event loop may wait: it is done in threads, and refused when too much is waiting."""
+"""Do slow work in threads instead of on the event loop, and refuse work if too much is waiting."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 
 class Refused(ValueError):
-    """What a browser asked for is not allowed; the message says why."""
+    """A request of a browser is not allowed; the message says why."""
 
 
 class Work:
-    """Threads that do at most `most` things at a time, those that wait for a thread included."""
+    """Threads with at most `most` jobs at a time, including waiting jobs."""
 
     def __init__(self, threads: int, most: int) -> None:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a thread and return its value; Refused if too much is waiting already."""
+        """Call a function in a thread and return its value; raise Refused if too many jobs are waiting."""
         if self._doing >= self._most:
-            raise Refused("the server has too much to do at the moment: try again soon")
+            raise Refused("the server is busy: try again soon")
         self._doing += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
@@ -29,5 +29,5 @@ class Work:
             self._doing -= 1
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Accept no more jobs."""
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -28,9 +28,9 @@ from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLost
 
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
-NEEDED = ("raylet", "gcs_server")  # processes of a Ray without which nothing works
-GUARDED = 1.0  # seconds between two looks for these
-CONTINUE = "what had ended is kept, and --resume continues"
+NEEDED = ("raylet", "gcs_server")  # processes that every Ray needs
+GUARDED = 1.0  # seconds between two checks of these processes
+CONTINUE = "finished work is saved; continue with --resume"
 WATCHED = 5.0  # seconds between two looks for work that takes too long
 # Of a Ray that is begun here. With names in `_system_config` that a version does not know it does not begin
 OWN_SETTINGS = {
@@ -85,7 +85,7 @@ class RayExecutor(WorkExecutor):
         self._ray = ray
         self._owns_session = not ray.is_initialized()
         self._own = _connect(ray, address, processors) if self._owns_session else None
-        self._loss: ConnectionError | None = None  # once Ray itself is lost
+        self._loss: ConnectionError | None = None  # set once Ray itself is lost
         # Not again by Ray itself, which would keep all that came before in a chain: `_begin_again`
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
         found = ray.exceptions
@@ -104,14 +104,14 @@ class RayExecutor(WorkExecutor):
         self._guard.start()
 
     def size(self) -> int:
-        """How many pieces of work can run at once now: machines of a cluster come and go."""
+        """Return how many jobs can run at once; machines of a cluster come and go."""
         return self._processors if self._own else self._count_processors()
 
     def _count_processors(self) -> int:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
-        """The value in Ray's object store; ConnectionError if Ray is lost."""
+        """Put a value into Ray's object store; raise ConnectionError if Ray is lost."""
         try:
             return self._ray.put(value)
         except Exception as error:
@@ -212,12 +212,12 @@ class RayExecutor(WorkExecutor):
             del piece  # and what it returns
 
     def _look_after_ray(self) -> None:
-        """End all work once Ray itself is lost, which would be waited for: in a thread that never asks Ray."""
+        """End all work once Ray itself is lost; run in a thread without calls to Ray, which would block."""
         while not self._closing.wait(GUARDED):
             self._find_loss()
 
     def _find_loss(self) -> None:
-        """Note that a part of an own Ray has ended without which nothing works."""
+        """Note that a necessary process of an own Ray has ended."""
         part = self._own and self._own.lost_part()
         if self._loss or not part:
             return
@@ -273,7 +273,7 @@ class RayExecutor(WorkExecutor):
             wait_for(pieces)
         self._closing.set()
         self._lost.put(None)
-        if not self._loss:  # else whoever asks Ray waits for a minute
+        if not self._loss:  # otherwise calls to Ray block for a minute
             self._leave(pieces if cancel_futures else [])
         if self._owns_session:
             self._ray.shutdown()
@@ -281,7 +281,7 @@ class RayExecutor(WorkExecutor):
             self._own.close()
 
     def _leave(self, pieces: Sequence[_Piece]) -> None:
-        """Cancel these pieces, and leave nothing behind in the cluster."""
+        """Cancel these jobs, and free their data in the cluster."""
         self._watcher.join()
         for piece in pieces:
             self._give_up(piece)
@@ -340,11 +340,11 @@ def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) 
 
 
 class OwnRay:
-    """A Ray that this process begins: it ends with this process, however that dies (`watchdog`)."""
+    """A Ray that this process starts; it ends with this process, even after SIGKILL (`watchdog`)."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self.folder = mkdtemp(prefix="ray-", dir=os.environ.get("RAY_TMPDIR", "/tmp"))  # a short path: it has sockets
+        self.folder = mkdtemp(prefix="ray-", dir=os.environ.get("RAY_TMPDIR", "/tmp"))  # a short path
         read_end, self._lifeline = os.pipe()
         try:
             command = [sys.executable, "-I", "-S", watchdog.__file__, str(read_end), self.folder]
@@ -356,13 +356,13 @@ class OwnRay:
             os.close(read_end)
 
     def lost_part(self) -> str | None:
-        """The name of a process that has ended without which nothing works; None if all are running."""
+        """Return the name of a necessary process that has ended, or None."""
         node = self._ray._private.worker._global_node
         ended = [name for name, _ in node.dead_processes()] if node else []
         return next((name for name in NEEDED if name in ended), None)
 
     def close(self) -> None:
-        """End what is left of it."""
+        """Kill the remaining processes."""
         os.close(self._lifeline)
         self._watchdog.wait()
 
@@ -384,8 +384,8 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
         # Its first processes, begun at once, have these variables too
         with patched_environment(OWN_SETTINGS | variables if is_own else {}):
             ray.init(address, **options)
-        ray._private.worker._worker_logs_enabled = False  # else it prints the logs of what was lost
-    except Exception as error:  # Ray raises whatever it likes
+        ray._private.worker._worker_logs_enabled = False  # otherwise Ray prints the logs of lost processes
+    except Exception as error:  # Ray raises many kinds of errors
         if own:
             own.close()
         hint = "" if is_own else " (is RAY_AUTH_MODE, and its token, the same here and there?)"

@@ -1,10 +1,10 @@
-"""Ends the processes of a Ray when the process that has begun it is gone: a script of its own (Linux).
+"""Kill the processes of a Ray when the process that started it is gone. A stand-alone script (Linux).
 
     python -I -S watchdog.py LIFELINE FOLDER
 
-LIFELINE is a file descriptor, the read end of a pipe that the caller keeps open: it closes when the caller closes it or
-dies, by SIGKILL too. Every process of this Ray writes a log in FOLDER, in whatever session or group it is: whoever has
-a file open there is killed. Then the folder is removed.
+LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
+caller closes it or dies, even by SIGKILL. Every process of this Ray has a log file in FOLDER open, whatever
+its session or group. All processes with a file open there are killed, then the folder is removed.
 """
 
 import os
@@ -15,13 +15,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-QUIET = 0.5  # seconds without any such process, after which none is being started any more
-PULSE = 0.2  # seconds between two looks
-PATIENCE = 60.0  # seconds after which a process that cannot be killed is left
+QUIET = 0.5  # seconds without such a process after which no further process is expected
+PULSE = 0.2  # seconds between two checks
+PATIENCE = 60.0  # seconds after which the script gives up on a process that cannot be killed
 
 
 def main(lifeline: int, folder: str) -> None:
-    """Wait until the caller is gone, then kill until nothing is left."""
+    """Wait until the caller is gone, then kill until no process is left."""
     caller = os.getppid()
     os.read(lifeline, 1)
     start = seen = time.monotonic()
@@ -35,11 +35,11 @@ def main(lifeline: int, folder: str) -> None:
 
 
 def users(folder: str, but: int = 0) -> list[int]:
-    """The processes but for one that have a file of this folder open; none where the system does not tell."""
+    """Return the processes, except one, with an open file in this folder; empty without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
     found = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:
-        with suppress(OSError):  # it has ended, or is another user's
+        with suppress(OSError):  # the process has ended, or belongs to another user
             if any(os.readlink(file).startswith(inside) for file in (process / "fd").iterdir()):
                 found.append(int(process.name))
     return found

@@ -192,7 +192,7 @@ export class Replay {
   }
 }
 
-/** The dice that a frame shows: those of its last roll, or those that lie on the table. */
+/** The dice of a frame: the dice of its last roll, or the dice on the table. */
 export function rollOf(state, events) {
   const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
   return roll ?? (state.dice[0].length ? { dice: state.dice } : undefined);

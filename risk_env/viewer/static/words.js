@@ -1,6 +1,6 @@
 // What happened, in words: a sentence for every event (docs/public.md).
 
-const SILENT = ["action", "roll", "turn", "turn_end"]; // a battle and the effects of an action have sentences of their own
+const SILENT = ["action", "roll", "turn", "turn_end"]; // other events describe battles and the effects of actions
 
 export class Words {
   constructor(map, names, seat) {

@@ -13,7 +13,7 @@ class Live {
     keepToken(GAME);
     this.token = tokenOf(GAME);
     this.facts = null;
-    this.pieces = []; // frames of which more are to come
+    this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
     this.asker = new Asker((action, { decision }) => this.send({ action, decision }), () => confirm("End your attacks for this turn?"));
     this.connect();
@@ -58,7 +58,7 @@ class Live {
     }
   }
 
-  /** Frames come in pieces; they are shown when the last piece is there. */
+  /** Frames arrive in pieces and are shown after the last piece. */
   takeFrames({ frames: piece, more, question, problem }) {
     this.pieces.push(...piece);
     if (more) return;
