@@ -226,6 +226,7 @@ class Arena(FixedArrays):
         """Compile or load the code of the loop and of all compiled bots. No game is played."""
         nobody = np.zeros(0, np.int64)
         batch_loop.seed_bots(self.batch.seeds, nobody, self.randoms)
+        self.batch.as_lanes(nobody)
         self.tally.count(nobody)
         for player, choose in zip(self.players, self._choosers, strict=True):
             if isinstance(player, CompiledBot):

@@ -84,7 +84,7 @@ def test_the_analysis_answers_in_a_hostile_folder(hostile: Path) -> None:
 
 
 def test_processes_that_compile_start_in_a_hostile_folder(hostile: Path) -> None:
-    assert {part for part, _ in compiling.compile_parts(["random", "attacker"], jobs=2)} == {"random", "attacker"}
+    assert {part for part, _ in compiling.compile_parts([["random", "attacker"]], jobs=2)} == {"random", "attacker"}
 
 
 def test_a_safe_start_is_not_handed_on_to_programs(monkeypatch: pytest.MonkeyPatch) -> None:

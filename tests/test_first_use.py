@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +20,6 @@ from risk_env import bots, compiling
 from risk_env.agent import prepare
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
-from risk_env.game import Game
 from risk_training.evaluate import play_piece
 from tests import first_use
 
@@ -45,7 +41,14 @@ compiled_only = pytest.mark.skipif(
 @compiled_only
 @pytest.mark.slow
 def test_nothing_is_compiled_or_loaded_while_an_agent_decides() -> None:
-    assert first_use.check(list(first_use.works(few=True)), jobs=2) == []
+    """For some agents and games; `python -m tests.first_use` plays all of them."""
+    works = [
+        first_use.Work("strategist", ("classic:2", "classic:5")),
+        first_use.Work("strategist", ("command_room:3",)),
+        first_use.Work("search", ("capital:3",)),
+        first_use.Work("tactician", ("classic:3",)),
+    ]
+    assert first_use.check(works, jobs=2) == []
 
 
 @compiled_only
@@ -59,7 +62,7 @@ def test_trained_files_need_no_other_code_than_the_registered_agents() -> None:
 
 
 CAREFUL = """
-from risk_agents import Agent
+from risk_env import Agent
 READY = []
 
 class Careful(Agent):
@@ -75,7 +78,7 @@ class Careful(Agent):
 
 
 def in_play(spec: str) -> None:
-    Table(Game(RULES, "tiny", 3), ["human", spec], Terminal(io.StringIO(), io.StringIO()), "")
+    Table(RULES, load_map("tiny"), 3, ["human", spec], Terminal(io.StringIO(), io.StringIO()), "")
 
 
 def in_evaluate(spec: str) -> None:
@@ -100,23 +103,3 @@ def test_agents_prepare_before_their_first_game(
     path.write_text(CAREFUL, encoding="utf-8")
     use(f"{path}:Careful")
     assert registry._module_of(path).READY
-
-
-def warm_up(cache: Path, *arguments: str) -> subprocess.Popen[str]:
-    """The command `warmup` with its own cache."""
-    command = [sys.executable, "-m", "risk_env", "warmup", *arguments]
-    environment = os.environ | {"RISK_ENV_CACHE_DIR": str(cache)}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-
-
-@compiled_only
-@pytest.mark.slow
-def test_a_warmup_that_was_killed_is_finished_by_the_next(tmp_path: Path) -> None:
-    killed = warm_up(tmp_path)
-    until = time.monotonic() + 300
-    while not list(tmp_path.rglob("*.nbc")) and time.monotonic() < until:
-        time.sleep(0.1)
-    killed.kill()
-    killed.communicate()
-    again = warm_up(tmp_path)
-    assert "compiled and cached" in again.communicate()[0] and again.returncode == 0

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "risk_env/board": ("numpy", "risk_env.core", "risk_env.untrusted", "risk_env.board"),
 }
 HEAVY = {
-    *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame", "pettingzoo"),
+    *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame"),
     *("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),  # Numba loads a bare scipy
     *("risk_agents", "risk_training", "benchmarks", "hypothesis", "pytest"),
 }

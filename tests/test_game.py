@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
 from risk_env.game import SaveError
+from risk_env.public import VEILED_PHASES
 from risk_env.text.notation import IllegalAction
 from tests.positions import legal, play, play_at_random, position
 
@@ -305,6 +306,8 @@ WITHOUT_SEED = ("record", "text")
 def test_a_copy_in_the_middle_plays_on_like_the_original(way):
     for number, original in enumerate(some_of_each_phase()):
         game, other = original.copy(), WAYS[way](original)
+        if way not in WITH_HISTORY and game.phase == Phase.REROLL:  # the log holds the roll back until it is decided
+            continue
         assert other.to_record() == game.to_record()
         assert (other.rules, other.board) == (game.rules, game.board)
         if way not in WITHOUT_SEED:
@@ -480,6 +483,8 @@ def guesses():
 
 def test_determinizing_never_changes_the_seat_s_own_view():
     for game, seat, other in guesses():
+        if game.seat != seat and game.phase in VEILED_PHASES:  # dice that the seat has not seen fall again
+            continue
         assert other.observe(seat).tolist() == game.observe(seat).tolist()
         assert other.hand(seat) == game.hand(seat)
         assert other.mission(seat) == game.mission(seat)
@@ -489,7 +494,9 @@ def test_determinizing_never_changes_the_seat_s_own_view():
 
 
 def test_determinizing_keeps_what_is_public():
-    for game, _, other in guesses():
+    for game, seat, other in guesses():
+        if game.seat != seat and game.phase in VEILED_PHASES:
+            continue
         assert str(other) == str(game)
         assert (other.seat, other.turn, other.phase, other.round) == (game.seat, game.turn, game.phase, game.round)
         assert other.owner.tolist() == game.owner.tolist() and other.troops.tolist() == game.troops.tolist()

@@ -129,16 +129,18 @@ def test_a_policy_plays_whole_games_however_attacks_are_asked(attack: str, tmp_p
 def test_a_policy_trained_on_blitzes_answers_dice_with_a_blitz_and_the_most_dice(tmp_path: Path) -> None:
     agent = risk_agents.make(saved(training_rules("classic", 2), tmp_path / "novice.npz"))
     rules = Rules.preset("classic", 2, defender_dice="choice", max_rounds=6)
-    agent.reset(0, rules, BOARD, 0)
-    game, asked, chance = Game(rules, BOARD, seed=1), set(), np.random.default_rng(0)
-    while not game.is_over:
-        action = int(chance.choice(game.legal_actions()))
-        if game.seat == 0:
-            action = agent.act(View(game))
-            if game.phase in (Phase.ATTACK_DICE, Phase.DEFEND):
-                asked.add(game.phase)
-                assert action == game.legal_actions()[-1]
-        game.step(action)
+    asked, chance = set(), np.random.default_rng(0)
+    for seed in range(6):
+        agent.reset(0, rules, BOARD, 0)
+        game = Game(rules, BOARD, seed)
+        while not game.is_over:
+            action = int(chance.choice(game.legal_actions()))
+            if game.seat == 0:
+                action = agent.act(View(game))
+                if game.phase in (Phase.ATTACK_DICE, Phase.DEFEND):
+                    asked.add(game.phase)
+                    assert action == game.legal_actions()[-1]
+            game.step(action)
     assert asked == {Phase.ATTACK_DICE, Phase.DEFEND}
 
 

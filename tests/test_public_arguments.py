@@ -141,6 +141,7 @@ SEATED: dict[str, list[Call]] = {
         with_lanes(lambda s, lanes: s.step(s.masks().argmax(1), lanes if lanes is not None else [-1])),
         (lambda s, actions: s.step(actions), [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N)]),
     ],
+    "sample": [(lambda s, lane: s.sample(lane, 0), [(lane,) for lane in WRONG_LANE])],
     "final_observation": [with_lanes(lambda s, lanes: s.final_observation(lanes))],
     "place": [(lambda s, lane: s.place(lane, Game(RULES, BOARD, 1).to_text()), [(lane,) for lane in WRONG_LANE])],
 }

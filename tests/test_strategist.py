@@ -225,12 +225,12 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tables": []}, "must be a multiple of the 0 tables"),
+        ({"tables": []}, "tables=\\(\\) must have 1 to 5 entries"),
         ({"round_games": 7}, "round_games=7 must be a multiple of the 5 tables"),
-        ({"weights": [1, 1]}, "a number of at least 0 for each of bots="),
-        ({"hidden_sizes": [4]}, "must be two numbers"),
+        ({"weights": [1, 1]}, "must be a number for each of bots="),
+        ({"hidden_sizes": [4]}, "must have 2 entries"),
         ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0 must be 1"),
-        ({"search_games": 3}, "search_games=3 must be at least 13"),
+        ({"search_games": 3}, "search_games=3 must be 13 to"),
         ({"share": 1.5}, "share=1.5 must be 0"),
         ({"gather": -0.5}, "gather=-0.5 must be 0"),
         ({"bot_share": 2}, "bot_share=2.0 must be 0"),

@@ -39,6 +39,24 @@ def new_file(path: Path, may_rename: bool = True) -> Path:
     return _new(path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)), may_rename)
 
 
+def named(fresh: Path, path: Path, may_rename: bool = True) -> Path:
+    """Give a finished file this name, or with `may_rename` the next free one; never replace a file.
+
+    Return the new path. The name appears together with the content.
+    """
+
+    def place(target: Path) -> None:
+        try:
+            os.link(fresh, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            os.replace(fresh, target)
+
+    return _new(path, place, may_rename)
+
+
 def new_folder(path: Path) -> Path:
     """Make an empty folder with this name, or with -2, -3, … added, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -90,7 +90,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_question`
         self._buffer: Any = None  # the step buffer that it takes
-        self._nothing = np.zeros(self._num_actions, np.int8)  # the mask of all agents that are not asked
+        self._nothing = _frozen(np.zeros(self._num_actions, np.int8))  # the mask of all agents that are not asked
         self._nothing.flags.writeable = False
         self._make_agents()
 
@@ -200,7 +200,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         if agent != self._asked:
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
-        self.infos[agent] = {"action_mask": mask.copy()}
+        self.infos[agent] = {"action_mask": _frozen(mask.copy())}
         self._view, self._mask = view, mask  # of the agent to act; the environment returns copies
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
@@ -242,7 +242,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
-            _copied(self.infos[agent]),
+            self.infos[agent].copy(),
         )
 
     def observe(self, agent: str) -> Observation:
@@ -292,8 +292,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return deepcopy(self)
 
 
-def _copied(info: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in info.items()}
+def _frozen(mask: Mask) -> Mask:
+    """Make a mask of an info read-only: infos of equal content compare equal only if they share it."""
+    mask.flags.writeable = False
+    return mask
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
@@ -345,7 +347,7 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
         """The info, by agent."""
-        return {agent: _copied(info) for agent, info in self.__getattr__("infos").items()}
+        return {agent: info.copy() for agent, info in self.__getattr__("infos").items()}
 
     @property
     def agent_selection(self) -> str:

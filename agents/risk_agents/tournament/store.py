@@ -24,7 +24,7 @@ from risk_agents.tournament.columns import COLUMNS, LISTS, checked
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
-from risk_agents.whole_file import new_file, whole_file
+from risk_agents.whole_file import named
 
 LONGEST_VALUE = 1 << 26  # bytes
 PATIENCE = 60.0  # seconds to wait while another job writes
@@ -63,16 +63,12 @@ class Store:
         may_rename: bool = False,
     ) -> Self:
         """Make a new file completely or not at all; if it exists, add -2, -3, ... or raise FileExistsError."""
+        lines = config.to_json(), json.dumps(dict(arguments or {}))
         try:
-            path = new_file(Path(path), may_rename)
+            with _writing(Path(path), "no tournament was started"):
+                path = _begun(Path(path), may_rename, *lines)
         except FileExistsError:
             raise FileExistsError(f"{path} exists: continue with --resume, or choose another --out") from None
-        try:
-            with whole_file(path) as fresh, _writing(path, "no tournament was started"):
-                _begin(fresh, config.to_json(), json.dumps(dict(arguments or {})))
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
         return cls(path, config, arguments)
 
     @classmethod
@@ -207,7 +203,7 @@ def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
         raise OSError(f"{path} cannot be written: {error}; {otherwise or go_on}") from error
 
 
-def _begin(path: Path, *lines: str) -> None:
+def _begun(path: Path, may_rename: bool, *lines: str) -> Path:
     """Write tables and settings into a new file; SQLite's temporary files are in a folder of their own."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as folder:
         begun = Path(folder, "begun")
@@ -219,7 +215,7 @@ def _begin(path: Path, *lines: str) -> None:
             database.execute("PRAGMA journal_mode=WAL")  # last: a remaining log would be content
         if os.listdir(folder) != [begun.name]:
             raise sqlite3.OperationalError("SQLite left other files beside the new file")
-        os.replace(begun, path)
+        return named(begun, path, may_rename)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
