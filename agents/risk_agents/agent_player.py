@@ -21,20 +21,20 @@ from risk_env.seeds import bot_seed
 
 
 def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
-    """The player of a spec (what `make` takes), prepared for games by these rules on this map."""
+    """The player of a spec (what `make` takes) in games by these rules on this map."""
     if not is_program(spec) and not is_model(spec):
         found = load(spec)
         if isinstance(found, CompiledBot):
             return found
-        agent = found()
-        prepare(agent, rules, board)  # which refuses other games than a policy was trained for
-        if hasattr(getattr(agent, "policy", None), "logits"):
+        if spec.endswith(".zip"):
+            agent = found()
+            agent.prepare(rules, board)  # ValueError for other games than the policy was trained for
             return LikeliestPlayer(agent.policy, agent.schema.rules, board)
     return AgentPlayer(lambda: make(spec))
 
 
 class AgentPlayer:
-    """Agents that are asked one by one: one of them for each seat in each lane, made when its first game begins."""
+    """Agents that are asked one by one: one a seat in each lane, made and prepared when its first game begins."""
 
     def __init__(self, make_agent: Callable[[], Agent]) -> None:
         self._make = make_agent
@@ -45,9 +45,16 @@ class AgentPlayer:
         """Reset the agents of these seats, with new chance."""
         for key in zip(lanes.tolist(), seats.tolist(), strict=True):
             lane, seat = key
-            agent = self._agents[key] = self._agents.get(key) or self._make()
+            agent = self._agents.get(key) or self._made(batch)
+            self._agents[key] = agent
             self._chance[key] = chance_seed(agent, int(bot_seed(int(batch.seeds[lane]), seat)))
             agent.reset(seat, batch.rules, batch.board, self._chance[key])
+
+    def _made(self, batch: Lanes) -> Agent:
+        """A new agent, which has prepared."""
+        agent = self._make()
+        prepare(agent, batch.rules, batch.board)
+        return agent
 
     def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """Ask the agent that is to decide in each of these lanes."""
