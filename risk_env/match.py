@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env import bots
-from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, prepare
+from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, close, prepare
 from risk_env.arena import Policy, as_floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -176,7 +176,7 @@ class Match:
     def close(self) -> None:
         """End what the players have started; afterwards the match cannot go on."""
         for player in self.players:
-            getattr(player, "close", lambda: None)()
+            close(player)
 
     # ------------------------------------------------------------------------------------------ the result
 

@@ -9,7 +9,7 @@ from risk_agents.external import is_program
 from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.llm.agent import is_model
 from risk_agents.registry import load, make
-from risk_env.agent import Agent, View, chance_seed, prepare
+from risk_env.agent import Agent, View, chance_seed, close, prepare
 from risk_env.arena import Player
 from risk_env.arrays import Numbers
 from risk_env.board.maps import Board
@@ -66,7 +66,7 @@ class AgentPlayer:
     def close(self) -> None:
         """End the agents that are programs."""
         for agent in self._agents.values():
-            getattr(agent, "close", lambda: None)()
+            close(agent)
 
 
 class LikeliestPlayer:

@@ -46,11 +46,17 @@ class SpecAttribute:
         plain = None if spec is None else PlainSpec(spec.id)
         if plain is not None:
             vars(plain).update(vars(spec))
+            plain.kwargs = {name: _as_lists(value) for name, value in spec.kwargs.items()}
         vars(env)["_spec"] = plain
+
+
+def _as_lists(value: Any) -> Any:
+    """A value with lists in the place of tuples, which JSON does not know."""
+    return [_as_lists(each) for each in value] if type(value) in (list, tuple) else value
 
 
 def _is_plain(value: Any) -> bool:
     """Whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
-    if type(value) in (list, tuple):
+    if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

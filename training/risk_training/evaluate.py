@@ -23,7 +23,7 @@ from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
 from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
-from risk_env.agent import prepare
+from risk_env.agent import close, prepare
 from risk_env.arena import result_dtype
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
@@ -109,7 +109,7 @@ def play_matches(specs: tuple[str, str], rules: Rules, board: Board, deals: rang
             results[row] = (game_seed(seed, deal), *facts)
     finally:
         for player in agents.values():
-            getattr(player, "close", lambda: None)()
+            close(player)
     return results
 
 
