@@ -43,11 +43,11 @@ class SpecAttribute:
         return None if env is None else vars(env).get("_spec")
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
-        plain = None if spec is None else PlainSpec(spec.id)
-        if plain is not None:
+        vars(env)["_spec"] = None
+        if spec is not None:
+            vars(env)["_spec"] = plain = PlainSpec(spec.id)
             vars(plain).update(vars(spec))
             plain.kwargs = {name: _as_lists(value) for name, value in spec.kwargs.items()}
-        vars(env)["_spec"] = plain
 
 
 def _as_lists(value: Any) -> Any:
