@@ -50,6 +50,10 @@ class Timed(Agent):
     def __init__(self, agent: Agent, clock: Clock) -> None:
         self.agent, self.clock, self.name, self.version = agent, clock, agent.name, agent.version
 
+    def prepare(self, rules: Rules, board: Any) -> None:
+        """Let the agent prepare, which is not timed."""
+        self.agent.prepare(rules, board)
+
     def reset(self, seat: int, rules: Rules, board: Any, seed: int) -> None:
         """A game begins."""
         self.turn = -1

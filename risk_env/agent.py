@@ -150,6 +150,9 @@ class Agent:
         """Return one of `view.legal_actions`."""
         raise TypeError(f"{type(self).__name__} must define act(view), which returns one of view.legal_actions")
 
+    def close(self) -> None:
+        """End what the agent has started, such as a process. The agent plays no more."""
+
 
 class CompiledAgent(Agent):
     """A compiled bot at a seat of a single game."""
@@ -182,6 +185,12 @@ def prepare(agent: Any, rules: Rules, board: Board) -> None:
     """Call the agent's method `prepare`, if there is one."""
     if prepares(agent):
         agent.prepare(rules, board)
+
+
+def close(agent: Any) -> None:
+    """End what an agent has started. An agent of another class than `Agent` may lack the method."""
+    if hasattr(agent, "close"):
+        agent.close()
 
 
 def chance_seed(agent: Agent, seed: int) -> int:

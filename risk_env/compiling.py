@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from risk_env import arena, bots
+from risk_env.agent import prepare
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, preset_players, presets
@@ -68,10 +69,10 @@ def compile_player(found: Any) -> None:
         bots.SeatedBot(found, seed=0).load(Game(seed=0).tables)
         return
     agent, board = found(), load_map("classic")
-    for preset in presets() if hasattr(agent, "prepare") else ():
+    for preset in presets():
         for players in preset_players(preset):
             with suppress(ValueError):  # raised if the agent does not play such games
-                agent.prepare(Rules.preset(preset, players), board)
+                prepare(agent, Rules.preset(preset, players), board)
 
 
 def compile_part(part: str) -> float:

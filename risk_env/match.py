@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env import bots
-from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, prepare
+from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, close, prepare
 from risk_env.arena import Policy, as_floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -178,7 +178,7 @@ class Match:
     def close(self) -> None:
         """Close the players; the match cannot continue afterwards."""
         for player in self.players:
-            getattr(player, "close", lambda: None)()
+            close(player)
 
     # ------------------------------------------------------------------------------------------ the result
 

@@ -60,7 +60,12 @@ def text_of(content: bytes) -> str:
     for mark, name in _OTHER_MARKS:
         if content.startswith(mark):
             raise ValueError(f"the text is encoded as {name}: save it as UTF-8")
-    return composed(content.decode("utf-8-sig"))
+    return composed(unmarked(content.decode()))
+
+
+def unmarked(text: str) -> str:
+    """A text without the byte-order mark that it may begin with."""
+    return text.removeprefix("\ufeff")
 
 
 def composed(text: str) -> str:

@@ -80,7 +80,7 @@ def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
     server.load(rules.to_dict(), "classic")
     server.introduce(agent)
     try:
-        server.prepare(seconds=0.0)
+        server.prepare(seat=0, seconds=0.0)
         server.begin(0, seed=1)
     except ValueError:
         return 0, set()

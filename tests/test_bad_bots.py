@@ -27,7 +27,6 @@ from risk_agents.tournament import host, jobs
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.host import AgentServer, Host
 from risk_agents.tournament.loading import make_config
-from risk_agents.tournament.results import Forfeit
 from risk_agents.tournament.store import Store
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
@@ -74,10 +73,10 @@ def test_a_limit_of_time_that_is_none_is_refused(limit: float) -> None:
 
 
 def test_what_a_host_answers_is_checked() -> None:
-    with pytest.raises(Forfeit) as forfeit:
+    with pytest.raises(ProgramFault) as fault:
         Host(agent("Nobody"), RULES, "classic", 5.0)
-    assert forfeit.value.kind == "crash"
-    assert "no class 'Nobody'" in forfeit.value.reason
+    assert fault.value.kind == "crash"
+    assert "no class 'Nobody'" in str(fault.value)
 
 
 def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +93,7 @@ def test_an_installed_agent_may_compile_for_longer_than_one_from_a_file(
     monkeypatch.setattr(host, "PREPARATION", 0.01)
     monkeypatch.setattr(host, "_UNPREPARED", set())
     found = Host(spec, RULES, "tiny", 5.0)
-    found.prepare()
+    found.prepare(seat=0)
     assert found.is_alive == survives
     found.close()
 
@@ -139,7 +138,7 @@ def test_an_agent_without_prepare_rehearses_every_phase_of_the_game(preparing: P
     server = AgentServer()
     server.load(Rules.preset("classic", 3, max_rounds=100).to_dict(), "classic")
     server.introduce(f"{preparing}:Learning")
-    server.prepare(seconds=1000.0)
+    server.prepare(seat=0, seconds=1000.0)
     seen = registry._module_of(preparing).SEEN
     assert {Phase.CLAIM, Phase.DEPLOY, Phase.TRADE, Phase.DRAFT, Phase.ATTACK, Phase.OCCUPY} <= seen
 
@@ -152,7 +151,7 @@ def test_a_rehearsal_leaves_the_agents_that_play_and_the_global_generators_as_th
         server, game = AgentServer(), Game(RULES, load_map("classic"), seed=3)
         server.load(RULES.to_dict(), "classic")
         server.introduce(f"{preparing}:Learning")
-        server.prepare(seconds)
+        server.prepare(game.seat, seconds)
         server.begin(game.seat, seed=5)
         assert server._agents[game.seat].games == 1
         record = base64.b64encode(game.determinize(game.seat, 0).to_record()).decode()

@@ -16,6 +16,9 @@ from risk_agents.learned import duelist
 from risk_agents.mcp import games as mcp_games
 from risk_agents.play.table import Table
 from risk_agents.search import judges, marshal, tactician
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.players import PlayerPool
+from risk_agents.tournament.runner import play_single
 from risk_env import bots, compiling
 from risk_env.agent import prepare
 from risk_env.board.maps import load_map
@@ -68,12 +71,13 @@ READY = []
 class Careful(Agent):
     def prepare(self, rules, board):
         READY.append(rules.num_players)
+        self.net = rules.num_players, board.name
 
     def reset(self, seat, rules, board, seed):
-        assert rules.num_players in READY
+        assert self.net == (rules.num_players, board.name)
 
     def act(self, view):
-        return int(view.legal_actions[-1])
+        return int(view.legal_actions[-1 if self.net else 0])
 """
 
 
@@ -82,7 +86,12 @@ def in_play(spec: str) -> None:
 
 
 def in_evaluate(spec: str) -> None:
-    play_piece(spec, "random", RULES, load_map("tiny"), range(1), seed=1)
+    play_piece(spec, spec, RULES, load_map("tiny"), range(2), seed=1)
+    assert len(registry._module_of(Path(spec.rpartition(":")[0])).READY) == 2  # agents, one a seat
+
+
+def in_play_game(spec: str) -> None:
+    registry.play_game(RULES, load_map("tiny"), [spec, spec], seed=1)
 
 
 def in_a_data_set(spec: str) -> None:
@@ -94,7 +103,7 @@ def in_mcp(spec: str) -> None:
     mcp_games.OpenGames().begin("classic", [spec], board="tiny", seed=1, options=options)
 
 
-@pytest.mark.parametrize("use", [in_play, in_evaluate, in_a_data_set, in_mcp])
+@pytest.mark.parametrize("use", [in_play, in_play_game, in_evaluate, in_a_data_set, in_mcp])
 def test_agents_prepare_before_their_first_game(
     use: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,3 +112,15 @@ def test_agents_prepare_before_their_first_game(
     path.write_text(CAREFUL, encoding="utf-8")
     use(f"{path}:Careful")
     assert registry._module_of(path).READY
+
+
+def test_every_seats_agent_of_a_tournament_prepares_before_its_first_game(tmp_path: Path) -> None:
+    path = tmp_path / "careful.py"
+    path.write_text(CAREFUL, encoding="utf-8")
+    config = make_config([f"{path}:Careful"], RULES, "tiny", time_limit=50.0)
+    pool = PlayerPool(config)
+    try:
+        results = [play_single(config, pairing, pool) for pairing in config.schedule(2)]
+    finally:
+        pool.close()
+    assert [result.forfeit_reason for result in results] == ["", ""]

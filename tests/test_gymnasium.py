@@ -102,7 +102,9 @@ def test_a_spec_as_json_makes_the_same_environment() -> None:
     opponents = ("grower", "random")
     env = gymnasium.make(ID, **{**QUICK, "opponents": opponents, "num_players": 3, "seat": 1})
     assert env.spec is not None
-    again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
+    read = EnvSpec.from_json(env.spec.to_json())
+    assert read.kwargs == env.spec.kwargs and isinstance(env.spec.kwargs["opponents"], list)
+    again = gymnasium.make(read)
     one, other = env.reset(seed=4), again.reset(seed=4)
     assert data_equivalence(one, other, exact=True)
     for _ in range(50):

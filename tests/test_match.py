@@ -172,3 +172,21 @@ def test_close_ends_what_the_players_have_started() -> None:
     player = Starter()
     Match(RULES, BOARD, [player, "random", None], seed=1).close()
     assert player.closed
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_play_game_closes_the_agents_that_it_made_and_no_others(fails: bool) -> None:
+    closed = []
+
+    class Starter(Witness):
+        def close(self) -> None:
+            closed.append(self)
+
+    mine = Starter()
+    players: list[Any] = [mine, Starter, Answers(-1) if fails else "random"]
+    if fails:
+        with pytest.raises(PlayerFault):
+            play_game(RULES, BOARD, players, seed=1)
+    else:
+        play_game(RULES, BOARD, players, seed=1)
+    assert [type(agent) for agent in closed] == [Starter] and closed != [mine]

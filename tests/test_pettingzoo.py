@@ -735,6 +735,17 @@ def test_what_a_caller_does_with_returned_values_changes_nothing(observation: st
     assert risk_v0.env().metadata["render_modes"]
 
 
+def test_what_a_caller_does_with_spaces_and_metadata_changes_nothing() -> None:
+    env = risk_v0.env()
+    env.action_spaces.clear()
+    env.observation_spaces["player_0"] = None
+    env.metadata["render_modes"].clear()
+    assert list(env.action_spaces) == list(env.observation_spaces) == env.possible_agents
+    assert env.action_space("player_0") is env.action_spaces["player_0"]
+    assert env.observation_space("player_0") is env.observation_spaces["player_0"] is not None
+    assert env.metadata == risk_v0.raw_env.metadata
+
+
 def test_seeding_the_space_of_an_agent_seeds_no_other() -> None:
     env = risk_v0.env()
     env.observation_space("player_1").seed(1)

@@ -9,7 +9,7 @@ from risk_agents.external import is_program
 from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.llm.agent import is_model
 from risk_agents.registry import load, make
-from risk_env.agent import Agent, View, chance_seed, prepare
+from risk_env.agent import Agent, View, chance_seed, close, prepare
 from risk_env.arena import Player
 from risk_env.arrays import Numbers
 from risk_env.board.maps import Board
@@ -26,15 +26,15 @@ def player_for(spec: str, rules: Rules, board: Board) -> CompiledBot | Player:
         found = load(spec)
         if isinstance(found, CompiledBot):
             return found
-        agent = found()
-        prepare(agent, rules, board)  # raises if a policy was trained for other games
-        if hasattr(getattr(agent, "policy", None), "logits"):
+        if spec.endswith(".zip"):
+            agent = found()
+            agent.prepare(rules, board)  # ValueError for other games than the policy was trained for
             return LikeliestPlayer(agent.policy, agent.schema.rules, board)
     return AgentPlayer(lambda: make(spec))
 
 
 class AgentPlayer:
-    """Agents that are asked one by one: one of them for each seat in each lane, made when its first game begins."""
+    """Agents that are asked one by one: one a seat in each lane, made and prepared when its first game begins."""
 
     def __init__(self, make_agent: Callable[[], Agent]) -> None:
         self._make = make_agent
@@ -45,9 +45,16 @@ class AgentPlayer:
         """Reset the agents of these seats, with new chance."""
         for key in zip(lanes.tolist(), seats.tolist(), strict=True):
             lane, seat = key
-            agent = self._agents[key] = self._agents.get(key) or self._make()
+            agent = self._agents.get(key) or self._made(batch)
+            self._agents[key] = agent
             self._chance[key] = chance_seed(agent, int(bot_seed(int(batch.seeds[lane]), seat)))
             agent.reset(seat, batch.rules, batch.board, self._chance[key])
+
+    def _made(self, batch: Lanes) -> Agent:
+        """A new agent, which has prepared."""
+        agent = self._make()
+        prepare(agent, batch.rules, batch.board)
+        return agent
 
     def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
         """Ask the agent that is to decide in each of these lanes."""
@@ -59,7 +66,7 @@ class AgentPlayer:
     def close(self) -> None:
         """End the agents that are programs."""
         for agent in self._agents.values():
-            getattr(agent, "close", lambda: None)()
+            close(agent)
 
 
 class LikeliestPlayer:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from risk_env import bots
-from risk_env.agent import Agent, CompiledAgent
+from risk_env.agent import Agent, CompiledAgent, close
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
@@ -127,8 +127,16 @@ def play_game(
 ) -> Game:
     """Play a game between players, one per seat (see `make`), and return the game; may raise PlayerFault.
 
-    With compiled bots, this is the game that `GameBatch.play` plays as game `lane` of `seed`.
+    With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that are made here
+    are closed afterwards.
     """
-    match = Match(rules, board, [make(player) for player in players], seed, lane=lane)
-    match.run()
-    return match.game
+    seated: list[Agent] = []
+    try:
+        seated.extend(map(make, players))
+        match = Match(rules, board, seated, seed, lane=lane)
+        match.run()
+        return match.game
+    finally:
+        for player, agent in zip(players, seated, strict=False):
+            if agent is not player:  # else it is the caller's
+                close(agent)

@@ -21,7 +21,7 @@ from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.toml_table import MapError, Table, key_of, near
 from risk_env.core import types
-from risk_env.untrusted import composed_values, read_text, shortened
+from risk_env.untrusted import composed_values, read_text, shortened, unmarked
 
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
@@ -221,7 +221,7 @@ def read_map(text: str, source: str = "<text>") -> Board:
     if _LONG_KEY.search(text):
         raise MapError(f"{source}: a key with more than eight dots")
     try:
-        values = composed_values(tomllib.loads(text.removeprefix("\ufeff")))
+        values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
         raise MapError(f"{source}: not TOML: {error}") from error
     return _board(Table(source, "", values))

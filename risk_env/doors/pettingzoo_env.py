@@ -320,6 +320,21 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
             super().step(action)
 
     @property
+    def metadata(self) -> dict[str, Any]:
+        """Name, render modes and frames a second."""
+        return deepcopy(self.env.metadata)
+
+    @property
+    def action_spaces(self) -> dict[str, spaces.Space[Any]]:
+        """The space of each agent's actions."""
+        return {**self.env.action_spaces}
+
+    @property
+    def observation_spaces(self) -> dict[str, spaces.Space[Any]]:
+        """The space of each agent's observations."""
+        return {**self.env.observation_spaces}
+
+    @property
     def possible_agents(self) -> list[str]:
         """The agents of all seats."""
         return [*self.env.possible_agents]

@@ -43,14 +43,20 @@ class SpecAttribute:
         return None if env is None else vars(env).get("_spec")
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
-        plain = None if spec is None else PlainSpec(spec.id)
-        if plain is not None:
+        vars(env)["_spec"] = None
+        if spec is not None:
+            vars(env)["_spec"] = plain = PlainSpec(spec.id)
             vars(plain).update(vars(spec))
-        vars(env)["_spec"] = plain
+            plain.kwargs = {name: _as_lists(value) for name, value in spec.kwargs.items()}
+
+
+def _as_lists(value: Any) -> Any:
+    """A value with lists in the place of tuples, which JSON does not know."""
+    return [_as_lists(each) for each in value] if type(value) in (list, tuple) else value
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether JSON preserves a value: None, True, False, numbers, texts and lists of these."""
-    if type(value) in (list, tuple):
+    """Whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
+    if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

@@ -32,7 +32,7 @@ from risk_env.public import words_of
 from risk_env.text import check as checks
 from risk_env.text.check import Position
 from risk_env.text.notation import WILD, card_text
-from risk_env.untrusted import composed, shortened
+from risk_env.untrusted import composed, shortened, unmarked
 
 HEADER = "risk_env game 1"  # the number is the schema's
 MOST_CHARACTERS = 1 << 16  # of a text
@@ -131,7 +131,7 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
     if len(text) > MOST_CHARACTERS:
         raise PositionError(f"text: {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
     try:
-        text = composed(text.removeprefix("\ufeff"))
+        text = composed(unmarked(text))
     except ValueError as error:
         raise PositionError(f"text: {error}") from error
     lines = enumerate(map(str.strip, text.split("\n")), 1)

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.jobs import close_pools, play
 from risk_agents.tournament.loading import make_config
-from risk_agents.tournament.results import FORFEIT, Forfeit, GameResult
+from risk_agents.tournament.results import FORFEIT, GameResult
 from risk_agents.tournament.schedule import Pairing
 from risk_agents.tournament.store import Store
 from risk_env.board.rules import Rules
+from risk_env.match import FAULTS
 
 FOLDER = Path(__file__).parent
 GOOD = tuple(f"{FOLDER.parent / 'players.py'}:{name}" for name in ("FIRST", "BOLD"))
@@ -93,7 +94,7 @@ class Contest:
         bad = BAD_BOTS[self.names[result.seats[1] - len(GOOD)]]
         if bad.kind == FINE:
             return "" if result.ending != FORFEIT else f"forfeited: {result.forfeit_reason}"
-        kinds = Forfeit.KINDS if self.config.sandbox else (bad.kind,)  # a sandbox keeps some from being that bad
+        kinds = FAULTS if self.config.sandbox else (bad.kind,)  # a sandbox keeps some from being that bad
         if (result.ending, result.forfeit_seat) != (FORFEIT, 1) or result.forfeit_kind not in kinds:
             return f"must forfeit by {bad.kind!r}, but {result.ending} {result.forfeit_kind} {result.forfeit_reason}"
         if not result.forfeit_reason.isprintable() or len(result.forfeit_reason) > 500:

@@ -23,6 +23,7 @@ from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
 from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
+from risk_env.agent import close, prepare
 from risk_env.arena import result_dtype
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
@@ -96,16 +97,19 @@ def play_matches(specs: tuple[str, str], rules: Rules, board: Board, deals: rang
     agents = {(spec, seat): make(spec) for spec in specs for seat in seats}
     results = np.zeros(len(deals) * len(seats), result_dtype(len(seats)))
     try:
+        for player in agents.values():
+            prepare(player, rules, board)
         for row, (deal, place) in enumerate(product(deals, seats)):
             players = [agents[specs[seat != place], seat] for seat in seats]
             match = Match(rules, board, players, seed, lane=deal)
+            match.begin()  # the players have prepared
             match.run()
             found = match.result
             facts = (found.winner, found.placements, found.rounds, sum(found.decisions), found.truncated)
             results[row] = (game_seed(seed, deal), *facts)
     finally:
         for player in agents.values():
-            getattr(player, "close", lambda: None)()
+            close(player)
     return results
 
 

@@ -54,7 +54,7 @@ class Host:
 
     def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
         self.time_limit, self._asked = time_limit, 0
-        self._spec = spec
+        self._spec, self._prepared = spec, set[int]()  # seats
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
         shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
         self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
@@ -68,12 +68,13 @@ class Host:
             raise
         self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
 
-    def prepare(self) -> None:
-        """Let the agent compile and load code. Faults are ignored, but may end the process."""
-        if self._spec in _UNPREPARED:
+    def prepare(self, seat: int) -> None:
+        """Let the agent of a seat prepare, once. Faults do not matter, but may end the process."""
+        if self._spec in _UNPREPARED or seat in self._prepared:
             return
+        self._prepared.add(seat)
         with suppress(ProgramFault):
-            self._ask("prepare", self._preparing_limit, seconds=REHEARSAL * self.time_limit)
+            self._ask("prepare", self._preparing_limit, seat=seat, seconds=REHEARSAL * self.time_limit)
         if not self.is_alive:
             _UNPREPARED.add(self._spec)
 
@@ -149,6 +150,7 @@ class AgentServer:
     spec: str  # known when it is introduced
 
     def __init__(self) -> None:
+        self._has_rehearsed = False
         self._agents: dict[int, Any] = {}
         self._chance: dict[int, int] = {}  # of the agent of each seat
         self._events: dict[int, list[Event]] = {}  # that each seat has seen, as far as its agent has asked
@@ -199,14 +201,15 @@ class AgentServer:
         agent = self._agent(0)
         return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
 
-    def prepare(self, seconds: float) -> None:
-        """Let a second agent of the spec compile its code, with the method `prepare` or in a rehearsal."""
-        agent = risk_agents.make(self.spec)
+    def prepare(self, seat: int, seconds: float) -> None:
+        """Let the agent of a seat prepare. If it has no method for that, another agent of the spec rehearses, once."""
         with _global_chance_kept():
+            agent = self._agent(seat)
             if prepares(agent):
                 agent.prepare(self.rules, self.board)
-            else:
-                self._rehearse(agent, seconds)
+            elif not self._has_rehearsed:
+                self._has_rehearsed = True
+                self._rehearse(risk_agents.make(self.spec), seconds)
 
     def _rehearse(self, agent: Any, seconds: float) -> None:
         """Play a game with the same rules and map in which the other seats choose at random.

@@ -150,6 +150,6 @@ def _asked(spec: str, trial: Trial) -> tuple[str, str]:
             )
         _COMPILED_IN_FILES.add(spec)
     else:
-        host.prepare()
+        host.prepare(seat=0)
     host.close()
     return host.name, host.version

@@ -24,8 +24,12 @@ from risk_env.events import Event
 class HostedAgent(Agent):
     """An agent in a host process, which is started again after it died."""
 
-    def __init__(self, pool: PlayerPool, number: int) -> None:
-        self._host = partial(pool.host, number)
+    def __init__(self, pool: PlayerPool, number: int, seat: int) -> None:
+        self._host = partial(pool.host, number, seat)
+
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Start the process, where the agent prepares."""
+        self._host()
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """A game begins."""
@@ -96,24 +100,24 @@ class PlayerPool:
     def player(self, agent: int, seat: int) -> CompiledBot | Agent:
         """The player for a seat of agent number `agent`."""
         if (agent, seat) not in self._players:
-            self._players[agent, seat] = self._make(agent)
+            self._players[agent, seat] = self._make(agent, seat)
         return self._players[agent, seat]
 
-    def _make(self, agent: int) -> CompiledBot | Agent:
+    def _make(self, agent: int, seat: int) -> CompiledBot | Agent:
         entrant = self.config.entrants[agent]
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
         is_asked = is_program(entrant.spec) or is_model(entrant.spec)
-        return AskedAgent(entrant.spec, self.config) if is_asked else HostedAgent(self, agent)
+        return AskedAgent(entrant.spec, self.config) if is_asked else HostedAgent(self, agent, seat)
 
-    def host(self, agent: int) -> Host:
-        """Return the running host of an agent, which has prepared."""
+    def host(self, agent: int, seat: int) -> Host:
+        """The living host of an agent, in which the agent of the seat has prepared."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
-            self._hosts[agent].prepare()
-            if not self._hosts[agent].is_alive:
-                self._hosts[agent] = self._started(agent)
+        self._hosts[agent].prepare(seat)
+        if not self._hosts[agent].is_alive:
+            self._hosts[agent] = self._started(agent)
         return self._hosts[agent]
 
     def _started(self, agent: int) -> Host:
