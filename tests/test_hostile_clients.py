@@ -5,6 +5,7 @@ import json
 import logging
 import random
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,6 +24,7 @@ from risk_agents.web import analyst, app, lobby, store, table
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore, NotKept
+from risk_agents.web.work import Refused
 from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served
 
 BOTS = {"players": ["random", "random"], "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"}}
@@ -257,6 +259,22 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             assert set(found.lobby.tables) == {first, second}
             assert "open games that are watched" in refused(found, "/api/games", WISH)
+
+
+def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, monkeypatch: Any) -> None:
+    released = threading.Event()
+
+    def slow(name: str) -> Any:
+        released.wait(20)
+        raise Refused(name)
+
+    with client(tmp_path) as found:
+        monkeypatch.setattr(found.lobby, "_restored", slow)
+        opening = [found.portal.start_task_soon(found.lobby.table, f"kept {k}") for k in range(lobby.OPENERS + 1)]
+        assert begun(found)["game"] in found.lobby.tables
+        assert not any(one.done() for one in opening)
+        released.set()
+        assert [str(one.exception()) for one in opening] == [f"kept {k}" for k in range(len(opening))]
 
 
 # ------------------------------------------------------------------------------------------------ games that are kept

@@ -20,9 +20,9 @@ from risk_env.viewer.replay import seat_names
 MOST_GAMES = 200  # open at the same time
 MOST_BYTES = 200_000_000  # of the frames of all open games
 MOST_LISTED = 30
-OPENERS = 2  # threads that begin games and open kept ones
+OPENERS = 2  # threads that begin games, and as many that open kept ones
 MOST_LOOKING = 64  # lists of games, and moments of games, that are made at a time
-MOST_OPENING = 16  # games that are begun or opened at a time
+MOST_OPENING = 16  # games that are begun at a time, and as many that are opened
 LONGEST_SPEC = 200
 
 
@@ -34,7 +34,7 @@ class Lobby:
         self.tables: dict[str, Table] = {}  # those opened first come first
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[Table]] = {}
-        self._opening = Work(OPENERS, MOST_OPENING)
+        self._beginning, self._opening = Work(OPENERS, MOST_OPENING), Work(OPENERS, MOST_OPENING)
         self._looking = Work(1, MOST_LOOKING)
 
     def options(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Lobby:
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
-        name, table = await self._opening.run(self._begun, wish)
+        name, table = await self._beginning.run(self._begun, wish)
         self._open(name, table)
         return name, table.setting
 
@@ -189,6 +189,7 @@ class Lobby:
         """End all games' agents; the games are kept."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
+        self._beginning.close()
         self._opening.close()
         self._looking.close()
         for table in self.tables.values():
