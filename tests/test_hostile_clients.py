@@ -258,7 +258,26 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
         with seated(found, first, "") as one, seated(found, second, "") as two:
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             assert set(found.lobby.tables) == {first, second}
-            assert "open games that are watched" in refused(found, "/api/games", WISH)
+            listed = found.get("/api/games").json()
+            assert "2 other games that are watched" in refused(found, "/api/games", WISH)
+            assert [entry["game"] for entry in found.get("/api/games").json()] == [entry["game"] for entry in listed]
+            assert set(found.lobby.tables) == {first, second}
+
+
+def test_programs_that_leave_slowly_keep_nobody_waiting(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lobby, "MOST_GAMES", 1)
+    left = threading.Event()
+    with client(tmp_path) as found:
+        first = begun(found, **BOTS)["game"]
+        closing_table = found.lobby.tables[first]
+        monkeypatch.setattr(closing_table, "close", lambda: left.wait(20))
+        assert begun(found, **BOTS)["game"] in found.lobby.tables
+        assert closing_table.is_closed and not left.is_set()
+        began = time.monotonic()
+        with seated(found, first, "") as watching:
+            assert watching.receive_json()["facts"]
+        assert time.monotonic() - began < 15
+        left.set()
 
 
 def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, monkeypatch: Any) -> None:
