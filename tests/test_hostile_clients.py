@@ -1,6 +1,7 @@
 """The page and MCP against strangers: what they send is refused by name, and nobody else notices."""
 
 import asyncio
+import http.client
 import json
 import logging
 import random
@@ -25,7 +26,7 @@ from risk_agents.web.analyst import Analyst
 from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore, NotKept
 from risk_agents.web.work import Refused
-from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served
+from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
 
 BOTS = {"players": ["random", "random"], "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"}}
 
@@ -111,6 +112,19 @@ def test_requests_of_an_address_are_limited(tmp_path: Path, monkeypatch: Any) ->
             found.websocket_connect("/game/x/live", headers=HERE).__enter__()
         other = TestClient(found.app, client=("203.0.113.9", 1), base_url="http://testserver")
         assert other.get("/api/options").status_code == 200
+
+
+def test_a_forged_address_evades_no_limit(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(app, "BURST", 3)
+    monkeypatch.setattr(app, "MOST_REQUESTS", 0.001)
+    with served(tmp_path) as (address, _lobby):
+        answers = []
+        for number in range(5):
+            link = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
+            link.request("GET", "/api/options", headers={"X-Forwarded-For": f"192.0.2.{number}"})
+            answers.append(link.getresponse().status)
+            link.close()
+        assert answers == [200] * 3 + [429] * 2
 
 
 def test_an_address_of_version_6_counts_with_its_subscriber() -> None:
@@ -238,9 +252,7 @@ def test_a_game_that_grows_too_long_is_stopped(tmp_path: Path, monkeypatch: Any)
         begin = begun(found, **BOTS)
         found.lobby.tables[begin["game"]].set_pace(0)
         with seated(found, begin["game"], "") as watching:
-            while not (message := watching.receive_json()).get("problem"):
-                pass
-        assert "more than 3000 bytes" in message["problem"]
+            assert "more than 3000 bytes" in stopped(watching)
 
 
 @pytest.mark.parametrize("player", ["cmd:true", "cmd:/nowhere", "cmd:echo {}", "nothing.py:Bot"])
@@ -262,6 +274,24 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
             assert "2 other games that are watched" in refused(found, "/api/games", WISH)
             assert [entry["game"] for entry in found.get("/api/games").json()] == [entry["game"] for entry in listed]
             assert set(found.lobby.tables) == {first, second}
+
+
+def test_growing_games_keep_to_the_bound_of_all_games(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lobby, "MOST_BYTES", 20_000)
+    with client(tmp_path) as found:
+        first, second, third = (begun(found, **BOTS)["game"] for _ in range(3))
+        tables = {name: found.lobby.tables[name] for name in (first, second, third)}
+        with seated(found, second, "") as one, seated(found, third, "") as two:
+            assert one.receive_json()["facts"] and two.receive_json()["facts"]
+            for playing in tables.values():
+                playing.set_pace(0)
+            until = time.monotonic() + 20
+            while time.monotonic() < until and not tables[second].problem and not tables[third].problem:
+                time.sleep(0.02)
+            problem = tables[second].problem or tables[third].problem
+            assert problem == "The game is stopped: all open games take more than 20000 bytes."
+            assert first not in found.lobby.tables and tables[first].is_closed
+            assert sum(playing.bytes for playing in found.lobby.tables.values()) < 40_000
 
 
 def test_programs_that_leave_slowly_keep_nobody_waiting(tmp_path: Path, monkeypatch: Any) -> None:

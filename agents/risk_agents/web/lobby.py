@@ -147,8 +147,16 @@ class Lobby:
         def keep(number: int, action: int) -> None:
             self.store.add_action(name, number, action, lambda: not table.is_closed)
 
-        table = Table(setting, actions, keep)
+        table = Table(setting, actions, keep, lambda: self._why_stopped(name))
         return table
+
+    def _why_stopped(self, name: str) -> str:
+        """Why an open game may not grow, "" if it may: other games that nobody watches make room for it."""
+        try:
+            self._make_room(name)
+        except Refused:
+            return f"The game is stopped: all open games take more than {MOST_BYTES} bytes."
+        return ""
 
     def _open(self, name: str, table: Table) -> None:
         """Add a game to the open ones; Refused if there is no room for it."""
