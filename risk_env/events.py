@@ -123,7 +123,8 @@ class GameLog:
     """The events of a game and the lines of its log, from the start of its history up to the last `catch_up`.
 
     `start` is the record with which the history begins; None: the set-up with the generator's state `chance`.
-    `watch` is called with the record (an array of one) and the new events at the start and after every change.
+    `watch` is called with the record (an array of one) and the new events at the start and after every change. A log
+    with a `watch` keeps no events itself.
     """
 
     def __init__(
@@ -236,8 +237,9 @@ class GameLog:
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):
             events, self._held = [], events
-        self.events += events
-        if self._watch is not None:
+        if self._watch is None:
+            self.events += events
+        else:
             self._watch(self._games, events)
 
 

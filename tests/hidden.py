@@ -14,17 +14,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+from unittest.mock import patch
 
 from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
 from risk_agents.protocol import Answers
 from risk_agents.registry import HUMAN
+from risk_agents.web.lobby import Lobby
+from risk_agents.web.store import GameStore
 from risk_agents.web.table import Feed, Setting, Table
+from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
 from risk_env.agent import View
 from risk_env.core.types import NOBODY, Phase, Trade
 from risk_env.public import VEILED_PHASES, members, words_of
-from risk_env.words.plan import Plan
 from tests.games import Player
 
 SMALL: dict[str, Any] = {"max_rounds": 60, "initial_troops": 9}
@@ -109,12 +112,33 @@ class Onlooker:
             "replays": has_replays and [json.dumps(game.replay(seat=seat).facts) for seat in (None, looker)],
             "sample": (sampled.phase, sampled.to_record()),
             "mcp": self._from_mcp(),
+            "moment": has_replays and self._moment(),
+            "lobby": has_replays and self._listed(),
         }
 
+    def _moment(self) -> str:
+        """The position from which the looker may go on at its last frame; the same chance draws what is hidden."""
+        with patch("risk_agents.web.table.secrets.randbits", return_value=7):
+            try:
+                return self.table.moment(self.looker, len(self.table.frames[self.looker]) - 1).to_text()
+            except Refused as error:
+                return str(error)
+
+    def _listed(self) -> list[Any]:
+        """What the lobby lists while the game is open, and when it is kept only."""
+        lobby = Lobby(GameStore(":memory:"))
+        lobby.store.add_game("game", self.table.setting.to_dict(), self.game.actions)
+        kept = lobby._listed()
+        lobby.tables["game"] = self.table
+        listed = [*kept, *lobby._listed()]
+        del lobby.tables["game"]
+        lobby.close()
+        return listed
+
     def _from_mcp(self) -> list[Any]:
-        plans = {seat: Plan(seat) for seat in range(self.game.num_players)}
-        games = OpenGames()
-        token = games._add(OpenGame(self.game, {}, plans, []))[self.looker]
+        games, match = OpenGames(), OpenGame(self.game.rules, self.game.board, [None] * self.game.num_players, seed=0)
+        match.game = self.game
+        token = games._add(match)[self.looker]
         asked: list[Any] = [games.report(token), games.legal_actions(token), games.history(token)]
         if self.game.seat != self.looker:
             try:

@@ -1,10 +1,12 @@
 """Hostile clients of the web server and of MCP: errors name the cause, and other clients are not affected."""
 
 import asyncio
+import http.client
 import json
 import logging
 import random
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,7 +25,8 @@ from risk_agents.web import analyst, app, lobby, store, table
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore, NotKept
-from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served
+from risk_agents.web.work import Refused
+from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
 
 BOTS = {"players": ["random", "random"], "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"}}
 
@@ -109,6 +112,19 @@ def test_requests_of_an_address_are_limited(tmp_path: Path, monkeypatch: Any) ->
             found.websocket_connect("/game/x/live", headers=HERE).__enter__()
         other = TestClient(found.app, client=("203.0.113.9", 1), base_url="http://testserver")
         assert other.get("/api/options").status_code == 200
+
+
+def test_a_forged_address_evades_no_limit(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(app, "BURST", 3)
+    monkeypatch.setattr(app, "MOST_REQUESTS", 0.001)
+    with served(tmp_path) as (address, _lobby):
+        answers = []
+        for number in range(5):
+            link = http.client.HTTPConnection(address.removeprefix("http://"), timeout=20)
+            link.request("GET", "/api/options", headers={"X-Forwarded-For": f"192.0.2.{number}"})
+            answers.append(link.getresponse().status)
+            link.close()
+        assert answers == [200] * 3 + [429] * 2
 
 
 def test_an_address_of_version_6_counts_with_its_subscriber() -> None:
@@ -236,9 +252,7 @@ def test_a_game_that_grows_too_long_is_stopped(tmp_path: Path, monkeypatch: Any)
         begin = begun(found, **BOTS)
         found.lobby.tables[begin["game"]].set_pace(0)
         with seated(found, begin["game"], "") as watching:
-            while not (message := watching.receive_json()).get("problem"):
-                pass
-        assert "more than 3000 bytes" in message["problem"]
+            assert "more than 3000 bytes" in stopped(watching)
 
 
 @pytest.mark.parametrize("player", ["cmd:true", "cmd:/nowhere", "cmd:echo {}", "nothing.py:Bot"])
@@ -256,7 +270,60 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
         with seated(found, first, "") as one, seated(found, second, "") as two:
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             assert set(found.lobby.tables) == {first, second}
-            assert "open games are being watched" in refused(found, "/api/games", WISH)
+            listed = found.get("/api/games").json()
+            assert "2 other games that are watched" in refused(found, "/api/games", WISH)
+            assert [entry["game"] for entry in found.get("/api/games").json()] == [entry["game"] for entry in listed]
+            assert set(found.lobby.tables) == {first, second}
+
+
+def test_growing_games_keep_to_the_bound_of_all_games(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lobby, "MOST_BYTES", 20_000)
+    with client(tmp_path) as found:
+        first, second, third = (begun(found, **BOTS)["game"] for _ in range(3))
+        tables = {name: found.lobby.tables[name] for name in (first, second, third)}
+        with seated(found, second, "") as one, seated(found, third, "") as two:
+            assert one.receive_json()["facts"] and two.receive_json()["facts"]
+            for playing in tables.values():
+                playing.set_pace(0)
+            until = time.monotonic() + 20
+            while time.monotonic() < until and not tables[second].problem and not tables[third].problem:
+                time.sleep(0.02)
+            problem = tables[second].problem or tables[third].problem
+            assert problem == "The game is stopped: all open games take more than 20000 bytes."
+            assert first not in found.lobby.tables and tables[first].is_closed
+            assert sum(playing.bytes for playing in found.lobby.tables.values()) < 40_000
+
+
+def test_programs_that_leave_slowly_keep_nobody_waiting(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lobby, "MOST_GAMES", 1)
+    left = threading.Event()
+    with client(tmp_path) as found:
+        first = begun(found, **BOTS)["game"]
+        closing_table = found.lobby.tables[first]
+        monkeypatch.setattr(closing_table, "close", lambda: left.wait(20))
+        assert begun(found, **BOTS)["game"] in found.lobby.tables
+        assert closing_table.is_closed and not left.is_set()
+        began = time.monotonic()
+        with seated(found, first, "") as watching:
+            assert watching.receive_json()["facts"]
+        assert time.monotonic() - began < 15
+        left.set()
+
+
+def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, monkeypatch: Any) -> None:
+    released = threading.Event()
+
+    def slow(name: str) -> Any:
+        released.wait(20)
+        raise Refused(name)
+
+    with client(tmp_path) as found:
+        monkeypatch.setattr(found.lobby, "_restored", slow)
+        opening = [found.portal.start_task_soon(found.lobby.table, f"kept {k}") for k in range(lobby.OPENERS + 1)]
+        assert begun(found)["game"] in found.lobby.tables
+        assert not any(one.done() for one in opening)
+        released.set()
+        assert [str(one.exception()) for one in opening] == [f"kept {k}" for k in range(len(opening))]
 
 
 # ------------------------------------------------------------------------------------------------ games that are kept

@@ -199,6 +199,40 @@ def test_a_client_ends_no_game_of_another(monkeypatch: Any) -> None:
     assert games.report(begun("192.0.2.7")) and games.report(mine)
 
 
+def test_a_game_and_its_history_are_bounded(monkeypatch: Any) -> None:
+    from risk_agents.mcp import games as limits
+
+    monkeypatch.setattr(limits, "MOST_DECISIONS", 60)
+    games = limits.OpenGames()
+    token = games.begin("classic", ["random"], board="tiny", seed=1, options=QUICK | {"max_rounds": 100})[0]
+    with pytest.raises(ValueError, match="ended after 60 decisions: begin another one"):
+        for _ in range(100):
+            games.act(token, games.legal_actions(token)[-1])
+    assert "question to" in games.report(token)
+    lines, following = games.history(token)
+    monkeypatch.setattr(limits, "LONGEST_HISTORY", 900)
+    told, since = list[str](), 0
+    while since < following:
+        some, since = games.history(token, since)
+        told += some
+        assert sum(map(len, some)) <= 900
+    assert len(told) >= len(lines) > 3 and "".join(told).split()[:2] == "".join(lines).split()[:2]
+
+
+def test_a_client_that_begins_many_sessions_locks_nobody_out() -> None:
+    from starlette.testclient import TestClient
+
+    from risk_agents.mcp.server import make_app
+
+    facts = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": facts}
+    headers = {"accept": "application/json, text/event-stream"}
+    with TestClient(make_app(["game.example"]), base_url="http://game.example") as client:  # type: ignore[arg-type]
+        answers = [client.post("/mcp", json=hello, headers=headers) for _ in range(3)]
+        assert {answer.status_code for answer in answers} == {200}
+        assert not any("mcp-session-id" in answer.headers for answer in answers)  # nothing stays open
+
+
 def test_foreign_pages_and_host_names_are_refused() -> None:
     from starlette.testclient import TestClient
 

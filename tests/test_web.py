@@ -24,7 +24,7 @@ from risk_agents.web.table import Setting
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
-from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served
+from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
 
 POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_text()
 
@@ -64,9 +64,7 @@ def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
     with client(tmp_path, allow_programs=True) as found:
         begin = begun(found, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
         with seated(found, begin["game"], "") as socket:
-            while not (message := socket.receive_json()).get("problem"):
-                pass
-            assert "failed: ZeroDivisionError" in message["problem"]
+            assert "failed: ZeroDivisionError" in stopped(socket)
 
 
 def test_nobody_is_asked_before_the_agents_have_prepared(tmp_path: Path) -> None:

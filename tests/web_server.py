@@ -13,6 +13,7 @@ from risk_agents.serving.connections import make_server
 from risk_agents.web import app as web
 from risk_agents.web.lobby import Lobby
 from risk_agents.web.store import GameStore
+from risk_agents.web.table import PREPARING
 
 HERE = {"origin": "http://testserver"}
 WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "options": {"setup": "random"}}
@@ -62,6 +63,13 @@ def frames(socket: Any) -> list[Any]:
         found += message["frames"]
         if not message["more"]:
             return found
+
+
+def stopped(socket: Any) -> str:
+    """Why the game of a socket has stopped."""
+    while (problem := socket.receive_json().get("problem") or PREPARING) == PREPARING:
+        pass
+    return str(problem)
 
 
 def question(socket: Any) -> dict[str, Any]:

@@ -21,11 +21,13 @@ from risk_env.match import Match, PlayerFault
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client
-MOST_GAMES = 256  # at the same time
-MOST_OF_CLIENT = 64  # games of one client; a further one ends this client's least recently used game
-IDLE = 1800.0  # seconds without use after which a game may be ended for another client
+MOST_GAMES = 256  # at once
+MOST_OF_CLIENT = 16  # at once of one client; then its game that was used least recently ends
+MOST_DECISIONS = 10_000  # of a game: its history takes about 15 MB then
+IDLE = 1800.0  # seconds after which a game that nobody has used makes room for another client's
 MOST_ROUNDS = 1000  # of a game
-MOST_EVENTS = 200  # lines of one answer about the history
+MOST_EVENTS = 200  # of one answer about the history
+LONGEST_HISTORY = 1_000_000  # bytes of such an answer
 _WIDTH = 400  # letters of such a line
 
 
@@ -40,6 +42,12 @@ class OpenGame(Match):
         self.client = client
         self.used = time.monotonic()  # when a client has last asked
         self.lock = Lock()
+
+    def step(self, action: int | str) -> None:
+        """Play an action; ValueError if the game has become too long."""
+        if self.game.records["decisions"][0] >= MOST_DECISIONS:
+            raise ValueError(f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game")
+        super().step(action)
 
     def play_on(self) -> None:
         """Play until a client must be asked or the game is over; ValueError if a bot fails."""
@@ -142,7 +150,12 @@ class OpenGames:
             game = table.game
             events = game.events(max(0, since), seat)[:MOST_EVENTS]
         names = (*(f"P{s}" if s != seat else "You" for s in range(game.num_players)), "neutral")
-        return narrate(events, Words(names, game.board, seat), _WIDTH), max(0, since) + len(events)
+        words = Words(names, game.board, seat)
+        lines = narrate(events, words, _WIDTH)
+        while len(events) > 1 and len("\n".join(lines).encode()) > LONGEST_HISTORY:
+            events = events[: len(events) // 2]
+            lines = narrate(events, words, _WIDTH)
+        return lines, max(0, since) + len(events)
 
 
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:

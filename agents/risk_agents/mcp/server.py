@@ -24,9 +24,8 @@ from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
-LONGEST_BODY = 1 << 17  # most bytes of an HTTP request
-MOST_SESSIONS = 500
-MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 64  # per address: requests a second, burst, concurrent POSTs
+LONGEST_BODY = 1 << 17  # bytes of a request over HTTP
+MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6  # of an address: a second, at once after a pause, at a time
 INSTRUCTIONS = (
     "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "
     "shows the situation and the question, act plays a plan: several actions in order, usually a whole turn."
@@ -157,8 +156,8 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
     """Return the server as an application for streamable HTTP, with the limits of `serving`."""
     app: ASGIApp = make_server(games).streamable_http_app(
         max_request_body_size=LONGEST_BODY,
-        max_sessions=MOST_SESSIONS,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        stateless_http=True,  # a token finds its game; open sessions of one client would lock all others out
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `NamedHosts` does it
     )
     return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
 

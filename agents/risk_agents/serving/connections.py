@@ -202,6 +202,7 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
     guard = Connections(min(MOST_CONNECTIONS, _open_files() // 2))
     http, ws = partial(GuardedHTTP, guard), partial(GuardedSocket, guard)
     fixed = {"ws_per_message_deflate": False, "timeout_graceful_shutdown": SHUTDOWN, "backlog": 512}
+    fixed["proxy_headers"] = False  # anybody on this machine could forge another address with each request
     defaults: Any = {"log_level": "warning", **fixed, **options}
     config = uvicorn.Config(app, host=host, port=port, http=http, ws=ws, **defaults)  # type: ignore[arg-type]
     _spare_logs()

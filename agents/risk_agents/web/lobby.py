@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from risk_agents.play.saved import digest
@@ -20,9 +21,10 @@ from risk_env.viewer.replay import seat_names
 MOST_GAMES = 200  # open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
 MOST_LISTED = 30
-OPENERS = 2  # threads that start and open games
-MOST_LOOKING = 64  # concurrent lists and moments of games
-MOST_OPENING = 16  # concurrent starts and openings of games
+OPENERS = 2  # threads that begin games, and as many that open kept ones
+CLOSERS = 16  # threads that close games
+MOST_LOOKING = 64  # lists of games, and moments of games, that are made at a time
+MOST_OPENING = 16  # games that are begun at a time, and as many that are opened
 LONGEST_SPEC = 200
 
 
@@ -34,8 +36,9 @@ class Lobby:
         self.tables: dict[str, Table] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[Table]] = {}
-        self._opening = Work(OPENERS, MOST_OPENING)
+        self._beginning, self._opening = Work(OPENERS, MOST_OPENING), Work(OPENERS, MOST_OPENING)
         self._looking = Work(1, MOST_LOOKING)
+        self._closing = ThreadPoolExecutor(CLOSERS)
 
     def options(self) -> dict[str, Any]:
         """The choices for a new game."""
@@ -45,21 +48,26 @@ class Lobby:
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
-        name, table = await self._opening.run(self._begun, wish)
-        self._open(name, table)
+        name = secrets.token_urlsafe(8)
+        table: Table = await self._beginning.run(self._begun, name, wish)
+        self._open(name, table)  # only a game that has room is kept
+        try:
+            await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
+        except ValueError:
+            self._end(name)
+            raise
+        self._play(name)
         return name, table.setting
 
-    def _begun(self, wish: Any) -> tuple[str, Table]:
-        """Start a new game and save it."""
-        name, setting = secrets.token_urlsafe(8), self._setting(wish)
-        table = self._new_table(name, setting, [])
+    def _begun(self, name: str, wish: Any) -> Table:
+        """A new game, which is not kept yet."""
+        table = self._new_table(name, self._setting(wish), [])
         try:
             check_armies(table.game)
-            self.store.add_game(name, setting.to_dict())
         except ValueError:
             table.close()
             raise
-        return name, table
+        return table
 
     def _setting(self, wish: Any) -> Setting:
         if not isinstance(wish, dict) or not {"preset", "map", "players"} <= wish.keys():
@@ -94,6 +102,7 @@ class Lobby:
         try:
             table: Table = await self._opening.run(self._restored, name)
             self._open(name, table)
+            self._play(name)
             return table
         finally:
             del self._restoring[name]
@@ -138,32 +147,49 @@ class Lobby:
         def keep(number: int, action: int) -> None:
             self.store.add_action(name, number, action, lambda: not table.is_closed)
 
-        table = Table(setting, actions, keep)
+        table = Table(setting, actions, keep, lambda: self._why_stopped(name))
         return table
 
-    def _open(self, name: str, table: Table) -> None:
-        """Start or continue a game; raise Refused if the server is full."""
+    def _why_stopped(self, name: str) -> str:
+        """Why an open game may not grow, "" if it may: other games that nobody watches make room for it."""
         try:
-            self._make_room()
+            self._make_room(name)
         except Refused:
-            table.close()
-            raise
-        self.tables[name] = table
-        self._playing[name] = asyncio.get_running_loop().create_task(table.play())
+            return f"The game is stopped: all open games take more than {MOST_BYTES} bytes."
+        return ""
 
-    def _make_room(self) -> None:
-        """Make room for one more game; raise Refused if every open game has a viewer.
+    def _open(self, name: str, table: Table) -> None:
+        """Add a game to the open ones; Refused if there is no room for it."""
+        self.tables[name] = table
+        try:
+            self._make_room(name)
+        except Refused:
+            self._end(name)
+            raise
+
+    def _play(self, name: str) -> None:
+        """Let an open game begin, or go on."""
+        if name in self.tables:  # it may have been closed again for another one
+            self._playing[name] = asyncio.get_running_loop().create_task(self.tables[name].play())
+
+    def _end(self, name: str) -> None:
+        """Close an open game. Its agents end in a thread, for a program may take seconds to leave."""
+        table = self.tables.pop(name)
+        table.is_closed = True  # from now on: the same game may be opened again before its agents have ended
+        if name in self._playing:
+            self._playing.pop(name).cancel()
+        self._closing.submit(table.close)
+
+    def _make_room(self, wanted: str) -> None:
+        """Room for a game: close others of which nobody sees that they wait; Refused if all are watched.
 
         A closed game is saved, and continues when somebody opens its page.
         """
-        if len(self.tables) < MOST_GAMES and sum(table.bytes for table in self.tables.values()) < MOST_BYTES:
-            return
-        unwatched = [name for name, table in self.tables.items() if not table.viewers]
-        if not unwatched:
-            raise Refused(f"all {len(self.tables)} open games are being watched: try again later")
-        name = min(unwatched, key=lambda name: self.tables[name].is_busy)
-        self._playing.pop(name).cancel()
-        self.tables.pop(name).close()
+        while len(self.tables) > MOST_GAMES or sum(table.bytes for table in self.tables.values()) > MOST_BYTES:
+            unwatched = [name for name, table in self.tables.items() if name != wanted and not table.viewers]
+            if not unwatched:
+                raise Refused(f"the server has {len(self.tables) - 1} other games that are watched: try again later")
+            self._end(min(unwatched, key=lambda name: self.tables[name].is_busy))
 
     async def listed(self) -> list[dict[str, Any]]:
         """The newest games, for the page of the lobby; `state` is what the page says of each."""
@@ -179,20 +205,21 @@ class Lobby:
         if table is not None:
             return {"game": name, "names": list(table.setting.names), "state": table.state}
         try:
-            facts, count = self.store.facts(name) or ({}, 0)
-            names = list(Setting.from_dict(facts).names)
+            names = list(Setting.from_dict(self.store.facts(name)).names)
         except ValueError as error:
             return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
-        return {"game": name, "names": names, "state": f"saved after {count} decisions"}
+        return {"game": name, "names": names, "state": "kept"}  # the number of decisions would tell of hidden ones
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
+        self._beginning.close()
         self._opening.close()
         self._looking.close()
-        for table in self.tables.values():
-            table.close()
+        for name in list(self.tables):
+            self._end(name)
+        self._closing.shutdown()
         self.store.close()
 
 

@@ -102,16 +102,15 @@ class GameStore:
             return found, str(error)
         return found, ""
 
-    def facts(self, game: str) -> tuple[Any, int] | None:
-        """Return the facts (any JSON value) and the number of actions of a game, or None if it is unknown."""
+    def facts(self, game: str) -> Any:
+        """The facts (any JSON value) of a game, None if there is no such game."""
         with self._used(ValueError) as execute:
             found = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
-            (count,) = execute("SELECT COUNT(*) FROM actions WHERE game = ?", (game,)).fetchone()
         if found is None:
             return None
         if not isinstance(found[0], str) or len(found[0]) > LONGEST_FACTS:
             raise ValueError(f"the facts of the game are no text of at most {LONGEST_FACTS} letters")
-        return parse_json(found[0]), count
+        return parse_json(found[0])
 
     def load(self, game: str) -> tuple[Any, list[int]] | None:
         """Return the facts and actions of a game, or None; raise ValueError for a damaged game."""
@@ -125,7 +124,7 @@ class GameStore:
             raise ValueError(f"the actions of the game are not at most {MOST_ACTIONS} whole numbers")
         if [number for number, _ in rows] != list(range(len(rows))):
             raise ValueError("some actions of the game are missing")
-        return facts[0], [action for _, action in rows]
+        return facts, [action for _, action in rows]
 
     def close(self) -> None:
         """Close the file."""

@@ -115,15 +115,22 @@ def _are_seats(rules: dict[str, Any], lists: list[list[Any]]) -> bool:
 class Table(Match):
     """A match on the page. `keep(number, action)` saves an action before it is played; it may raise NotKept.
 
-    Slow work is done in threads, one job at a time. The data that viewers see changes only on the event loop.
+    `has_no_room` says why the game may not grow, "" if it may; it is called before each decision.
+    Everything that takes long is done in threads, one at a time; what viewers see is changed on the event loop.
     """
 
-    def __init__(self, setting: Setting, actions: Sequence[int], keep: Callable[[int, int], None]) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        actions: Sequence[int],
+        keep: Callable[[int, int], None],
+        has_no_room: Callable[[], str] = lambda: "",
+    ) -> None:
         self.setting, self.pace = setting, PACE
         self.problem, self.notice = "", ""  # why the game has stopped; why the game waits
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
-        self._keep = keep
+        self._keep, self._has_no_room = keep, has_no_room
         agents, (lane, episode, position) = _seated(setting, actions), (setting.lane, setting.episode, setting.position)
         super().__init__(*setting.table(), agents, setting.seed, lane=lane, episode=episode, position=position)
         self._map = map_data(self.game.board)
@@ -204,8 +211,8 @@ class Table(Match):
         if len(self.game.actions) >= MOST_DECISIONS:
             return f"The game was stopped after {MOST_DECISIONS} decisions."
         if self.bytes >= MOST_BYTES:
-            return f"The game was stopped: its history exceeds {MOST_BYTES} bytes."
-        return ""
+            return f"The game is stopped: what has happened takes more than {MOST_BYTES} bytes."
+        return self._has_no_room()
 
     async def _decision(self) -> int:
         """Return the action of the seat to act; raise PlayerFault if an agent has failed."""
