@@ -30,7 +30,7 @@ _BLIND_SEED = 0  # of hidden facts that are drawn again: any number
 
 
 class View:
-    """What a seat sees when it decides. It is made from a copy of the game in which all hidden facts are drawn again.
+    """The game as a seat sees it when it decides: a copy in which all hidden facts are drawn again.
 
     `chance` is the seed of `rng`, the agent's own random numbers; `history` gives the events that a seat has seen.
     """
@@ -48,7 +48,7 @@ class View:
 
     @property
     def events(self) -> Sequence[Event]:
-        """What the seat has seen of the game so far; nothing where the caller keeps no history."""
+        """The events that the seat has seen so far; none where the caller keeps no history."""
         return self._history(self.seat) if self._history is not None else ()
 
     @property
@@ -63,7 +63,7 @@ class View:
 
     @property
     def phase(self) -> Phase:
-        """What is asked (docs/decisions.md)."""
+        """The kind of decision that is asked (docs/decisions.md)."""
         return self._game.phase
 
     @cached_property
@@ -93,7 +93,7 @@ class View:
 
     @cached_property
     def position(self) -> PublicState:
-        """What all at the table may see, and the seat's own question."""
+        """The facts that all at the table may see, and the seat's own question."""
         return self._game.public(self.seat)
 
     @property
@@ -173,7 +173,7 @@ class CompiledAgent(Agent):
 
 
 def prepares(agent: Any) -> bool:
-    """Whether an agent defines what there is to prepare. An agent of another class than `Agent` may lack the method."""
+    """Return whether an agent has a method `prepare` of its own. A class that is no `Agent` may lack the method."""
     return getattr(type(agent), "prepare", Agent.prepare) is not Agent.prepare
 
 
@@ -184,7 +184,7 @@ def prepare(agent: Any, rules: Rules, board: Board) -> None:
 
 
 def close(agent: Any) -> None:
-    """End what an agent has started. An agent of another class than `Agent` may lack the method."""
+    """End what an agent has started. A class that is no `Agent` may lack the method."""
     if hasattr(agent, "close"):
         agent.close()
 

@@ -47,7 +47,7 @@ class PlayerFault(RuntimeError):
 
 
 class MatchResult(NamedTuple):
-    """How a match stands; of a match that is over, how it ended."""
+    """The state of a match, or the outcome of a match that is over."""
 
     winner: int  # seat, -1 while nobody has won
     placements: tuple[int, ...]  # (P,) places from 1, equal seats share the better place (RULES 11.2)
@@ -157,7 +157,7 @@ class Match:
         return action
 
     def view(self, seat: int | None = None) -> View:
-        """What a seat sees, by default the seat to act, with the events that it has seen."""
+        """The view of a seat, by default the seat to act, with the events that it has seen."""
         game, seat = self.game, self.game.seat if seat is None else seat
         return View(game, seat, self._chance[seat], lambda of: game.events(seat=of))
 
@@ -182,7 +182,7 @@ class Match:
 
     @property
     def result(self) -> MatchResult:
-        """How the match stands or, if it is over, how it ended."""
+        """The state of the match, or its outcome if it is over."""
         game, counts = self.game, (self.decisions, self.turns, self.seconds)
         places = tuple(game.placements().tolist())
         return MatchResult(

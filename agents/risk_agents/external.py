@@ -25,7 +25,7 @@ _SAFE_INTEGER = (1 << 53) - 1  # JSON numbers that every language reads exactly
 
 
 def is_program(spec: str) -> bool:
-    """Whether a spec is `cmd:` and a command line."""
+    """Return whether a spec is `cmd:` and a command line."""
     return spec.startswith(PREFIX)
 
 
@@ -89,7 +89,7 @@ class ExternalAgent(Agent):
 
     @property
     def wants_events(self) -> bool:
-        """Whether the program asked to be told what its seat sees."""
+        """Return whether the program asked for events."""
         return self._answers.wants_events
 
     def close(self) -> None:

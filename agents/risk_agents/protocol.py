@@ -24,7 +24,7 @@ _AMOUNTS = [phase for phase, question in QUESTIONS.items() if question.block == 
 
 
 class Answers:
-    """What a program has asked for, and its plan in one game."""
+    """Options that a program has asked for, and its plan in one game."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
@@ -35,7 +35,7 @@ class Answers:
         self.plan, self._seen = Plan(seat), 0
 
     def question(self, view: View) -> dict[str, Any]:
-        """What is sent when the plan does not answer."""
+        """The question that is sent when the plan does not answer."""
         game = view.game
         return {
             "seat": view.seat,

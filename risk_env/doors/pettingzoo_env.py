@@ -246,7 +246,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
 
     def observe(self, agent: str) -> Observation:
-        """What an agent observes now; the mask is all zero except for the agent that the game asks."""
+        """The observation of an agent; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
             view = self._view.copy()
             seen = view if self._kind == "flat" else split_view(view, self.board)
@@ -344,17 +344,17 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def rewards(self) -> dict[str, float]:
-        """What the last step brought each agent."""
+        """Each agent's reward for the last step."""
         return {**self.__getattr__("rewards")}
 
     @property
     def terminations(self) -> dict[str, bool]:
-        """Whether each agent's game has ended."""
+        """For each agent, whether its game has ended."""
         return {**self.__getattr__("terminations")}
 
     @property
     def truncations(self) -> dict[str, bool]:
-        """Whether each agent's game was cut off after `max_rounds`."""
+        """For each agent, whether its game was cut off after `max_rounds`."""
         return {**self.__getattr__("truncations")}
 
     @property

@@ -110,7 +110,7 @@ class Host:
         return reply.get("answer")
 
     def _since(self, reply: dict[str, Any]) -> int:
-        """How many events the process knows; ProgramFault unless that is a number."""
+        """Number of events that the process knows; ProgramFault if `since` is not a number."""
         known = reply.get("since")
         if type(known) is not int or known < 0:
             raise self._garbage(reply, "the number of events that it knows")
@@ -121,7 +121,7 @@ class Host:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process can be asked."""
+        """Return whether the process can be asked."""
         return self._program.is_alive
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class Host:
 
 
 def _shown_to(spec: str, map_source: str) -> list[str]:
-    """What an agent's process must be able to read in a sandbox: Python, packages, its own folder and its map."""
+    """Files that an agent's process reads in a sandbox: Python, packages, its own folder and its map."""
     bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
     files = [name for name in (map_source, spec, spec.partition(":")[2]) if Path(name).is_file()]  # search:policy.npz
     return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
@@ -234,7 +234,7 @@ class AgentServer:
 
 @contextmanager
 def _global_chance_kept() -> Iterator[None]:
-    """What is drawn here from the generators of the modules `random` and `numpy.random` is drawn again afterwards."""
+    """Restore the global generators of `random` and `numpy.random` afterwards."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield
