@@ -1,4 +1,4 @@
-"""How often an agent wins as one of a table, and the processor time of its turns.
+"""Win rate of an agent as one of a table, and the processor time of its turns.
 
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower --games 240
 

@@ -188,7 +188,7 @@ def prepare(agent: Any, rules: Rules, board: Board) -> None:
 
 
 def close(agent: Any) -> None:
-    """End what an agent has started. An agent of another class than `Agent` may lack the method."""
+    """End what an agent has started. A class that is no `Agent` may lack the method."""
     if hasattr(agent, "close"):
         agent.close()
 

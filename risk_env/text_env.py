@@ -29,7 +29,7 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 
 @dataclass(frozen=True)
 class Answers:
-    """How a learner is asked and what its answers bring it.
+    """Settings of a learner: its questions and its rewards.
 
     `reward` is "win" (1 to the winner, -1 / (P - 1) to the others, 0 when truncated), "placement" (from 1 to -1 in
     even steps) or "territories" ("win", and in each step the change of the learner's share of the map).
@@ -48,7 +48,7 @@ class Answers:
 
 @dataclass
 class Counts:
-    """What a learner did in an episode."""
+    """Counts of a learner's answers in an episode."""
 
     exchanges: int = 0  # answers
     illegal: int = 0  # of these, answers whose first action was not legal
@@ -158,7 +158,7 @@ class TextEnv:
         return self.game.is_over or not self.game.alive[self.seat]
 
     def _text(self, problem: str = "") -> str:
-        """What the learner reads."""
+        """The text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
         parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.answers.style))
         return "\n".join(filter(None, parts))

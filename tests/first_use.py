@@ -42,7 +42,7 @@ FEW = (2, 3, 5)  # players: a strategist plays on otherwise in duels, with three
 
 
 class Work(NamedTuple):
-    """What one process does: an agent plays these games one after another, given as `preset:players`."""
+    """The work of one process: an agent plays these games one after another, given as `preset:players`."""
 
     agent: str
     games: tuple[str, ...]
@@ -68,7 +68,7 @@ def _numbers(preset: str, few: bool) -> list[int]:
 
 
 def loaded() -> set[str]:
-    """What this process has compiled or loaded: entry points, with the number of their signatures."""
+    """The code that this process has compiled or loaded: entry points, with the number of their signatures."""
     entries = [entry for entry in notice._listener.folder_of if entry.overloads]
     return {f"{entry.py_func.__module__}.{entry.py_func.__name__} {len(entry.overloads)}" for entry in entries}
 

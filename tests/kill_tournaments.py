@@ -83,11 +83,16 @@ def has_ended(child: int) -> bool:
 
 
 def written(out: Path) -> int:
-    """How many games are in a file."""
-    if not out.exists():
+    """Number of games in a file."""
+    if not _has_begun(out):
         return 0
     with closing(sqlite3.connect(out, timeout=5)) as database:
         return database.execute("SELECT count(*) FROM games").fetchone()[0]
+
+
+def _has_begun(out: Path) -> bool:
+    """Return whether a file has content: an empty one only keeps its name until the tournament is written."""
+    return out.exists() and out.stat().st_size > 0
 
 
 def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
@@ -119,6 +124,8 @@ def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], 
             while kills < runs and killed(out, games, jobs, *moment(rng)):
                 kills += 1
                 time.sleep(0.2)  # until its jobs have ended
+                if not _has_begun(out):
+                    out.unlink(missing_ok=True)
                 before = check(out, before)
                 say(f"kill {kills}: {len(before)} games are there")
             killed(out, games, jobs, 1e4)

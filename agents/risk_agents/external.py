@@ -25,7 +25,7 @@ _SAFE_INTEGER = (1 << 53) - 1  # JSON numbers that every language reads exactly
 
 
 def is_program(spec: str) -> bool:
-    """Whether a spec is `cmd:` and a command line."""
+    """Return whether a spec is `cmd:` and a command line."""
     return spec.startswith(PREFIX)
 
 

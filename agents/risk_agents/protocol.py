@@ -35,7 +35,7 @@ class Answers:
         self.plan, self._seen = Plan(seat), 0
 
     def question(self, view: View) -> dict[str, Any]:
-        """What is sent when the plan does not answer."""
+        """The question that is sent when the plan does not answer."""
         game = view.game
         return {
             "seat": view.seat,

@@ -64,7 +64,7 @@ def load(spec: str) -> Any:
 
 
 def is_in_file(spec: str) -> bool:
-    """Whether a spec is `path/to/file.py:NAME`."""
+    """Return whether a spec is `path/to/file.py:NAME`."""
     return spec.rpartition(":")[0].endswith(".py")
 
 
@@ -90,7 +90,7 @@ def _load_trained(spec: str) -> Any:
 
 
 def trained_class(path: str | Path) -> Any:
-    """What a `.npz` file is to be read as: `PolicyFile`, `ValueFile` or `TableValueFile`."""
+    """The class that reads a `.npz` file: `PolicyFile`, `ValueFile` or `TableValueFile`."""
     from risk_agents.learned import policy, table_value, trained
     from risk_agents.search import plan_policy, value_beam
 

@@ -246,7 +246,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
 
     def observe(self, agent: str) -> Observation:
-        """What an agent observes now; the mask is all zero except for the agent that the game asks."""
+        """The observation of an agent; the mask is all zero except for the agent that the game asks."""
         if agent == self._asked:
             view = self._view.copy()
             seen = view if self._kind == "flat" else split_view(view, self.board)

@@ -56,7 +56,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
+    """Return whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
     if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

@@ -92,7 +92,7 @@ class Line(NamedTuple):
     value: str
 
     def read(self, reader: Callable[[str], Any]) -> Any:
-        """What `reader` makes of the value; its ValueErrors become PositionErrors that name the line."""
+        """The value as `reader` reads it; its ValueErrors become PositionErrors that name the line."""
         try:
             return reader(self.value)
         except ValueError as error:
@@ -366,7 +366,7 @@ _USUAL: dict[str, Callable[[Position], Any]] = {
 
 
 def _form_of(field: str, rules: Rules, board: Board) -> Form:
-    """How the values of a field, or of its elements, are written."""
+    """Notation of the values of a field, or of its elements."""
     if field in _FORMS:
         return _FORMS[field](rules, board)
     if field in checks.SETS:

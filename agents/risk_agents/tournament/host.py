@@ -110,7 +110,7 @@ class Host:
         return reply.get("answer")
 
     def _since(self, reply: dict[str, Any]) -> int:
-        """How many events the process knows; ProgramFault unless that is a number."""
+        """Number of events that the process knows; ProgramFault if `since` is not a number."""
         known = reply.get("since")
         if type(known) is not int or known < 0:
             raise self._garbage(reply, "the number of events that it knows")
@@ -121,7 +121,7 @@ class Host:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process can be asked."""
+        """Return whether the process can be asked."""
         return self._program.is_alive
 
     def close(self) -> None:

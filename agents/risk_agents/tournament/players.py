@@ -85,7 +85,7 @@ class AskedAgent(Agent):
             self._agent = None
 
     def notes(self) -> dict[str, Any] | None:
-        """What a model did in the game that has ended."""
+        """Notes of a model on the game that has ended."""
         return self._agent.notes() if isinstance(self._agent, ModelAgent) else None
 
 
