@@ -101,7 +101,7 @@ def test_an_installed_agent_may_compile_for_longer_than_one_from_a_file(
 
 PREPARING = """
 import random, sys, time
-from risk_agents import Agent
+from risk_env import Agent
 
 random.seed(7)
 SEEN = set()  # by all instances of the process

@@ -59,7 +59,7 @@ def test_trained_files_need_no_other_code_than_the_registered_agents() -> None:
 
 
 CAREFUL = """
-from risk_agents import Agent
+from risk_env import Agent
 READY = []
 
 class Careful(Agent):

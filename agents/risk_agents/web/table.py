@@ -147,15 +147,19 @@ class Table(Match):
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
-        """Begin the game, and play kept actions; Refused if an agent cannot play it."""
+        """Play kept actions; Refused if an agent cannot play the game. Those of a new game begin later: that takes long."""
         try:
-            self.begin()
+            for player in self.players:
+                if isinstance(player, CompiledAgent):
+                    player.bot.check(self.game.rules, self.game.board)
+            if actions:
+                self._begin_once()
             for action in actions:  # agents are asked again: they remember what they knew before the server stopped
                 self.replay([action])
                 self._show()
-        except PlayerFault as fault:
+        except (PlayerFault, ValueError) as error:
             self.close()
-            raise Refused(f"seat {fault.seat}, {self.setting.players[fault.seat]}, cannot play: {fault}") from fault
+            raise Refused(f"the game cannot be played: {error}") from error
 
     @property
     def people(self) -> list[int]:
@@ -197,12 +201,12 @@ class Table(Match):
         self._announce()
 
     async def _prepare(self) -> None:
-        """Let the agents compile what they need before the first of them is asked; other games go on meanwhile."""
+        """Let the agents compile what they need, and begin the game for them; other games go on meanwhile."""
         if not any(self.players):
             return
         self.is_preparing, self.notice = True, PREPARING
         self._announce()
-        await asyncio.get_running_loop().run_in_executor(None, self.prepare)
+        await asyncio.get_running_loop().run_in_executor(None, self._begin_once)
         self.is_preparing, self.notice = False, ""
         self._announce()
 
