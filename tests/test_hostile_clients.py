@@ -202,7 +202,7 @@ def test_a_log_is_bounded() -> None:
             written.append(record.getMessage())
 
     logger, handler = logging.getLogger("flooded"), Handler()
-    handler.addFilter(connections.Sparing())
+    handler.addFilter(connections.FewRecords())
     logger.addHandler(handler)
     for number in range(1000):
         logger.warning("line %s", number)
@@ -224,10 +224,10 @@ def test_frames_come_in_pieces() -> None:
     many = ["x" * 100] * 5000
     sent, pieces = 0, []
     while sent < len(many):
-        pieces.append(app._piece(many, sent))
+        pieces.append(table.next_frames(many, sent))
         sent += len(pieces[-1])
-    assert sent == len(many) and all(sum(map(len, piece)) <= app.PIECE for piece in pieces)
-    assert app._piece(["y" * 10**6, "z"], 0) == ["y" * 10**6] and app._piece([], 0) == []
+    assert sent == len(many) and all(sum(map(len, piece)) <= table.PIECE for piece in pieces)
+    assert table.next_frames(["y" * 10**6, "z"], 0) == ["y" * 10**6] and table.next_frames([], 0) == []
 
 
 # ------------------------------------------------------------------------------------------------ games

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
-from itertools import takewhile
+from itertools import accumulate
 from typing import Any
 
 from risk_agents.registry import HUMAN, make
@@ -147,7 +147,10 @@ class Table(Match):
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
-        """Play kept actions; Refused if an agent cannot play the game. Those of a new game begin later: that takes long."""
+        """Play kept actions; Refused if an agent cannot play the game.
+
+        Agents of a new game begin later, in `play`: preparing takes long.
+        """
         try:
             for player in self.players:
                 if isinstance(player, CompiledAgent):
@@ -388,7 +391,7 @@ class Feed:
         "" if there is nothing new: a hidden decision sends no message.
         """
         table, viewer = self._table, self._viewer
-        frames = _piece(table.frames[viewer], self._sent)
+        frames = next_frames(table.frames[viewer], self._sent)
         more = self._sent + len(frames) < len(table.frames[viewer])
         question = None if more else table.question(viewer)
         news = {"more": more, "question": question, "problem": table.problem or table.notice, "pace": table.pace}
@@ -399,16 +402,11 @@ class Feed:
         return f'{{"frames":[{",".join(frames)}],{told[1:]}'
 
 
-def _piece(frames: list[str], start: int) -> list[str]:
+def next_frames(frames: list[str], start: int) -> list[str]:
     """The frames from `start` on that a message has room for, at least one if there is one."""
-    left = PIECE
-
-    def fits(frame: str) -> bool:
-        nonlocal left
-        left -= len(frame)
-        return left >= 0
-
-    return list(takewhile(fits, frames[start : start + PIECE // 2])) or frames[start : start + 1]
+    waiting = frames[start : start + PIECE // 2]
+    count = sum(size <= PIECE for size in accumulate(map(len, waiting)))
+    return waiting[: max(count, 1)]
 
 
 def position_of(text: str) -> Game:

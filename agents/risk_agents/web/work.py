@@ -12,7 +12,7 @@ class Refused(ValueError):
     """What a browser asked for is not allowed; the message says why."""
 
 
-class Work:
+class BoundedThreads:
     """Threads that do at most `most` things at a time, those that wait for a thread included."""
 
     def __init__(self, threads: int, most: int) -> None:
