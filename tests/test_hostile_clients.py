@@ -26,6 +26,7 @@ from risk_agents.web.analyst import Analyst
 from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore, NotKept
 from risk_agents.web.work import Refused
+from risk_env import Game
 from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
 
 BOTS = {"players": ["random", "random"], "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"}}
@@ -201,7 +202,7 @@ def test_a_log_is_bounded() -> None:
             written.append(record.getMessage())
 
     logger, handler = logging.getLogger("flooded"), Handler()
-    handler.addFilter(connections.Sparing())
+    handler.addFilter(connections.FewRecords())
     logger.addHandler(handler)
     for number in range(1000):
         logger.warning("line %s", number)
@@ -223,10 +224,10 @@ def test_frames_come_in_pieces() -> None:
     many = ["x" * 100] * 5000
     sent, pieces = 0, []
     while sent < len(many):
-        pieces.append(table._piece(many, sent))
+        pieces.append(table.next_frames(many, sent))
         sent += len(pieces[-1])
     assert sent == len(many) and all(sum(map(len, piece)) <= table.PIECE for piece in pieces)
-    assert table._piece(["y" * 10**6, "z"], 0) == ["y" * 10**6] and table._piece([], 0) == []
+    assert table.next_frames(["y" * 10**6, "z"], 0) == ["y" * 10**6] and table.next_frames([], 0) == []
 
 
 # ------------------------------------------------------------------------------------------------ games
@@ -459,14 +460,15 @@ class Process:
         processes.append(self)
 
     def ask(self, question: dict[str, Any], limit: float) -> dict[str, Any]:
-        self.limits.append((question["position"] == "theirs", limit))
-        if question["position"] == "theirs":
+        self.limits.append((question["type"], question["position"] == THEIRS, limit))
+        if question["type"] == "slow" and question["position"] == THEIRS:
             self.is_alive = False
             raise analyst.ProgramFault("time", "no answer within 20 s")
         return {"answer": 1}
 
 
 processes: list[Process] = []
+THEIRS, OTHERS = (Game("classic", board, seed=1).to_text() for board in ("classic", "tiny"))
 
 
 def test_no_question_of_a_browser_ever_gets_the_time_to_compile(monkeypatch: Any) -> None:
@@ -475,8 +477,22 @@ def test_no_question_of_a_browser_ever_gets_the_time_to_compile(monkeypatch: Any
     asked = Analyst()
     for _ in range(3):
         with pytest.raises(ValueError, match="no answer"):
-            asked.ask({"type": "chances", "position": "theirs"})
-    assert [process.limits for process in processes] == [[(False, analyst.FIRST_LIMIT), (True, analyst.LIMIT)]] * 3
+            asked.ask({"type": "slow", "position": THEIRS, "bot": "random"})
+    first = [("slow", False, analyst.FIRST_LIMIT), ("prepare", True, analyst.FIRST_LIMIT)]
+    assert [process.limits for process in processes] == [[*first, ("slow", True, analyst.LIMIT)]] * 3
+
+
+def test_an_analysis_prepares_its_agent_for_each_map(monkeypatch: Any) -> None:
+    monkeypatch.setattr(analyst, "Program", Process)
+    processes.clear()
+    asked = Analyst()
+    for position in (THEIRS, OTHERS, THEIRS, OTHERS):
+        asked.ask({"type": "chances", "position": position, "bot": "random"})
+    kinds = [kind for kind, _theirs, _limit in processes[0].limits]
+    assert kinds == ["chances", "prepare", "chances", "prepare", *["chances"] * 3]
+    with pytest.raises(ValueError, match="line 1"):
+        asked.ask({"type": "chances", "position": "nonsense", "bot": "random"})
+    assert analyst.answer_to({"type": "prepare", "position": OTHERS, "agent": "random"}) == {"answer": None}
 
 
 # ------------------------------------------------------------------------------------------------ what is odd

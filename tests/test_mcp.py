@@ -204,10 +204,13 @@ def test_a_game_and_its_history_are_bounded(monkeypatch: Any) -> None:
 
     monkeypatch.setattr(limits, "MOST_DECISIONS", 60)
     games = limits.OpenGames()
-    token = games.begin("classic", ["random"], board="tiny", seed=1, options=QUICK | {"max_rounds": 100})[0]
+    options = QUICK | {"max_rounds": 100, "setup": "random"}
+    tokens = games.begin("classic", ["open"], board="tiny", seed=1, options=options)
+    token = tokens[0]
     with pytest.raises(ValueError, match="ended after 60 decisions: begin another one"):
         for _ in range(100):
-            games.act(token, games.legal_actions(token)[-1])
+            asked = next(one for one in tokens.values() if games.legal_actions(one))
+            games.act(asked, games.legal_actions(asked)[-1])
     assert "question to" in games.report(token)
     lines, following = games.history(token)
     monkeypatch.setattr(limits, "LONGEST_HISTORY", 900)

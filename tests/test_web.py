@@ -75,6 +75,8 @@ def test_nobody_is_asked_before_the_agents_have_prepared(tmp_path: Path) -> None
         "    def prepare(self, rules, board):\n"
         "        while not pathlib.Path(__file__ + '.go').exists(): time.sleep(0.01)\n"
         "        self.ready = True\n"
+        "    def reset(self, *facts):\n"
+        "        if not self.ready: raise RuntimeError\n"
         "    def act(self, view):\n"
         "        if not self.ready: raise RuntimeError\n"
         "        return int(view.legal_actions[0])\n"
@@ -82,9 +84,9 @@ def test_nobody_is_asked_before_the_agents_have_prepared(tmp_path: Path) -> None
     with client(tmp_path, allow_programs=True) as found:
         begin = begun(found, players=["human", f"{bot}:Slow"])
         with seated(found, begin["game"], begin["tokens"][0]) as socket:
-            while not (message := socket.receive_json()).get("notice"):
+            while not (message := socket.receive_json()).get("problem"):
                 pass
-            assert "preparing" in message["notice"] and message["question"] is None
+            assert "preparing" in message["problem"] and message["question"] is None
             assert found.get("/api/games").json()[0]["state"] == "preparing"
             Path(f"{bot}.go").touch()
             for _ in range(6):

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from risk_agents.mcp.games import OPEN, OpenGames, load_shipped
 from risk_agents.serving import connections
 from risk_agents.serving.hosts import NamedHosts, served_names
-from risk_agents.serving.rates import Rates, network_of
+from risk_agents.serving.rates import LONGEST_BODY, Rates, network_of
 from risk_env import bots
 from risk_env.board.maps import map_names
 from risk_env.board.rules import Rules, presets
@@ -24,7 +24,6 @@ from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
-LONGEST_BODY = 1 << 17  # bytes of a request over HTTP
 MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6  # of an address: a second, at once after a pause, at a time
 INSTRUCTIONS = (
     "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "

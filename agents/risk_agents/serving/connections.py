@@ -175,7 +175,7 @@ class GuardedServer(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-class Sparing(logging.Filter):
+class FewRecords(logging.Filter):
     """A log filter: at most MOST_RECORDS records per logger and WINDOW seconds; the last record says so."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
     fixed["proxy_headers"] = False  # anybody on this machine could forge another address with each request
     defaults: Any = {"log_level": "warning", **fixed, **options}
     config = uvicorn.Config(app, host=host, port=port, http=http, ws=ws, **defaults)  # type: ignore[arg-type]
-    _spare_logs()
+    _bound_logs()
     return GuardedServer(config, guard)
 
 
@@ -230,10 +230,10 @@ def _open_files() -> int:
     return OPEN_FILES if soft == resource.RLIM_INFINITY else soft
 
 
-def _spare_logs() -> None:
+def _bound_logs() -> None:
     """Install the log filter."""
-    sparing = Sparing()
+    few = FewRecords()
     handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
     for handler in (*handlers, logging.lastResort):
-        if handler is not None and not any(isinstance(known, Sparing) for known in handler.filters):
-            handler.addFilter(sparing)
+        if handler is not None and not any(isinstance(known, FewRecords) for known in handler.filters):
+            handler.addFilter(few)

@@ -12,7 +12,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from risk_agents.serving.hosts import POLICY_VIOLATION
 
-MOST_KNOWN = 4096  # number of addresses to remember
+MOST_KNOWN = 4096  # addresses whose requests are remembered
+LONGEST_BODY = 1 << 17  # bytes of a request: a position has up to 65,536 letters
+
+
+class Rate:
+    """A limit of `a_second` events, and of `burst` events at once after a pause."""
+
+    def __init__(self, a_second: float, burst: float) -> None:
+        self._a_second, self._burst = a_second, burst
+        self._left, self._when = burst, time.monotonic()
+
+    def allows(self) -> bool:
+        """Return whether one more event is within the rate, and count it if so."""
+        now = time.monotonic()
+        self._left = min(self._burst, self._left + (now - self._when) * self._a_second)
+        self._when = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
 
 
 class Rates:
@@ -20,7 +39,7 @@ class Rates:
 
     def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
         self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, and when
+        self._rates: OrderedDict[str, Rate] = OrderedDict()  # by address, that of the last request last
         self._posts: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,13 +61,11 @@ class Rates:
 
     def _may_send(self, network: str) -> bool:
         """Return whether one more request is within the rate."""
-        now = time.monotonic()
-        left, when = self._left.pop(network, (self._burst, now))
-        left = min(self._burst, left + (now - when) * self._a_second)
-        self._left[network] = max(left - 1, 0), now
-        if len(self._left) > MOST_KNOWN:
-            self._left.popitem(last=False)
-        return left >= 1
+        rate = self._rates.pop(network, None) or Rate(self._a_second, self._burst)
+        self._rates[network] = rate
+        if len(self._rates) > MOST_KNOWN:
+            self._rates.popitem(last=False)
+        return rate.allows()
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.table import position_of, question_of
-from risk_agents.web.work import Refused, Work
+from risk_agents.web.work import BoundedThreads, Refused
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
@@ -29,7 +29,8 @@ class Analysis:
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        self._thinking, self._playing = Work(1, MOST_WAITING), Work(1, MOST_WAITING)  # analyst; moves
+        # the analyst's questions; moves
+        self._thinking, self._playing = (BoundedThreads(1, MOST_WAITING) for _ in range(2))
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:

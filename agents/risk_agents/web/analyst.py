@@ -1,10 +1,11 @@
 """Estimates of a position from a process of its own, which is killed if an estimate takes too long.
 
-A new process first answers a sample question of each kind, which compiles its code. A browser's questions
-have a time limit of LIMIT seconds.
+A process first compiles what a question needs, by the agent, rules and map of the question and by a question of our
+own; a browser's question never gets more than LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "search"}                   {"answer": {"plans": [...], ...}}
+{"type": "prepare", "position": "...", "agent": "search"}                   {"answer": null}
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_agents.web.table import position_of
 from risk_env import bots
-from risk_env.agent import View, chance_seed
+from risk_env.agent import View, chance_seed, prepare
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 
-LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds per answer; seconds for the sample question
+MOST_KNOWN = 1000  # agents, rules and maps that are remembered
+LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; for our own question while code is compiled
 
 
 class Analyst:
@@ -32,7 +34,7 @@ class Analyst:
 
     def __init__(self) -> None:
         self._program: Program | None = None
-        self._known: set[str] = set()  # kinds of questions that the process has answered
+        self._known: set[str] = set()  # what the process has compiled code for
 
     def ask(self, question: dict[str, Any]) -> Any:
         """The answer; ValueError says why there is none."""
@@ -45,21 +47,36 @@ class Analyst:
         return reply["answer"]
 
     def _ready(self, question: dict[str, Any]) -> Program:
-        """Start a process that has compiled the code for this kind of question."""
+        """A process that has compiled what this question needs."""
         if self._program is None or not self._program.is_alive:
             self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
-        kind = f"{question['type']} {question.get('agent', '')}"
-        if kind not in self._known:
-            own = {"position": _example()} if "position" in question else {}
-            self._program.ask(question | own, FIRST_LIMIT)
-            self._known.add(kind)
+        agent = question.get("agent", question.get("bot", ""))
+        own = {"position": _example()} if "position" in question else {}
+        self._let_compile(f"{question['type']} {agent}", question | own)
+        if "position" in question:
+            facts = {"type": "prepare", "position": question["position"], "agent": agent}
+            self._let_compile(f"{agent} {_table_of(question['position'])}", facts)
         return self._program
+
+    def _let_compile(self, what: str, question: dict[str, Any]) -> None:
+        """Ask a question for which code may be compiled, unless that has been done."""
+        if self._program is not None and what not in self._known:
+            self._program.ask(question, FIRST_LIMIT)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known.add(what)
 
     def close(self) -> None:
         """End the process."""
         if self._program is not None:
             self._program.kill()
+
+
+def _table_of(position: str) -> str:
+    """Rules and map of a position, as a text; ValueError says what is wrong with the position."""
+    game = position_of(position)
+    return f"{game.rules} {game.board.digest}"
 
 
 @cache
@@ -90,6 +107,12 @@ def _chances(position: str, bot: str, games: int) -> list[float]:
     return chances_by_play(game.rules, game.board, bot, games)(game).tolist()
 
 
+def _prepare(position: str, agent: str) -> None:
+    """Compile what an agent needs for the rules and the map of a position; nothing is played."""
+    game = position_of(position)
+    prepare(make(agent), game.rules, game.board)
+
+
 def _explain(position: str, agent: str) -> dict[str, Any]:
     """What an agent says of its choice for the seat that is asked; it sees what that seat may see."""
     game, player = position_of(position), make(agent)
@@ -113,4 +136,9 @@ def _explaining() -> list[str]:
     return found
 
 
-_ANSWERS: dict[str, Callable[..., Any]] = {"chances": _chances, "explain": _explain, "explaining": _explaining}
+_ANSWERS: dict[str, Callable[..., Any]] = {
+    "chances": _chances,
+    "explain": _explain,
+    "explaining": _explaining,
+    "prepare": _prepare,
+}

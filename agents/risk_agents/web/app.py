@@ -6,7 +6,6 @@ answer the question that its seat is asked.
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -20,7 +19,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
-from risk_agents.serving.rates import Rates
+from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis import Analysis, checked_wish
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.table import Feed, Table
@@ -30,7 +29,6 @@ from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
 
 PACKAGE = "risk_agents.web"
-LONGEST_BODY = 1 << 17  # bytes of a request: a position has up to 65,536 letters
 LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
 MOST_MESSAGES = 20  # a second on one socket
 MOST_SOCKETS = 500
@@ -179,12 +177,10 @@ async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) 
 
 async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) -> None:
     """Take answers and wishes, not too many a second."""
-    allowance, last = float(MOST_MESSAGES), time.monotonic()
+    rate = Rate(MOST_MESSAGES, MOST_MESSAGES)
     while True:
         message = await _message(socket)
-        now = time.monotonic()
-        allowance, last = min(MOST_MESSAGES, allowance + (now - last) * MOST_MESSAGES) - 1, now
-        if allowance < 0:
+        if not rate.allows():
             raise Refused("too many messages")
         try:
             if "action" in message:

@@ -10,7 +10,7 @@ from risk_agents.registry import HUMAN
 from risk_agents.replay import Replayed
 from risk_agents.web.store import GameStore
 from risk_agents.web.table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
-from risk_agents.web.work import Refused, Work
+from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules, check_rules, preset_players, presets
@@ -36,8 +36,8 @@ class Lobby:
         self.tables: dict[str, Table] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[Table]] = {}
-        self._beginning, self._opening = Work(OPENERS, MOST_OPENING), Work(OPENERS, MOST_OPENING)
-        self._looking = Work(1, MOST_LOOKING)
+        self._beginning, self._opening = BoundedThreads(OPENERS, MOST_OPENING), BoundedThreads(OPENERS, MOST_OPENING)
+        self._looking = BoundedThreads(1, MOST_LOOKING)
         self._closing = ThreadPoolExecutor(CLOSERS)
 
     def options(self) -> dict[str, Any]:

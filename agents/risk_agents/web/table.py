@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
-from itertools import takewhile
+from itertools import accumulate
 from typing import Any
 
 from risk_agents.registry import HUMAN, make
@@ -147,15 +147,22 @@ class Table(Match):
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
-        """Begin the game and play saved actions; raise Refused if an agent cannot play."""
+        """Play kept actions; Refused if an agent cannot play the game.
+
+        Agents of a new game begin later, in `play`: preparing takes long.
+        """
         try:
-            self.begin()
-            for action in actions:  # agents are asked again, so that their memories match the game
+            for player in self.players:
+                if isinstance(player, CompiledAgent):
+                    player.bot.check(self.game.rules, self.game.board)
+            if actions:
+                self._begin_once()
+            for action in actions:  # agents are asked again: they remember what they knew before the server stopped
                 self.replay([action])
                 self._show()
-        except PlayerFault as fault:
+        except (PlayerFault, ValueError) as error:
             self.close()
-            raise Refused(f"seat {fault.seat}, {self.setting.players[fault.seat]}, cannot play: {fault}") from fault
+            raise Refused(f"the game cannot be played: {error}") from error
 
     @property
     def people(self) -> list[int]:
@@ -202,7 +209,7 @@ class Table(Match):
             return
         self.is_preparing, self.notice = True, PREPARING
         self._announce()
-        await asyncio.get_running_loop().run_in_executor(None, self.prepare)
+        await asyncio.get_running_loop().run_in_executor(None, self._begin_once)
         self.is_preparing, self.notice = False, ""
         self._announce()
 
@@ -385,7 +392,7 @@ class Feed:
         Return "" if nothing is new: a hidden decision sends no message.
         """
         table, viewer = self._table, self._viewer
-        frames = _piece(table.frames[viewer], self._sent)
+        frames = next_frames(table.frames[viewer], self._sent)
         more = self._sent + len(frames) < len(table.frames[viewer])
         question = None if more else table.question(viewer)
         news = {"more": more, "question": question, "problem": table.problem or table.notice, "pace": table.pace}
@@ -396,16 +403,11 @@ class Feed:
         return f'{{"frames":[{",".join(frames)}],{told[1:]}'
 
 
-def _piece(frames: list[str], start: int) -> list[str]:
-    """Return the frames from `start` that fit into one message, but at least one if there is one."""
-    left = PIECE
-
-    def fits(frame: str) -> bool:
-        nonlocal left
-        left -= len(frame)
-        return left >= 0
-
-    return list(takewhile(fits, frames[start : start + PIECE // 2])) or frames[start : start + 1]
+def next_frames(frames: list[str], start: int) -> list[str]:
+    """The frames from `start` on that a message has room for, at least one if there is one."""
+    waiting = frames[start : start + PIECE // 2]
+    count = sum(size <= PIECE for size in accumulate(map(len, waiting)))
+    return waiting[: max(count, 1)]
 
 
 def position_of(text: str) -> Game:

@@ -12,8 +12,8 @@ class Refused(ValueError):
     """A request of a browser is not allowed; the message says why."""
 
 
-class Work:
-    """Threads with at most `most` jobs at a time, including waiting jobs."""
+class BoundedThreads:
+    """Threads that do at most `most` things at a time, those that wait for a thread included."""
 
     def __init__(self, threads: int, most: int) -> None:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
