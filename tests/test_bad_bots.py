@@ -263,7 +263,7 @@ def test_limits_hold_in_a_sandbox_and_keys_stay_outside(monkeypatch: pytest.Monk
 
 def test_a_sandbox_says_what_it_enforces_and_there_is_no_network() -> None:
     says = sandbox("yes").says
-    assert "4 GiB a process" in says
+    assert "4 GiB per process" in says
     if says.startswith("no network"):
         interfaces = told_in("yes", "{'names': [name for _, name in socket.if_nameindex()]}")
         assert interfaces == {"names": ["lo"]}

@@ -161,9 +161,6 @@ def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:
     assert Config.from_dict({"gamma": "1e-1", "n_timesteps": "2e6"}).n_timesteps == 2_000_000  # as YAML reads them
     with pytest.raises(ValueError, match=r"n_timesteps='many' must be a number"):
         Config.from_dict({"n_timesteps": "many"})
-    for old, name in (("decisions", "n_timesteps"), ("evaluate_games", "evaluation: {games}")):
-        with pytest.raises(ValueError, match=f"config: {old!r} is now {name!r}"):
-            Config.from_dict({old: 3})
 
 
 def test_intervals_of_win_rates() -> None:

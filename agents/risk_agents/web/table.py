@@ -139,6 +139,7 @@ class Table(Match):
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}  # by viewer: played before a frame
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # new frames, not yet shown
         self.bytes = 0  # size of all frames
+        self.held_back: set[int] = set()  # viewers who are told nothing at the moment
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._log = self.game.watched(self._watch)
@@ -296,12 +297,14 @@ class Table(Match):
         While another seat is asked for a re-roll, a viewer gets the frames of the attack together with later
         ones, and not earlier than without a re-roll.
         """
-        for viewer, unseen in self._unseen.items():
-            if self.game.phase != Phase.REROLL or viewer == self.game.seat:
-                self.frames[viewer] += unseen
-                self._decisions[viewer] += [len(self.game.actions)] * len(unseen)
-                self.bytes += sum(map(len, unseen))
-                unseen.clear()
+        is_secret = self.game.phase == Phase.REROLL
+        self.held_back = {viewer for viewer in self._unseen if is_secret and viewer != self.game.seat}
+        for viewer in self._unseen.keys() - self.held_back:
+            unseen = self._unseen[viewer]
+            self.frames[viewer] += unseen
+            self._decisions[viewer] += [len(self.game.actions)] * len(unseen)
+            self.bytes += sum(map(len, unseen))
+            unseen.clear()
 
     def _asked(self) -> tuple[int, dict[str, Any] | None]:
         """Return the seat to act and its question; the question is made only for a person."""
@@ -392,6 +395,8 @@ class Feed:
         Return "" if nothing is new: a hidden decision sends no message.
         """
         table, viewer = self._table, self._viewer
+        if viewer in table.held_back and self._told and not table.problem:
+            return ""  # not even that the viewer's own question is answered
         frames = next_frames(table.frames[viewer], self._sent)
         more = self._sent + len(frames) < len(table.frames[viewer])
         question = None if more else table.question(viewer)
