@@ -439,7 +439,7 @@ def test_a_file_without_openings_gets_their_column(tmp_path: Path) -> None:
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("not a database at all, but long enough to look like something" * 20)
-    with pytest.raises(ValueError, match="no tournament|not a readable tournament file"):
+    with pytest.raises(ValueError, match=r"no tournament|not a readable tournament file"):
         Store.open(tmp_path / "text.sqlite")
     with pytest.raises(FileNotFoundError):
         Store.open(tmp_path / "nothing.sqlite")
