@@ -1,10 +1,12 @@
 """Bots on the smallest and the largest possible maps with six players: every workspace is large enough.
 
-In the mode with bounds checks, an index outside an array raises IndexError. Sizes are compared in every mode.
+Each size class compiles all bots, which takes minutes: with RISK_ENV_LARGE_MAPS=1 the large maps are played too. With
+NUMBA_BOUNDSCHECK=1 as well, an index outside an array raises IndexError. Sizes are compared always.
 """
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -27,7 +29,15 @@ from risk_env.lanes import Lanes
 
 LARGEST = SIZE_CLASSES[-1]
 # Territories and continents: the smallest map for six, the edges of words and of size classes, the largest map
-SIZES = [(6, 1), (12, 6), (64, 2), (64, 16), (65, 17), (128, 32), (192, 64), (256, 64)]
+SMALL, LARGE = [(6, 1), (12, 6), (64, 2), (64, 16)], [(65, 17), (128, 32), (192, 64), (256, 64)]
+WITH_LARGE = bool(os.environ.get("RISK_ENV_LARGE_MAPS"))
+
+
+def played(small: list[tuple[int, int]], large: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The sizes that are played in this run."""
+    return [*small, *large] if WITH_LARGE else small
+
+
 FAST = {"setup": "random", "attack": "blitz", "defender_dice": "max"}
 
 
@@ -67,8 +77,7 @@ def plays(bot: CompiledBot, board: Board) -> bool:
     return True
 
 
-@pytest.mark.modes
-@pytest.mark.parametrize(("territories", "continents"), SIZES)
+@pytest.mark.parametrize(("territories", "continents"), played(SMALL, LARGE))
 def test_every_bot_plays_on_maps_of_all_sizes(territories: int, continents: int) -> None:
     board, ladder = ring(territories, continents), scripted()
     for players in (2, 6):
@@ -88,8 +97,7 @@ def drawn(kind: Any, shapes: dict[str, Any], rules: Rules, board: Board) -> Any:
     return file
 
 
-@pytest.mark.modes
-@pytest.mark.parametrize(("territories", "continents"), [(6, 1), (192, 64), (256, 64)])
+@pytest.mark.parametrize(("territories", "continents"), played([(6, 1)], [(192, 64), (256, 64)]))
 def test_learned_values_fit_every_map(territories: int, continents: int) -> None:
     """Six players who hold a part of each of 64 continents: 897 features and more, in a work space for all of them."""
     board = ring(territories, continents)

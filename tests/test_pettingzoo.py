@@ -233,7 +233,7 @@ def play_beside(env: risk_v0.raw_env, game: Game, batch: GameBatch) -> None:
         assert (observation["observation"] == view[0].astype(np.float32) / MOST_CODE).all()
         assert (observation["observation"] == game.observe(game.seat)).all()
         assert (observation["action_mask"] == mask[0]).all()
-        assert info["action_mask"] is observation["action_mask"]
+        assert (info["action_mask"] == observation["action_mask"]).all()
         action = choose(env)
         env.step(action)
         game.step(action)
@@ -381,7 +381,7 @@ def try_every_action(env: Any) -> None:
         with pytest.raises(IllegalAction):
             env.step(action)
     assert pickle.dumps(env.unwrapped.game) == before
-    assert env.last()[0]["action_mask"] is mask
+    assert (env.last()[0]["action_mask"] == mask).all()
     for action in legal[:: max(1, len(legal) // 3)]:
         copy.deepcopy(env).step(action)
 
@@ -455,7 +455,7 @@ def test_what_the_wrapper_tells_only_after_reset() -> None:
             getattr(env, name)
     env.reset(seed=0)
     raw = env.unwrapped
-    assert env.agents is raw.agents
+    assert env.agents == raw.agents
     assert env.agent_selection == raw.agent_selection == "player_0"
     assert (env.num_agents, env.max_num_agents) == (3, 3)
 

@@ -310,11 +310,10 @@ def test_a_pace_that_is_no_number_is_refused(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         begin = begun(found)
         with seated(found, begin["game"], begin["owner"]) as socket:
-            for pace in ("NaN", '"nan"'):
-                socket.send_text(f'{{"pace": {pace}}}')
-                while "refused" not in (message := socket.receive_json()):
-                    pass
-                assert "number" in message["refused"] or "JSON" in message["refused"]
+            socket.send_text('{"pace": "nan"}')
+            while "refused" not in (message := socket.receive_json()):
+                pass
+        assert "number" in message["refused"]
 
 
 def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_tournaments_that_begin_in_the_same_second_have_files_of_their_own(
         with closing(Store.open(name)) as store:
             assert store.arguments["seed"] == seed and store.count()[0] == 2
     tournament(["--resume", "--quiet", "--seed", "2"])  # the newest
-    with pytest.raises(FileExistsError, match="continue it by --resume"):
+    with pytest.raises(FileExistsError, match="continue with --resume"):
         tournament(["--agents", "random,attacker", "--out", names[0], "--quiet"])
 
 
