@@ -305,7 +305,7 @@ with open_executor("ray") as executor:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["raylet", "gcs_server", "driver"])
+@pytest.mark.parametrize("part", ["raylet", "driver"])
 def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
     root = Path(__file__).parents[1]
     found = subprocess.Popen(
