@@ -89,7 +89,10 @@ def test_no_attempt_to_leave_succeeds(
         command = [sys.executable, str(bots / "escapes.py"), json.dumps(facts)]
         found = told(Program(command, "it", strict, shown_to(command)))
     user, filled, capabilities = (found.pop(name) for name in ("user", "filled", "capabilities"))
-    assert {name: got for name, got in found.items() if got is not False} == {}
+    assert [path for path in facts["write"] if Path(path).name in ("x", "x.py") and Path(path).exists()] == []
+    own = f"write {package / 'x.py'}"  # with a clone in the folder of temporary files, the agent's own one is there
+    allowed = {own} if package.is_relative_to("/tmp") else set()
+    assert {name: got for name, got in found.items() if got is not False and name not in allowed} == {}
     assert user == sandboxes.NOBODY
     assert capabilities == 0
     for folder, most in (("/tmp", sandboxes.TEMPORARY), ("/dev/shm", sandboxes.SHARED)):
