@@ -16,7 +16,7 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 # The files with tests marked 'modes': collecting the others imports torch and much else.
-MODES := -m modes $(shell grep -lw modes tests/test_*.py)
+MODES := -m 'modes and not long' $(shell grep -lw modes tests/test_*.py)
 PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_twin.py tests/test_batch.py
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
@@ -26,7 +26,7 @@ DEV := $(VENV)/.installed-dev
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes modes-nojit modes-bounds modes-plain quick coverage wheel-check lowest newest golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -87,7 +87,7 @@ lint: $(DEV) ## lint, format, types, floors
 
 modes-compiled: $(DEV)
 	@echo "== Tests 1 of 4: compiled, everything"
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -m 'not long' $(ARGS)
 
 # A single process often compiles while others wait for it: two runs at a time keep both cores busy.
 modes: $(DEV)
@@ -113,8 +113,11 @@ modes-plain: $(DEV)
 	@echo "== Tests 4 of 4: compiled by Numba's public interface alone, some of the tests marked 'modes'"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
+long: $(DEV) ## the tests that make test leaves out: before a release
+	@$(PYTEST) -m long $(ARGS)
+
 quick: $(DEV) ## the compiled tests that are not slow, in one process
-	@$(PY) -m pytest -m 'not slow' -x $(ARGS)
+	@$(PY) -m pytest -m 'not slow and not long' -x $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)

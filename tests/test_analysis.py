@@ -181,7 +181,10 @@ def test_random_play_asks_every_question() -> None:
 
 
 @pytest.mark.usefixtures("no_estimates")
-@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize(
+    "preset",
+    [p if p in ("secret_mission", "command_room") else pytest.param(p, marks=pytest.mark.long) for p in presets()],
+)
 def test_every_question_is_answered_by_mouse_and_by_keyboard(browser: Any, tmp_path: Path, preset: str) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
         page.wait_for_selector("body[data-ready]")

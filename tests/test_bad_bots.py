@@ -38,9 +38,12 @@ ROOT = Path(__file__).parent.parent
 LONG = ("mute",)  # a minute: what a program has to say hello
 QUICK = [name for name, bot in BAD_BOTS.items() if bot.spec.startswith("cmd:") and name not in LONG]
 HOSTED = ("HalfMessage", "GarbageMessage", "EndlessMessage", "CrashingOddly", "Dying", "Loud")
+SOON = ("GarbageMessage", "Dying")  # bots that are refused without waiting for their limit of time
 
 
-@pytest.mark.parametrize("names", [QUICK, HOSTED], ids=["programs", "agents"])
+@pytest.mark.parametrize(
+    "names", [QUICK, SOON, pytest.param(HOSTED, marks=pytest.mark.long)], ids=["programs", "soon", "agents"]
+)
 def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:
     contest = Contest(names, time_limit=0.5 if names == QUICK else 5.0)
     store = Store.create(tmp_path / "games.sqlite", contest.config)

@@ -400,6 +400,7 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
 # Learning curves
 
 
+@pytest.mark.long
 def test_a_learning_curve_has_a_row_for_every_moment_and_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,11 @@ def called(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(script), *arguments], env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("more", [(), ("--jobs", "2"), ("--sandbox",)], ids=["here", "jobs", "sandbox"])
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param((), marks=pytest.mark.long), pytest.param(("--jobs", "2"), marks=pytest.mark.long), ("--sandbox",)],
+    ids=["here", "jobs", "sandbox"],
+)
 def test_a_tournament_plays_in_a_hostile_folder(hostile: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     options = ("--players", "2", "--games", "3", "--max-rounds", "2", "--out", str(tmp_path / "games.sqlite"))
     found = called(tmp_path / "command.py", "tournament", "--agents", f"random,{BOTS}", *options, *more)

@@ -210,6 +210,7 @@ def test_warmup_says_how_long_it_took(capsys: pytest.CaptureFixture[str]) -> Non
     assert " s)" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["warmup", "--bots", "--jobs", "2"]) == 0
     told = capsys.readouterr().out

@@ -10,7 +10,7 @@ from risk_env.public import public_facts
 from tests.hidden import GAMES, compare_pairs
 from tests.positions import position
 
-PAIRS = 12  # of each game in the normal run
+PAIRS = 6  # of each game in the normal run
 HIDDEN = {"headquarters": "headquarters"}  # a question whose answers differ in some of these pairs
 
 

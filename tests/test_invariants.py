@@ -171,8 +171,8 @@ def play_checked(games, boards, rule_records, seed, count, most):
 
 
 VARIANTS = 4  # random rules for each preset and map
-COUNTS = {"tiny": (150, 600), "classic": (20, 900)}  # games for each, most actions of one
-OTHER_COUNT = (6, 600)
+COUNTS = {"tiny": (150, 600), "classic": (8, 600)}  # games for each, most actions of one
+OTHER_COUNT = (2, 400)
 
 
 @pytest.mark.parametrize(("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)])

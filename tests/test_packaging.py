@@ -27,7 +27,7 @@ def errors_of(*programs: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_client_is_typed_and_a_wrong_one_is_found(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     text = (ROOT / "tests" / "typed_client.py").read_text(encoding="utf-8")

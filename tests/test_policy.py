@@ -173,6 +173,7 @@ def answer(bot: CompiledBot, game: Game) -> int:
     return int(actions[0])
 
 
+@pytest.mark.long
 def test_search_ends_turns_better_by_the_policys_own_value() -> None:
     policy, rules = PolicyFile.load(duelist.FILE), training_rules("classic", 2)
     plain, searched = (value_after(policy, rules, bot) for bot in (duelist.BOT, duelist_search.BOT))

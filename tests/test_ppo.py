@@ -168,7 +168,7 @@ def test_intervals_of_win_rates() -> None:
     assert (round(rate, 3), round(low, 3), round(high, 3)) == (0.5, 0.404, 0.596)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_learns(tmp_path: Path) -> None:
     """From nothing to more than four of five games against `random`: how many more depends on the processor."""
     config = Config(

@@ -117,7 +117,9 @@ def assert_agreement(folder: Path, policy: str) -> None:
     assert weights_in(folder / policy) == {name: values.tobytes() for name, values in weights.items()}
 
 
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize(
+    "name", [name if name in ("ppo", "values") else pytest.param(name, marks=pytest.mark.long) for name in TRAINERS]
+)
 def test_a_run_killed_at_any_write_resumes_to_the_bit(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

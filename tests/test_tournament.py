@@ -1007,9 +1007,9 @@ def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
 @pytest.mark.parametrize(
     ("jobs", "how", "other"),
     [
-        (2, signal.SIGKILL, BOLD),
+        pytest.param(2, signal.SIGKILL, BOLD, marks=pytest.mark.long),
         pytest.param(1, signal.SIGINT, BOLD, marks=pytest.mark.slow),
-        pytest.param(2, signal.SIGINT, BOLD, marks=pytest.mark.slow),
+        pytest.param(2, signal.SIGINT, BOLD, marks=pytest.mark.long),
         pytest.param(2, signal.SIGKILL, f"{PLAYERS}:Good", marks=pytest.mark.slow),
     ],
     ids=("kill", "interrupt-one-job", "interrupt", "kill-with-agents-in-processes"),

@@ -53,7 +53,16 @@ def shortened(name: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.md")))
+LONG = ("train",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(path.stem, marks=pytest.mark.long) if path.stem in LONG else path.stem
+        for path in sorted(FOLDER.glob("*.md"))
+    ],
+)
 def test_a_tutorial_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

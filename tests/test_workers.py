@@ -186,7 +186,7 @@ def chained(executor: WorkExecutor, *options: Any) -> list[int]:
 CHAINED = [number + number * len(STATE) for number in range(4) for _ in range(2)]
 
 
-@pytest.mark.parametrize("how", ["", "end", "stop"])
+@pytest.mark.parametrize("how", ["", "end", pytest.param("stop", marks=pytest.mark.long)])
 def test_a_chain_of_work_hands_its_state_on(how: str, tmp_path: Path):
     if not how:
         assert chained(InProcess()) == CHAINED
@@ -243,7 +243,7 @@ def test_a_wrong_limit_is_named(text: str, capsys):
     assert f"--chunk-limit: {text!r} must be a number of seconds above 0" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tournament_goes_on_where_a_process_has_stopped(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
     config = make_config(["beam", "planner"], rules, record=True)
@@ -305,7 +305,7 @@ with open_executor("ray") as executor:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["raylet", "driver"])
+@pytest.mark.parametrize("part", [pytest.param("raylet", marks=pytest.mark.long), "driver"])
 def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
     root = Path(__file__).parents[1]
     found = subprocess.Popen(
@@ -358,7 +358,7 @@ def lose(cluster, node, at: Callable[[], bool]) -> None:
     cluster.remove_node(node, allow_graceful=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch):
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
     config = make_config(["beam", "planner"], rules, record=True)
@@ -373,7 +373,7 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, clu
         executor.submit(os._exit, 1).result(timeout=120)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cluster):
     values.Trainer(VALUES, tmp_path / "here").train()
     with losing_a_machine(cluster) as executor:
@@ -381,7 +381,7 @@ def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cl
     assert trained(tmp_path / "ray") == trained(tmp_path / "here")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, cluster):
     size = {"n_envs": 400, "n_steps": 32, "batch_size": 4096}  # a rollout takes long enough to be sent to both machines
     config = dataclasses.replace(ACTORS, **size, n_timesteps=8 * 2 * 400 * 32)
@@ -397,14 +397,16 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "said"), [("", ""), ("end", "was lost"), ("stop", "took more than 2 s")])
+@pytest.mark.parametrize(
+    ("how", "said"), [("", ""), ("end", "was lost"), pytest.param("stop", "took more than 2 s", marks=pytest.mark.long)]
+)
 def test_a_chain_of_work_on_a_cluster(how: str, said: str, tmp_path: Path, cluster, capsys):
     with RayExecutor(limit=2) as executor:
         assert chained(executor, *((tmp_path / "mark", how) if how else ())) == CHAINED
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_state_that_the_cluster_has_lost_is_sent_again(cluster):
     import ray
 
@@ -435,7 +437,7 @@ def test_a_chain_on_a_cluster_ends_with_the_first_error(tmp_path: Path, cluster,
         dropped.result(timeout=10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_ray_worker_that_has_stopped_is_replaced(tmp_path: Path, cluster, capsys):
     with RayExecutor(limit=2) as executor:
         pieces = ((tmp_path / "mark", number) for number in range(3))
@@ -443,7 +445,7 @@ def test_a_ray_worker_that_has_stopped_is_replaced(tmp_path: Path, cluster, caps
     assert "a Ray worker took more than 2 s; its work begins again elsewhere" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_that_joins_is_used(cluster):
     with RayExecutor() as executor:
         pieces = in_order(executor, hanging.place, ((0.3,) for _ in range(40)))
