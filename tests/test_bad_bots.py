@@ -38,14 +38,17 @@ ROOT = Path(__file__).parent.parent
 LONG = ("mute",)  # a minute: what a program has to say hello
 QUICK = [name for name, bot in BAD_BOTS.items() if bot.spec.startswith("cmd:") and name not in LONG]
 HOSTED = ("HalfMessage", "GarbageMessage", "EndlessMessage", "CrashingOddly", "Dying", "Loud")
-SOON = ("GarbageMessage", "Dying")  # bots that are refused without waiting for their limit of time
+FEW = ("garbage", "illegal", "hangs", "dies")  # one bot for each kind of forfeit
+SOON = ("GarbageMessage", "Dying")  # agents that forfeit before their limit of time
 
 
 @pytest.mark.parametrize(
-    "names", [QUICK, SOON, pytest.param(HOSTED, marks=pytest.mark.long)], ids=["programs", "soon", "agents"]
+    "names",
+    [FEW, SOON, pytest.param(QUICK, marks=pytest.mark.long), pytest.param(HOSTED, marks=pytest.mark.long)],
+    ids=["few programs", "few agents", "programs", "agents"],
 )
 def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:
-    contest = Contest(names, time_limit=0.5 if names == QUICK else 5.0)
+    contest = Contest(names, time_limit=0.5 if names in (FEW, QUICK) else 5.0)
     store = Store.create(tmp_path / "games.sqlite", contest.config)
     expected = contest.expected()
     problems = {contest.config.labels[r.seats[1]]: contest.problem(r, expected) for r in contest.play(store)}
@@ -171,6 +174,7 @@ def test_every_process_of_an_agent_prepares_before_its_first_game(preparing: Pat
     assert told == ["prepared 2 Tiny"] * (1 + len(results))  # when it was tried, and in a new process for each game
 
 
+@pytest.mark.long
 def test_an_agent_that_hangs_while_it_prepares_plays_unprepared(
     preparing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

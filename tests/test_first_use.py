@@ -54,6 +54,7 @@ def test_nothing_is_compiled_or_loaded_while_an_agent_decides() -> None:
     assert first_use.check(works, jobs=2) == []
 
 
+@pytest.mark.long
 @compiled_only
 def test_trained_files_need_no_other_code_than_the_registered_agents() -> None:
     board, rules = load_map("classic"), Rules.preset("classic", 2, attack="blitz", defender_dice="max")

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.long
 def test_a_killed_run_loses_nothing():
     command = [sys.executable, "-m", "tests.kill", "ppo", "--runs", "1"]
     found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)

@@ -11,9 +11,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 SHORTER = {"STEPS = 200_000": "STEPS = 1"}
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"), [("first_game", "Alaska"), pytest.param("train_and_watch", "policy", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "shown"), [("first_game", "Alaska"), ("train_and_watch", "policy")])
 def test_a_notebook_runs_and_shows_its_game(
     name: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

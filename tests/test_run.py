@@ -118,7 +118,7 @@ def assert_agreement(folder: Path, policy: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("ppo", "values") else pytest.param(name, marks=pytest.mark.long) for name in TRAINERS]
+    "name", [name if name == "ppo" else pytest.param(name, marks=pytest.mark.long) for name in TRAINERS]
 )
 def test_a_run_killed_at_any_write_resumes_to_the_bit(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

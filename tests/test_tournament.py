@@ -1008,7 +1008,7 @@ def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
     ("jobs", "how", "other"),
     [
         pytest.param(2, signal.SIGKILL, BOLD, marks=pytest.mark.long),
-        pytest.param(1, signal.SIGINT, BOLD, marks=pytest.mark.slow),
+        pytest.param(1, signal.SIGINT, BOLD, marks=pytest.mark.long),
         pytest.param(2, signal.SIGINT, BOLD, marks=pytest.mark.long),
         pytest.param(2, signal.SIGKILL, f"{PLAYERS}:Good", marks=pytest.mark.slow),
     ],

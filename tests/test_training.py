@@ -317,6 +317,7 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
         assert f"`{name}`" in page, f"training/README.md does not explain {name}"
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
     """Killed by the system at the line of step 512, before its checkpoint: the run resumes from that of step 384."""
     folder = tmp_path / "killed"

@@ -153,6 +153,7 @@ def trained(folder: Path) -> Any:
     return untimed(load_checkpoint(folder))
 
 
+@pytest.mark.long
 def test_work_that_hangs_begins_again_elsewhere(tmp_path: Path, capsys):
     with ProcessExecutor(2, limit=4) as executor:
         pieces = ((tmp_path / "mark", number) for number in range(6))
