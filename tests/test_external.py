@@ -17,6 +17,7 @@ from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import FORFEIT, NOBODY
 from risk_agents.tournament.runner import play_single
+from risk_agents.tournament.schedule import Pairing
 from risk_env.agent import View
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
@@ -227,12 +228,26 @@ def test_the_blocks_of_actions_are_numbered() -> None:
     assert list(game_facts(game.rules, game.board)["actions"].items()) == list(BLOCKS.items())
 
 
+def test_a_program_plays_all_seats_in_one_process() -> None:
+    config = make_config([FIRST, program("good")], RULES.replace(num_players=3, max_rounds=1))
+    pool, processes = PlayerPool(config), []
+    try:
+        for seats in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+            play_single(config, Pairing(0, 0, seats), pool)
+            processes.append(pool.players(seats)[seats.index(1)]._agent._program)
+        twice = pool.players((1, 0, 1))
+    finally:
+        pool.close()
+    assert len(set(processes)) == 1
+    assert twice[0] is not twice[2]
+
+
 def test_the_end_of_a_game_comes_with_the_last_events() -> None:
     told: list[dict] = []
     config = make_config([FIRST, program("plans")], RULES.replace(max_rounds=2))
     pool = PlayerPool(config)
     try:
-        pool.player(1, 1)._agent = agent = ExternalAgent(program("plans"))
+        pool.players((0, 1))[1]._agent = agent = ExternalAgent(program("plans"))
         agent._tell = lambda message: told.append(message) or agent._program.tell(message, 5)
         play_single(config, config.schedule(1)[0], pool)
     finally:

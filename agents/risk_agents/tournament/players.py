@@ -21,6 +21,11 @@ from risk_env.bots import CompiledBot
 from risk_env.events import Event
 
 
+def is_asked(spec: str) -> bool:
+    """Return whether the spec names a program or a language model."""
+    return is_program(spec) or is_model(spec)
+
+
 class HostedAgent(Agent):
     """An agent in a host process, which is started again after it died."""
 
@@ -95,21 +100,29 @@ class PlayerPool:
     def __init__(self, config: TournamentConfig) -> None:
         self.config = config
         self._hosts: dict[int, Host] = {}  # of each agent: two made of one file share nothing
-        self._players: dict[tuple[int, int], CompiledBot | Agent] = {}
+        self._players: dict[tuple[int, int], CompiledBot | Agent] = {}  # by agent, and copy or seat
 
-    def player(self, agent: int, seat: int) -> CompiledBot | Agent:
-        """The player for a seat of agent number `agent`."""
-        if (agent, seat) not in self._players:
-            self._players[agent, seat] = self._make(agent, seat)
-        return self._players[agent, seat]
+    def players(self, agents: Sequence[int]) -> list[CompiledBot | Agent]:
+        """Return the player of each seat, given the number of each seat's agent.
+
+        A program plays any seat in the same process. A program at several seats of one game has a process for each
+        of these seats.
+        """
+        return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
+
+    def _player(self, agent: int, seat: int, copy: int) -> CompiledBot | Agent:
+        """Return the player for a seat; `copy` is the number of earlier seats with the same agent."""
+        key = (agent, copy if is_asked(self.config.entrants[agent].spec) else seat)
+        if key not in self._players:
+            self._players[key] = self._make(agent, seat)
+        return self._players[key]
 
     def _make(self, agent: int, seat: int) -> CompiledBot | Agent:
         entrant = self.config.entrants[agent]
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
-        is_asked = is_program(entrant.spec) or is_model(entrant.spec)
-        return AskedAgent(entrant.spec, self.config) if is_asked else HostedAgent(self, agent, seat)
+        return AskedAgent(entrant.spec, self.config) if is_asked(entrant.spec) else HostedAgent(self, agent, seat)
 
     def host(self, agent: int, seat: int) -> Host:
         """The living host of an agent, in which the agent of the seat has prepared."""

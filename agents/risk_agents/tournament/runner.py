@@ -52,7 +52,7 @@ def play_compiled(
 
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
     """Play one game between any agents; an error of one forfeits the game."""
-    players = [pool.player(agent, seat) for seat, agent in enumerate(pairing.seats)]
+    players = pool.players(pairing.seats)
     match = TournamentMatch(config, pairing, players)
     fault = None
     try:
