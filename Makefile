@@ -21,6 +21,7 @@ PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
+QUICK := $(VENV)/.installed-quick
 
 # Each run of the tests chooses its own mode. Without .pyc files every process that a test starts imports twice as long.
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
@@ -43,6 +44,11 @@ $(CORE): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e '.[tournament,train]'
 	@touch $@
 
+$(QUICK): pyproject.toml constraints.txt | $(MADE)
+	@echo "== Installing risk_env and pytest into $(VENV)"
+	@$(INSTALL) -e '.[quick]'
+	@touch $@
+
 # pip works on one core: on another as much is compiled meanwhile as there is time for, which needs the core's few
 # dependencies only. `kernels` compiles the rest.
 $(DEV): pyproject.toml constraints.txt | $(MADE)
@@ -50,7 +56,7 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e .
 	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
 	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
-	@touch $@ $(CORE)
+	@touch $@ $(CORE) $(QUICK)
 
 demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play tournaments of two and of six
 	@echo "== Compiling the rules and the bots (once)"
@@ -116,8 +122,9 @@ modes-plain: $(DEV)
 long: $(DEV) ## the tests that make test leaves out: before a release
 	@$(PYTEST) -m long $(ARGS)
 
-quick: $(DEV) ## the compiled tests that are not slow, in one process
-	@$(PY) -m pytest -m 'not slow and not long' -x $(ARGS)
+# JIT off, nothing is compiled.
+quick: $(QUICK) ## install the core and pytest, and test the rules and the environments: two minutes from a fresh clone
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
