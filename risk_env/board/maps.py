@@ -94,9 +94,9 @@ class Board:
     basic_training_cities: tuple[int, ...]  # ascending
     random_cities: int
     missions: tuple[Mission, ...]  # a "destroy" entry of the file is one mission per colour
-    objectives: tuple[Objective, ...]  # minor ones first
+    objectives: tuple[Objective, ...]  # minor objectives first
     charts: tuple[Chart, ...]  # start charts of Basic Training, at most one for each number of players
-    colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb", or None: the renderer's choice
+    colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb"; None: automatic
     drawing: Drawing | None = field(compare=False)
     source: str = field(compare=False)  # name or path by which `load_map` finds the map
 
@@ -255,7 +255,7 @@ def read_map(text: str, source: str = "<text>") -> Board:
     return _board(Table(source, "", values))
 
 
-# ------------------------------------------------------------------------------------------------ board
+# ------------------------------------------------------------------------------------ board
 
 
 def _board(file: Table) -> Board:
@@ -347,7 +347,7 @@ def _colour(table: Table) -> str | None:
     return colour
 
 
-# ------------------------------------------------------------------------------------------------ borders
+# ------------------------------------------------------------------------------------ borders
 
 
 def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ...]:
@@ -392,7 +392,7 @@ def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> N
             raise table.error(problem, "borders")
 
 
-# ------------------------------------------------------------------------------------------------ missions
+# ------------------------------------------------------------------------------------ missions
 
 
 def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
@@ -428,7 +428,7 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
     return numbers
 
 
-# ------------------------------------------------------------------------------------------------ objectives
+# ------------------------------------------------------------------------------------ objectives
 
 
 def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:

@@ -156,7 +156,7 @@ def key_of(name: str) -> str:
 def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
     """Return a hint for an unknown name.
 
-    The hint is a list of similar names, or else `otherwise`, or else up to eight of the allowed names.
+    The hint is a list of similar names. Without any, it is `otherwise`, or up to eight of the allowed names.
     """
     keys = {key_of(n): n for n in names}
     similar = [keys[k] for k in difflib.get_close_matches(key_of(name), keys, 3)]

@@ -39,7 +39,7 @@ def cache_directory(folder: Path, module: str) -> str | None:
 
 @cache
 def _cache_root() -> Path | None:
-    """Return the chosen folder, or else the first usual folder that only the user can write to.
+    """Return the chosen folder, or the first usual folder that only the user can write to.
 
     Returns None, with one warning, if there is no such folder.
     """

@@ -9,7 +9,8 @@ from typing import Any
 
 import numba
 
-TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")  # versions of Numba whose private classes are known
+# versions of Numba whose private classes are known
+TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]

@@ -101,7 +101,7 @@ class _HelperKnown(_Pass):
 
     def run_pass(self, state: Any) -> bool:
         warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
-        state.cr = state.cr._replace(cfunc=warning.format)  # a call from Python raises KeyError with this text
+        state.cr = state.cr._replace(cfunc=warning.format)  # the text of the KeyError of a call from Python
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         return False
 
@@ -159,7 +159,7 @@ class _Compiler(CompilerBase):
 class HelperCompiler(_Compiler):
     """Compiler of helpers, without machine code for each helper.
 
-    That machine code would take half of the compilation time.
+    The machine code of helpers would take half of the compilation time.
     """
 
     added = ((_HelperCode, AnnotateTypes), (_HelperKnown, NativeLowering))

@@ -130,7 +130,7 @@ def territories_with(game, board, seat, least):
 
 @kernel
 def enemy_capitals(game, rules, seat):
-    """Number of capitals held that belong to other seats, including eliminated ones (RULES 9.6)."""
+    """Number of capitals held that belong to other seats, including eliminated seats (RULES 9.6)."""
     own = int64(game.capital[seat])
     return capitals_controlled(game, rules, seat) - int64(own != NOWHERE and controls(game, seat, own))
 

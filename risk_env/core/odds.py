@@ -54,8 +54,8 @@ class BattleOdds(NamedTuple):
 def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
     """Return the numbers of rolls that cost the defender 0, 1, ... troops (RULES 3.2.3).
 
-    The array is int64 (compared + 1,). `compared` is the smaller number of dice. The attacker loses the rest of `compared`. The counts add up to
-    6 to the
+    The array is int64 (compared + 1,). `compared` is the smaller number of dice, which is also the number of
+    troops lost. Troops that the defender does not lose are lost by the attacker. The counts add up to 6 to the
     power of the number of dice: `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
     """
     compared = min(attack_dice, defence_dice)
@@ -139,7 +139,7 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
 # # The table, and its functions for kernels
 #
 #   table[a, d]    a >= 1: win, attackers left, defenders left of a blitz of a against d
-#   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses in a roll of three dice against two
+#   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses, three dice against two
 # #   table[0, 1]    shift and variance that the last rolls, with fewer dice, add to the margin; then 0
 # #   table[0, 2]    troops that the last rolls leave the attacker when won, the defender when lost; then 0
 #   table[0, 3:]   0

@@ -87,8 +87,8 @@ def place_cities(game, board, rules):
 def lay_out_objectives(game, board, rules):
     """Lay out the objectives (RULES 9.1, 9.3).
 
-    They are the eight of Basic Training, or four minor and four major ones drawn at random, with their
-    Rewards.
+    They are the eight objectives of Basic Training, or four minor and four major objectives drawn at random,
+    with their Rewards.
     """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):

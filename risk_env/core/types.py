@@ -212,7 +212,7 @@ def _dice_fields() -> list[Any]:
     """The current or the last roll (RULES 3.2, 10.4-10.6)."""
     return [
         ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, 0 beyond
-        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) the same after drop, re-roll, commander, sort and airfields
+        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) after drop, re-roll, commander, sort and airfields
         ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost in the last roll
         ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 if none
         ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender

@@ -2,7 +2,7 @@
 
 One action changes little of an observation, and a batch keeps its observations. A *view cache*
 (`view_cache_dtype`)
-holds the facts from which an observation was written. They are compared with the game as it is now. How the
+holds the facts from which an observation was written. They are compared with the current game. How the
 game
 changed does not matter. No other code may write into the observation.
 """
@@ -139,7 +139,7 @@ def is_same_view(game, seat, cache):
 
 @kernel
 def write_cache(game, rules, seat, cache):
-    """Store the facts from which an observation was written, except those of territories."""
+    """Store the facts from which an observation was written, except the facts about territories."""
     cache.seat = seat
     cache.own_mission = game.mission[seat]
     cache.source = game.source
@@ -205,7 +205,7 @@ def rotate_observation(game, board, rules, seat, cache, words, observation):
 
 @inlined
 def rotate_territories(board, field, down, up, words):
-    """Rotate the players' columns: four territories at a time, then the remaining ones one by one."""
+    """Rotate the players' columns: four territories at a time, then the rest one by one."""
     territories = int64(board.num_territories)
     for territory in range(0, territories - 3, 4):
         rotate_every_other(words, WORDS_A_TERRITORY * territory, field, down, up)

@@ -67,7 +67,7 @@ class Flow(NamedTuple):
 
 @entry_point
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
-    """Play the actions in `flow.actions`, then those of compiled bots, in each of the lanes.
+    """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
     A lane waits when another player must act, the lane stops, or `most` actions have been played in the lane.
     `results`

@@ -184,7 +184,7 @@ def one_failed(share):
     return load(signals, len(signals) - 1, FAILED) != 0
 
 
-# The plain forms below are correct for one thread only. Where they run, no work is shared
+# The plain forms below are correct for one thread only. No work is shared when they run
 # (`ThreadPool.repeat`).
 
 

@@ -1,6 +1,6 @@
 """A position as a list of simple shapes, which `svg` and `rgb` draw.
 
-All lengths are those of the map's drawing. The panels above and below it grow with its width.
+All lengths are in the units of the map's drawing. The panels above and below it grow with its width.
 """
 
 from collections.abc import Iterable, Iterator
@@ -162,7 +162,7 @@ def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
     return replace(shape, x=shape.x * factor + dx, y=shape.y * factor + dy)
 
 
-# ------------------------------------------------------------------------------------------------ the map
+# ------------------------------------------------------------------------------------ the map
 
 
 def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
@@ -315,7 +315,7 @@ def darker(colour: str) -> str:
     return "#" + "".join(f"{int(colour[i : i + 2], 16) * 6 // 10:02x}" for i in (1, 3, 5))
 
 
-# ------------------------------------------------------------------------------------------------ the panels
+# ------------------------------------------------------------------------------------ the panels
 
 
 def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:

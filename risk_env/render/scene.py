@@ -53,7 +53,7 @@ class Scene(PublicState):
     def goals(self, board: Board) -> list[tuple[str, str]]:
         """Return the Objectives and Rewards by holder (RULES 9.5, 9.8).
 
-        The face-up ones come first, then those of every seat.
+        The face-up Objectives come first, then the Objectives and Rewards of every seat.
         """
         listed = [("Objectives face up", self._objectives(board, Held.FACE_UP))]
         for seat in range(self.num_players):

@@ -1,6 +1,6 @@
 """Videos of a game, written by imageio.
 
-The frames are those of `draw_rgb`, as `render_mode="rgb_array"` returns them.
+The frames come from `draw_rgb`, as with `render_mode="rgb_array"`.
 """
 
 from collections.abc import Iterable

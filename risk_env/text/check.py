@@ -134,7 +134,7 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
             yield f"{field} is {value}, must be {right}"
 
 
-# ------------------------------------------------------------------------------------------------ fields
+# ------------------------------------------------------------------------------------ fields
 
 
 def facts(record: Any) -> SimpleNamespace:
@@ -172,7 +172,7 @@ def _names(places: Iterable[int], board: Board) -> str:
 class Position:
     """A record (array of one) whose fields are in their ranges, with its rules and map.
 
-    The methods answer what several checks need to know.
+    The methods are shared by several checks.
     """
 
     def __init__(self, games: Any, tables: Tables, rules: Rules, board: Board):
@@ -246,7 +246,7 @@ def kept_dice(p: Position, side: int) -> list[int]:
     return sorted(dice, reverse=True) + [0] * (types.MAX_DICE - len(dice))
 
 
-# ------------------------------------------------------------------------------------------------ 1. ranges
+# ------------------------------------------------------------------------------------ 1. ranges
 
 
 @lru_cache(maxsize=64)
@@ -307,7 +307,7 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
                 yield f"{name} is {number}, must be {low} ... {high}"
 
 
-# ------------------------------------------------------------------------------------------------ 2. sense
+# ------------------------------------------------------------------------------------ 2. sense
 
 
 def _phase(p: Position) -> Reasons:
@@ -435,8 +435,7 @@ def _cards(p: Position) -> Reasons:
 
 
 def _trade(p: Position) -> Reasons:
-    """Check the stars of a trade (RULES 9.4), and the territories of a traded set's bonus (RULES 5.4).
-    """
+    """Check the stars of a trade (RULES 9.4), and the territories of a set's bonus (RULES 5.4)."""
     hand, bonus = p.game.hand[p.game.turn], p.game.bonus
     stars = sum((p.board.stars or ())[card] for card in hand) if p.rules.deck == "star" else MIN_STARS
     if p.phase == Phase.TRADE and stars < MIN_STARS:
@@ -447,7 +446,7 @@ def _trade(p: Position) -> Reasons:
 
 
 def _turn(p: Position) -> Reasons:
-    """Check the events of this turn, and the pending ones (RULES 3; docs/decisions.md)."""
+    """Check the events of this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
         yield f"held_at_start {_names(held - own, p.board)}: not seat {game.turn}'s any more"
@@ -577,7 +576,7 @@ _SENSE = (
 )
 
 
-# ------------------------------------------------------------------------------------------------ 3. question
+# ------------------------------------------------------------------------------------ 3. question
 
 
 def derive_facts(p: Position) -> None:

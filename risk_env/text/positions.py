@@ -85,7 +85,7 @@ def _refuse(problems: Sequence[str]) -> None:
         raise PositionError(f"impossible position: {'; '.join(problems)}")
 
 
-# ------------------------------------------------------------------------------------------------ lines of a text
+# ------------------------------------------------------------------------------------ lines of a text
 
 
 class Line(NamedTuple):
@@ -161,7 +161,7 @@ def _checksum(lines: Iterable[str]) -> str:
     return f"{zlib.crc32(chr(10).join(filter(None, lines)).encode(errors='surrogatepass')):08x}"
 
 
-# ------------------------------------------------------------------------------------------------ rules and map
+# ------------------------------------------------------------------------------------ rules and map
 
 
 def _rules_of(value: str) -> Rules:
@@ -193,7 +193,7 @@ def _board_of(value: str, board: Board | None) -> Board:
     return found_map(value or "classic", None, board)
 
 
-# ------------------------------------------------------------------------------------------------ territories
+# ------------------------------------------------------------------------------------ territories
 
 
 def _territory_lines(p: Position) -> Iterator[str]:
@@ -240,7 +240,7 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
     return rules.num_players if neutral else int(seat), troops
 
 
-# ------------------------------------------------------------------------------------------------ the other lines
+# ------------------------------------------------------------------------------------ the other lines
 
 # Keys, each with its fields where their names differ. Usual values depend on earlier lines only.
 # `{}` stands for the name of an element, which has its own line. Two fields may share a line.
@@ -288,7 +288,7 @@ class Entry(NamedTuple):
 
 
 def _entry_lines(p: Position) -> Iterator[str]:
-    """Yield the lines of the entries whose values are not the usual ones."""
+    """Yield the lines of the entries whose values differ from the usual values."""
     for line in _entries(p.rules, p.board):
         value = line.value(partial(getattr, p.game))
         if value != line.value(partial(_usual, p)):
@@ -328,7 +328,7 @@ def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-# ------------------------------------------------------------------------------------------------ usual values
+# ------------------------------------------------------------------------------------ usual values
 
 
 def _usual(p: Position, field: str) -> Any:
@@ -347,7 +347,7 @@ def _usual_to_place(p: Position) -> list[int]:
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of the objectives: those of Basic Training are face up (RULES 9.1)."""
+    """Return the state of the objectives; the objectives of Basic Training are face up (RULES 9.1)."""
     face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
     return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 
@@ -388,7 +388,7 @@ _USUAL: dict[str, Callable[[Position], Any]] = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ forms
+# ------------------------------------------------------------------------------------ forms
 
 
 def _form_of(field: str, rules: Rules, board: Board) -> Form:

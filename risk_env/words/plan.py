@@ -299,7 +299,7 @@ class Plan:
         result = "taken" if owner == self.seat else "not taken"
         return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
-    # ------------------------------------------------------------------------------------------ one question
+    # -------------------------------------------------------------------------------- one question
 
     def _next(self, game: Any) -> int | None:
         """Return the action of the first step that fits the decision, or None if no step is left.
@@ -424,7 +424,7 @@ class Plan:
             again = [Step("draft", game.board.territories[game.record.target]), *again]
         return f"{word} {first}", again
 
-    # ------------------------------------------------------------------------------------------ standing orders
+    # -------------------------------------------------------------------------------- standing orders
 
     def _play_always(self, step: Step, game: Any) -> int:
         """Keep the order, and continue with the next step."""

@@ -97,7 +97,7 @@ class _Report:
         parts.append(list(HELP) if self.style.has_help and self.legal else [])
         return [line for part in parts for line in part]
 
-    # ------------------------------------------------------------------------------------------ names
+    # -------------------------------------------------------------------------------- names
 
     def who(self, seat: int) -> str:
         """Return the name of a seat."""
@@ -123,7 +123,7 @@ class _Report:
             held.setdefault(seat, []).append(territory)
         return held
 
-    # ------------------------------------------------------------------------------------------ the position
+    # -------------------------------------------------------------------------------- the position
 
     def head(self) -> list[str]:
         """Return the lines about game, reader, round, turn and decision."""
@@ -184,7 +184,7 @@ class _Report:
             lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {worth}")
         return lines
 
-    # ------------------------------------------------------------------------------------------ the reader's own
+    # -------------------------------------------------------------------------------- the reader's own
 
     def own_facts(self) -> list[str]:
         """Return the lines about hand, mission and headquarters."""
@@ -228,7 +228,7 @@ class _Report:
         whose = "face up" if holder == Held.FACE_UP else self.who(holder)
         return f"{self.board.objectives[number].name} ({whose}{', ' + reward if reward else ''})"
 
-    # ------------------------------------------------------------------------------------------ what happened
+    # -------------------------------------------------------------------------------- what happened
 
     def news(self) -> list[str]:
         """Return the line about the other seats' actions since the reader's last turn."""
@@ -257,12 +257,12 @@ class _Report:
         told = [f"{self.board.territories[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
         return f"you lost troops in {self.some(told)}" if told else ""
 
-    # ------------------------------------------------------------------------------------------ battles
+    # -------------------------------------------------------------------------------- battles
 
     def attacks(self) -> list[str]:
         """Return attacks, with the probability that a blitz takes the territory.
 
-        These are the legal attacks, or those of the turn to come.
+        These are the legal attacks, or the attacks that the coming turn allows.
         """
         phase = self.state.phase
         if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
@@ -302,7 +302,7 @@ class _Report:
         told = [f"{self._garrisons([t])} by {self.army(source)} {100 * chance:.0f}%" for chance, t, source in shown]
         return [f"Under threat: {'; '.join(told)}"] if told else []
 
-    # ------------------------------------------------------------------------------------------ the question
+    # -------------------------------------------------------------------------------- the question
 
     def question(self) -> list[str]:
         """Return the lines about the decision and the legal actions."""
@@ -434,7 +434,7 @@ def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holde
     return f"{names[mission.target]} is thrown out of the game, by whomever"
 
 
-# ------------------------------------------------------------------------------------------------ reading a report
+# ------------------------------------------------------------------------------------ reading a report
 
 _HEAD = re.compile(r"Risk report (\d+): .*, (\d+) players, .* You are P(\d)\.")
 _ROUND = re.compile(r"Round (\d+), turn of (\w+), question to (\w+): (\w+)")
