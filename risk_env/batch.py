@@ -18,16 +18,12 @@ class GameBatch(Lanes):
     """`num_games` games (lanes) that are stepped together.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the batch's size and
-    threads. `reset` and
-    `step` return buffers of the batch, valid until the next step: copy the values to keep. Observations are
-    read-only, because
-    a step writes only the changes. `threads` threads share the lanes of a step. Before they sleep, the
-    helpers spin for the next
-    step for about as long as a step takes.
+    threads. `reset` and `step` return buffers of the batch, valid until the next step: copy the values to
+    keep. Observations are read-only, because a step writes only the changes. `threads` threads share the
+    lanes of a step. Before they sleep, the helpers spin for the next step for about as long as a step takes.
 
     GameBatch is not thread-safe: use one batch per thread. RuntimeError is raised if a second thread steps or
-    resets a batch
-    during a call.
+    resets a batch during a call.
     """
 
     def _make_buffers(self) -> None:
@@ -60,12 +56,10 @@ class GameBatch(Lanes):
         """Play one action in every lane, int (N,): observation, mask, seat, reward, terminated, truncated.
 
         Reward, terminated and truncated are (N, P), for this step. A seat ends when it is eliminated, or with
-        the game. In lanes
-        with `game_over`, the final fields describe the end. With `autoreset`, observation, mask, seat,
-        episodes, seeds and records
-        are then the next game's. Without `autoreset`, a game that is over stays over: its mask is empty, its
-        seat -1, its action
-        ignored. If any action is illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
+        the game. In lanes with `game_over`, the final fields describe the end. With `autoreset`, observation,
+        mask, seat, episodes, seeds and records are then the next game's. Without `autoreset`, a game that is
+        over stays over: its mask is empty, its seat -1, its action ignored. If any action is illegal,
+        IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
         if self._busy[0]:
             raise _torn()

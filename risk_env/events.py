@@ -1,10 +1,8 @@
 """Events: the record of a game, the source of the log, the last battle, reports and pages.
 
 A `GameLog` replays the history of a game on a record of its own. Forced actions and chance results are played
-one by one, a
-blitz in one step. The log compares the records before and after each step. An event that only one seat may
-see names this
-seat (RULES 2.4, 7.1, 8.1).
+one by one, a blitz in one step. The log compares the records before and after each step. An event that only
+one seat may see names this seat (RULES 2.4, 7.1, 8.1).
 """
 
 from __future__ import annotations
@@ -51,8 +49,8 @@ class Event(NamedTuple):
     """Something that happened.
 
     docs/public.md lists the kinds and the fields of each. Other fields keep their defaults. Territories,
-    seats, Objectives and
-    Rewards are numbers. A card has its territory's number, a wild card has `num_territories`.
+    seats, Objectives and Rewards are numbers. A card has its territory's number, a wild card has
+    `num_territories`.
     """
 
     kind: str
@@ -133,10 +131,8 @@ class GameLog:
     """The events of a game and the lines of its log, from the start of its history up to the last `catch_up`.
 
     `start` is the record with which the history begins. With None it is the set-up with the generator's state
-    `chance`. `watch`
-    is called with the record (an array of one) and the new events at the start and after every change. A log
-    with a `watch`
-    keeps no events itself.
+    `chance`. `watch` is called with the record (an array of one) and the new events at the start and after
+    every change. A log with a `watch` keeps no events itself.
     """
 
     def __init__(
@@ -249,8 +245,7 @@ class GameLog:
         """Add events, after the events that were held back.
 
         A roll is held back while a re-roll is being decided. A draft to the only possible territory is held
-        back until its amount
-        is given, because without a hidden trade the draft would come earlier.
+        back until its amount is given, because without a hidden trade the draft would come earlier.
         """
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):

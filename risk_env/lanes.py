@@ -86,10 +86,8 @@ class Lanes(FixedArrays):
     """`num_games` games (lanes), each begun, stepped, read and finished when the caller says so.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and
-    threads. Results
-    stay in buffers until the next call for their lane. `GameBatch` steps all lanes together. An `arena.Arena`
-    plays the
-    lanes with its players.
+    threads. Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together.
+    An `arena.Arena` plays the lanes with its players.
     """
 
     FIXED = frozenset(

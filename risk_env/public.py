@@ -1,10 +1,8 @@
 """The public facts of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
 
 Agents, programs, pictures and pages read a `PublicState`. Only this module makes one from a game's record. It
-has no cards
-in hands, no missions, no headquarters that are not open yet, and nothing that depends on these. A decision
-that a seat
-has only because of its hand is visible to that seat alone (`seen_by`).
+has no cards in hands, no missions, no headquarters that are not open yet, and nothing that depends on these.
+A decision that a seat has only because of its hand is visible to that seat alone (`seen_by`).
 """
 
 import math
@@ -43,8 +41,7 @@ class PublicState:
     """A public position of T territories and P players.
 
     Arrays are read-only. -1 is nobody or nowhere. Seats are 0 ... P - 1. P owns the territories of the
-    neutral army. Only the
-    first three fields are required.
+    neutral army. Only the first three fields are required.
     """
 
     owner: Ints  # (T,) seat, -1 free
@@ -157,8 +154,7 @@ def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
     """Return a game, an array of one record, with the decision that `seat` sees; NOBODY is a spectator.
 
     If another seat has a decision only because of its hand, the result is a copy without these cards. An
-    optional trade does not
-    take place, and before a re-roll the dice have not fallen (`core.hidden.veil`).
+    optional trade does not take place, and before a re-roll the dice have not fallen (`core.hidden.veil`).
     """
     if games["phase"].item() not in _VEILED or games["seat"].item() == seat:
         return games
@@ -209,8 +205,7 @@ def _reader(
     """Return a function that reads a record, an array of one, in one call of `struct`.
 
     This is much faster than reading field by field. The function returns numbers, lists of the lengths that
-    map and rules
-    need, and the bytes of sets.
+    map and rules need, and the bytes of sets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
@@ -238,8 +233,8 @@ def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
 def most_troops(position: Any, max_troops: int | None) -> int:
     """Return the largest amount of the current decision (docs/decisions.md).
 
-    It is the number of troops that can be placed or moved. `position` is a PublicState, a game's record, or any
-    other object with `phase`, `source`, `target` and so on.
+    It is the number of troops that can be placed or moved. `position` is a PublicState, a game's record, or
+    any other object with `phase`, `source`, `target` and so on.
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)

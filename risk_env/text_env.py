@@ -1,10 +1,8 @@
 """A game as text for training language models.
 
 `reset(seed) -> (text, info)`, `step(text) -> (text, reward, ...)`. One seat is the learner's. Compiled bots
-play the
-others inside. An observation is a report of `Game.report`. An answer is a plan of `risk_env.words.plan`. Most
-turns are one
-step (docs/llm.md).
+play the others inside. An observation is a report of `Game.report`. An answer is a plan of
+`risk_env.words.plan`. Most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -35,10 +33,8 @@ class Answers:
     """Settings of a learner: its reports and its rewards.
 
     `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
-    and 0 when the game
-    is truncated. "placement" goes from 1 to -1 in even steps. "territories" is "win", plus in each step the
-    change of the
-    learner's share of the map.
+    and 0 when the game is truncated. "placement" goes from 1 to -1 in even steps. "territories" is "win",
+    plus in each step the change of the learner's share of the map.
     """
 
     style: str = "brief"  # style of the reports: "brief" or "full"
@@ -65,12 +61,10 @@ class TextEnv:
     """One learner's seat in one game after another.
 
     `preset`, `num_players` and `options` are passed to `training_rules`. `opponents` is one compiled bot for
-    all other seats, or a
-    list of P - 1 bots, clockwise from the learner. `seat=None` gives the learner all seats in turn.
-    `positions` are texts of
-    `Game.to_text`. Episodes then begin with these positions in turn (endgames, for example). `options` may
-    also be fields
-    of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
+    all other seats, or a list of P - 1 bots, clockwise from the learner. `seat=None` gives the learner all
+    seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
+    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
+    `max_illegal`.
     """
 
     def __init__(
@@ -133,8 +127,7 @@ class TextEnv:
         """Play an answer, then all other seats until the learner must act again.
 
         Returns text, reward, terminated, truncated and info. Raises RuntimeError after the end of an episode.
-        `reset` begins the
-        next one.
+        `reset` begins the next one.
         """
         if self._is_done():
             raise RuntimeError("the episode is over: reset() begins the next one")

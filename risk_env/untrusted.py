@@ -135,8 +135,7 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
     """Return the files in a zip archive by name, or only the files in `names`.
 
     Raises ValueError if they are damaged, missing or too large. Nothing is expanded beyond `most` bytes in
-    total, whatever sizes
-    the archive gives.
+    total, whatever sizes the archive gives.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

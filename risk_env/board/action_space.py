@@ -95,10 +95,8 @@ class ActionSpace:
         """Return the meaning of an action.
 
         Raises ValueError unless the action is a whole number from 0 to n - 1. The arguments are numbers: a
-        territory, source
-        and target of an attack, dice, the face of a die, the territory of a card, or an objective. Wild cards
-        and the last
-        amounts are words: "wild", "half", "all".
+        territory, source and target of an attack, dice, the face of a die, the territory of a card, or an
+        objective. Wild cards and the last amounts are words: "wild", "half", "all".
         """
         return self._meanings[_number(action, self.n)]
 
@@ -117,10 +115,9 @@ class ActionSpace:
     def encode(self, kind: str, *arguments: Any) -> int:
         """Return the number of an action.
 
-        Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`.
-        `kind` is a word of docs/decisions.md or a kind of `decode`. Territories and objectives are given by
-        name or number.
-        A ValueError says what is wrong and what is allowed.
+        Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`. `kind` is a word of
+        docs/decisions.md or a kind of `decode`. Territories and objectives are given by name or number. A
+        ValueError says what is wrong and what is allowed.
         """
         if kind not in BLOCK_OF:
             raise ValueError(f"kind={reprlib.repr(kind)} must be one of {', '.join(BLOCK_OF)}")

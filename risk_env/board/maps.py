@@ -164,8 +164,7 @@ class Board:
         """SHA-256 (hex) of the facts in `_PLAYED`.
 
         The drawing, the aliases, the map's name and its file do not count. The start charts do not count
-        either: they lead to a
-        position, which every saved game contains.
+        either: they lead to a position, which every saved game contains.
         """
         facts = {name: getattr(self, name) for name in _PLAYED}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
@@ -203,8 +202,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     """Return the map that a saved game or a text names.
 
     This is `board` if it is given, otherwise a shipped map, and never a file. Raises MapError if there is no
-    such map, or if
-    `digest` is given and is neither the map's digest nor its first 16 digits.
+    such map, or if `digest` is given and is neither the map's digest nor its first 16 digits.
     """
     if board is None and name not in map_names():
         names = ", ".join(map_names())

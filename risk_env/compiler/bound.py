@@ -15,10 +15,8 @@ def compiled_for(entry: Any, *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of an entry point for arguments of these types.
 
     Calling it skips Numba's look-up of types, which takes longer than a step of a game. Call the result with
-    the same
-    types only. A plain function (with the JIT disabled) is returned unchanged. In plain mode (`mode.PLAIN`)
-    the entry point
-    is returned unchanged too.
+    the same types only. A plain function (with the JIT disabled) is returned unchanged. In plain mode
+    (`mode.PLAIN`) the entry point is returned unchanged too.
     """
     return entry.compile(tuple(map(type_of, arguments))) if is_jitted(entry) and not PLAIN else entry
 
@@ -46,9 +44,8 @@ class BoundKernel:
     """An entry point with its first arguments, `given`, fixed. The others must always have the same types.
 
     The first call fixes these types, and later calls use the machine code directly (`compiled_for`). Types
-    are not checked
-    again. An array of another dtype, number of dimensions or memory layout would be misread. The caller has
-    to prevent that.
+    are not checked again. An array of another dtype, number of dimensions or memory layout would be misread.
+    The caller has to prevent that.
     """
 
     def __init__(self, entry: Any, *given: Any) -> None:

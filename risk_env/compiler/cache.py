@@ -1,8 +1,7 @@
 """Folders in which compiled code is cached between runs.
 
 Numba's own cache notices a change in the file of a kernel, but not in the files of the kernels that it calls.
-The
-name of a cache folder therefore contains a hash of all sources, the mode and the versions. Stale code is
+The name of a cache folder therefore contains a hash of all sources, the mode and the versions. Stale code is
 never found.
 """
 

@@ -1,8 +1,7 @@
 """Calls of entry points by their address: a kernel calls functions that it was not compiled with.
 
 A kernel that takes functions as arguments is compiled again for every combination of them, and misses the
-cache in every
-process. An address is a number, so the caller's code stays the same.
+cache in every process. An address is a number, so the caller's code stays the same.
 """
 
 import platform
@@ -39,8 +38,7 @@ def address_of(entry: Any, *arguments: Any) -> int:
     """Return the address of an entry point's machine code for arguments of these types.
 
     The address is valid as long as the entry point exists. It is NO_ADDRESS with the JIT off, for functions
-    that are not
-    compiled, and for functions that return anything.
+    that are not compiled, and for functions that return anything.
     """
     if not HAS_ADDRESSES or not is_jitted(entry):
         return NO_ADDRESS

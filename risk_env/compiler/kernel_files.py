@@ -1,10 +1,8 @@
 """Cache files of compiled code. If a file cannot be read, its code is compiled again.
 
 A file holds the code of one entry point for one list of argument types: a checksum, then a pickle. Only this
-user can
-write to the folder (`cache`), so the checksum is no signature. It detects truncated and damaged files. In
-plain mode
-(`mode.PLAIN`) Numba writes the files, without a checksum.
+user can write to the folder (`cache`), so the checksum is no signature. It detects truncated and damaged
+files. In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
 """
 
 import glob

@@ -1,8 +1,7 @@
 """Reports on stderr that kernels are being compiled or cannot be cached.
 
 Compiling takes up to half a minute. Loading compiled code from the cache is quick and is not reported. Each
-line is a
-warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
+line is a warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
 """
 
 import logging

@@ -53,8 +53,7 @@ class _PlainIndices(_Pass):
     """Treat array indices as unsigned before a function of the core is lowered.
 
     No index of the core is negative. Python's negative indices take three instructions per index, a tenth of
-    a step's time.
-    With bounds checks a negative index is an error.
+    a step's time. With bounds checks a negative index is an error.
     """
 
     _name = "risk_env_plain_indices"

@@ -1,8 +1,7 @@
 """Sets of territories, borders, cards and actions as bit words.
 
-A set is an array of uint64. Element `e` is bit `e % 64` of word `e // 64`.
-Words are combined only with words. A mix of uint64 and int64 would give a signed number in compiled code and
-a float in NumPy.
+A set is an array of uint64. Element `e` is bit `e % 64` of word `e // 64`. Words are combined only with
+words. A mix of uint64 and int64 would give a signed number in compiled code and a float in NumPy.
 """
 
 import numpy as np

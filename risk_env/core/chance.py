@@ -1,7 +1,7 @@
 """Chance: the random generator in the game record, the seed of a game, dice and draws.
 
-The generator is splitmix64 (Steele, Lea, Flood 2014). Its state is one word of the game record.
-Whole numbers below n are exactly uniform: they use rejection (Lemire 2019), never a remainder.
+The generator is splitmix64 (Steele, Lea, Flood 2014). Its state is one word of the game record. Whole numbers
+below n are exactly uniform: they use rejection (Lemire 2019), never a remainder.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Kernels that Python calls for one game of an array.
 
-`games` is an array of `game_dtype`. `boards` and `rules` are arrays with one record each.
-Passing an array and an index is faster than passing a record.
+`games` is an array of `game_dtype`. `boards` and `rules` are arrays with one record each. Passing an array
+and an index is faster than passing a record.
 """
 
 from risk_env.compiler import entry_point

@@ -22,8 +22,7 @@ def veil(game, board, rules, seat):
 
     The position becomes that of a game in which the other seat holds no such cards. An optional trade becomes
     a draft before the first troops. A re-roll becomes undecided dice. Cards picked for a set are hidden until
-    the
-    set is traded. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2,
+    the set is traded. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2,
     5.3).
 
     If only one territory can be drafted to, the draft is already there. Without a trade, the choice of the
@@ -65,8 +64,7 @@ def determinize(game, board, rules, seat, seed):
     """Draw again everything that `seat` does not know, from its distribution given what `seat` knows.
 
     The generator continues from `seed`. Decisions are counted from 0 again. Their number would reveal which
-    seats
-    could decide about a trade, and so had a set.
+    seats could decide about a trade, and so had a set.
     """
     veil(game, board, rules, seat)
     game.random = seed

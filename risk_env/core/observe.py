@@ -5,8 +5,7 @@
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next seat clockwise.
 Counts are coded by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the
-columns.
-The column numbers below, the tables of docs/observation.md and the tests follow from them.
+columns. The column numbers below, the tables of docs/observation.md and the tests follow from them.
 """
 
 from collections import namedtuple
@@ -135,10 +134,8 @@ def encode_count(count):
     """Encode a count as 0 ... 127.
 
     The code is monotone. Counts up to 32 are their own code. Beyond 32 there are four codes per doubling, up
-    to
-    saturation at 2**28.75. These codes are read from the count as a float: the exponent, and the two highest
-    bits
-    of the fraction.
+    to saturation at 2**28.75. These codes are read from the count as a float: the exponent, and the two
+    highest bits of the fraction.
     """
     beyond = (np.float64(count).view(np.int64) >> _BELOW_QUARTERS) - _EXPONENTS_BELOW
     return min(MOST_CODE, beyond if count > EXACT_TO else count)

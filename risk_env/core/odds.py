@@ -1,20 +1,17 @@
 """Exact odds of a battle: one roll, or a blitz.
 
 `attackers` are all troops on the attacking territory, including the one that has to stay. Three dice
-therefore
-need four attackers. Books of odds that count "attacking armies" mean `attackers - 1`. `defenders` are the
-troops on
-the attacked territory.
+therefore need four attackers. Books of odds that count "attacking armies" mean `attackers - 1`. `defenders`
+are the troops on the attacked territory.
 
 A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides (RULES 3.2.2) until the territory
-falls or
-one attacker is left. "Left" attackers are those on both territories, before any choice of how many move in.
+falls or one attacker is left. "Left" attackers are those on both territories, before any choice of how many
+move in.
 
 Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot takes the array of
-`odds_table`
-as an argument and calls `win_chance`, `left_after` and `defenders_after` in its kernels. All results are
-exact (to
-rounding) within the table, or up to `MOST_CELLS`. For larger armies, `far_odds` is a close approximation.
+`odds_table` as an argument and calls `win_chance`, `left_after` and `defenders_after` in its kernels. All
+results are exact (to rounding) within the table, or up to `MOST_CELLS`. For larger armies, `far_odds` is a
+close approximation.
 """
 
 import math
@@ -55,8 +52,8 @@ def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
     """Return the numbers of rolls that cost the defender 0, 1, ... troops (RULES 3.2.3).
 
     The array is int64 (compared + 1,). `compared` is the smaller number of dice, which is also the number of
-    troops lost. Troops that the defender does not lose are lost by the attacker. The counts add up to 6 to the
-    power of the number of dice: `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
+    troops lost. Troops that the defender does not lose are lost by the attacker. The counts add up to 6 to
+    the power of the number of dice: `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
     """
     compared = min(attack_dice, defence_dice)
     counts = np.zeros(compared + 1, np.int64)
@@ -113,8 +110,7 @@ def write_battle_values(odds, values):
     """Write the value of every blitz, given the values of its possible ends.
 
     `odds` comes from `roll_odds`. `values` is float64 (A + 1, D + 1), by attackers and defenders. Column 0
-    (won) and the
-    first two rows (lost) are given.
+    (won) and the first two rows (lost) are given.
     """
     for attackers in range(2, values.shape[0]):
         for defenders in range(1, values.shape[1]):
@@ -150,9 +146,8 @@ def odds_table(max_attackers: int = 128, max_defenders: int = 128) -> Floats:
     """Return the odds of all blitzes for compiled bots: float64 (max_attackers + 1, max_defenders + 1, 3).
 
     The array is read-only and cached. `table[attackers, defenders]` holds WIN, ATTACKER_LEFT and
-    DEFENDER_LEFT. Row 0
-    holds the numbers for larger armies. Kernels read the table through `win_chance`, `left_after` and
-    `defenders_after`. Python code reads it through `look_up`.
+    DEFENDER_LEFT. Row 0 holds the numbers for larger armies. Kernels read the table through `win_chance`,
+    `left_after` and `defenders_after`. Python code reads it through `look_up`.
     """
     max_attackers = _whole("max_attackers", max_attackers, LEAST_TABLE)
     max_defenders = _whole("max_defenders", max_defenders, LEAST_TABLE)
@@ -206,15 +201,11 @@ def look_up(table, attackers, defenders):
 # Armies beyond the table
 #
 # Three dice against two remove two troops. If the rolls continued past the end, exactly one side would be
-# used up
-# after (attackers - 1 + defenders) / 2 rolls. The attacker wins if its losses are then below attackers - 1.
-# The sum of
-# its losses is nearly normal (with Edgeworth's term for the skewness). The difference is the margin. Winning
-# with u
-# troops to spare leaves u / 2 rolls past the end. In these rolls the margin falls from u to u times half the
-# defender's mean loss: hence 2 / (2 - drift). The effect of the last rolls, which have fewer dice, is fitted
-# to exact
-# battles.
+# used up after (attackers - 1 + defenders) / 2 rolls. The attacker wins if its losses are then below
+# attackers - 1. The sum of its losses is nearly normal (with Edgeworth's term for the skewness). The
+# difference is the margin. Winning with u troops to spare leaves u / 2 rolls past the end. In these rolls the
+# margin falls from u to u times half the defender's mean loss: hence 2 / (2 - drift). The effect of the last
+# rolls, which have fewer dice, is fitted to exact battles.
 
 
 @kernel

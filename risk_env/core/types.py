@@ -5,8 +5,7 @@ once per
 *size class*, so that all presets, options and player counts of a class run the same compiled code.
 
 No field has the name of an attribute of `numpy.record` (`round`, `size`, ...). With the JIT off, such a name
-would
-find the attribute.
+would find the attribute.
 """
 
 from enum import IntEnum

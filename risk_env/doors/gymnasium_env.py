@@ -1,8 +1,7 @@
 """Gymnasium: the environment `risk_env/Risk-v0` for one seat of a game.
 
 Opponents inside the environment play the other seats. `make_vec` makes a vector environment at the speed of
-the core.
-`import risk_env` registers both. `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
+the core. `import risk_env` registers both. `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
 """
 
 from copy import deepcopy
@@ -41,13 +40,11 @@ def make_lanes(
     """Return the lanes of an environment with these arguments.
 
     `options` are passed to `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
-    `opponents` is one
-    player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or a list of players.
-    `opponent_order` seats the list "clockwise" from the learner or "shuffled" again for each game. With
-    "drawn", every
-    seat gets a random player of the list. `seat=None` gives the learner all seats in turn.
-    `illegal_action="random"` plays
-    a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
+    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or
+    a list of players. `opponent_order` seats the list "clockwise" from the learner or "shuffled" again for
+    each game. With "drawn", every seat gets a random player of the list. `seat=None` gives the learner all
+    seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal one, for
+    learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
         training_rules(preset, **options),
@@ -66,20 +63,16 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
     `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game. By default,
-    attacks are
-    blitzes and the defender rolls the most dice. `opponents`, `seat`, `opponent_order` and `illegal_action`
-    choose the
-    players (docs/gymnasium.md).
+    attacks are blitzes and the defender rolls the most dice. `opponents`, `seat`, `opponent_order` and
+    `illegal_action` choose the players (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
-    (n,), marks the
-    legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner, placement, rounds
-    and seed.
+    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
+    placement, rounds and seed.
 
     `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of that
-    seed.
-    `reset(options={"position": text})` continues a position written by `Game.to_text`, with the chance of
-    seed and episode.
+    seed. `reset(options={"position": text})` continues a position written by `Game.to_text`, with the chance
+    of seed and episode.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
@@ -176,10 +169,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` seats, one in each lane, each in one game after another, at the speed of the core.
 
     It takes the arguments of `RiskEnv` (docs/gymnasium.md) but has no window. Lane i plays the games with the
-    seeds
-    `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the games of `RiskEnv`. `autoreset_mode` is one of
-    Gymnasium's
-    `AutoresetMode`, or its value:
+    seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the games of `RiskEnv`. `autoreset_mode` is
+    one of Gymnasium's `AutoresetMode`, or its value:
 
     - `SAME_STEP`: when a game ends, the next game begins in the same step. Observation and info belong to the
       next game, `info["final_obs"]` and `info["final_info"]` to the end.

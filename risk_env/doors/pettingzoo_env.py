@@ -1,8 +1,7 @@
 """PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
 
 `env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both, an illegal
-action raises
-IllegalAction and changes nothing. Arrays, dicts and lists returned by `env` are copies.
+action raises IllegalAction and changes nothing. Arrays, dicts and lists returned by `env` are copies.
 """
 
 from __future__ import annotations
@@ -53,12 +52,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk. `player_0` has seat 0, and so on.
 
     `preset`, `num_players` (None: 3, or 2 for `two_player`), `max_rounds` and further `options` are those of
-    `Rules.preset`.
-    `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`. `observation` is
-    `"flat"` or
-    `"structured"`. An agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
-    (G,)},
-    "action_mask": int8 (n,)}.
+    `Rules.preset`. `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
+    `observation` is `"flat"` or `"structured"`. An agent observes {"observation": float32 (D,), or
+    {"territories": (T, F), "globals": (G,)}, "action_mask": int8 (n,)}.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (as in PettingZoo)
@@ -142,8 +138,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """Begin the first episode of `seed`, or, without a seed, the next episode of the last seed.
 
         `options={"position": text}` begins at a position written by `Game.to_text`, with the chance of seed
-        and episode.
-        Other options are ignored.
+        and episode. Other options are ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._begin(self._new_game((options or {}).get("position"), seed, episode))

@@ -1,8 +1,7 @@
 """Lanes with one learner each, for the Gymnasium and SB3 environments. All other seats are played inside.
 
 Opponents play until the learner must act. When the learner is eliminated or the game is over, the lane ends
-and its next
-game begins at once. The rest of a game whose learner is eliminated is not played.
+and its next game begins at once. The rest of a game whose learner is eliminated is not played.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,8 +52,7 @@ def training_rules(
     """Return the rules of a preset with the defaults of the learners' environments.
 
     `options` are those of RULES 13. By default, attacks are blitzes (RULES 3.2.4), and the defender rolls the
-    most dice. If
-    re-roll or commander is played, attacks are single rolls with the most dice.
+    most dice. If re-roll or commander is played, attacks are single rolls with the most dice.
     """
     single_rolls = any(options.get(option) for option in ("expert", "card_reroll", "commander"))
     usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max"}
@@ -65,12 +63,10 @@ class SeatLanes:
     """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
     `seat` is the learners' seat in every game. With None, each lane takes all seats in turn. The lanes begin
-    at different
-    seats. `opponents` is one player for all other seats, or a list. `order` seats a list of P - 1 players
-    `"clockwise"`
-    from the learner or `"shuffled"` in each game. With `"drawn"`, every seat gets a player drawn from a list
-    of any length.
-    `illegal="random"` plays a random legal action instead of an illegal one, for learners without masks.
+    at different seats. `opponents` is one player for all other seats, or a list. `order` seats a list of P -
+    1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every seat gets a
+    player drawn from a list of any length. `illegal="random"` plays a random legal action instead of an
+    illegal one, for learners without masks.
     """
 
     def __init__(
@@ -152,12 +148,9 @@ class SeatLanes:
         """Play the learners' actions, int (N,), then let all other seats play until every learner must act.
 
         Only `lanes` (int64, k; None: all) are stepped. In the others nothing happens, whatever their actions.
-        An illegal action
-        raises IllegalAction, and no lane is stepped. The step writes reward, terminated, truncated, ended
-        and, in lanes that
-        ended, the final fields. Without `autoreset`, a lane that has ended needs a reset. If an opponent's
-        error has interrupted
-        a step, all lanes need a reset.
+        An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
+        truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
+        ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
         """
         if self._is_interrupted:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")

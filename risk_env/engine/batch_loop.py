@@ -113,10 +113,9 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
     """Play a legal action, int64 (N,), in each of the lanes, and write the results of each seat.
 
     A full step is a step of all lanes, in their order. It first checks all actions. If one is illegal, it
-    returns False
-    and does nothing. While a lane's game is in the processor's cache, a full step also writes the end of a
-    game
-    (`write_final`), begins the next game (with autoreset), and writes the next decision (`write_questions`).
+    returns False and does nothing. While a lane's game is in the processor's cache, a full step also writes
+    the end of a game (`write_final`), begins the next game (with autoreset), and writes the next decision
+    (`write_questions`).
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper repeats the call whenever it is called.

@@ -1,9 +1,8 @@
 """The arrays of a batch in named groups, as the kernels of the batch loop take them.
 
 N lanes, P players, D columns of an observation, W words of a mask (one word for 64 actions as bits, eight
-words as
-bytes). Observations (int8) are passed as words, eight columns to each word. This saves unboxing one array in
-every call.
+words as bytes). Observations (int8) are passed as words, eight columns to each word. This saves unboxing one
+array in every call.
 """
 
 from typing import Any, NamedTuple

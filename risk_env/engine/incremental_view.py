@@ -1,10 +1,8 @@
 """Observations of a batch, updated where they have changed since they were written.
 
 One action changes little of an observation, and a batch keeps its observations. A *view cache*
-(`view_cache_dtype`)
-holds the facts from which an observation was written. They are compared with the current game. How the
-game
-changed does not matter. No other code may write into the observation.
+(`view_cache_dtype`) holds the facts from which an observation was written. They are compared with the current
+game. How the game changed does not matter. No other code may write into the observation.
 """
 
 from functools import cache as cached

@@ -1,10 +1,8 @@
 """Play in many lanes without returning to Python, until a player must act that is not a compiled bot.
 
 Bots are called by their addresses (`compiler.calls`), so this kernel is compiled once for all players. A
-kernel cannot
-call policies and Python agents. Python calls these players, writes their actions into `Flow.actions`, and
-calls
-the kernel again.
+kernel cannot call policies and Python agents. Python calls these players, writes their actions into
+`Flow.actions`, and calls the kernel again.
 """
 
 from typing import Any, NamedTuple
@@ -70,14 +68,12 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
     A lane waits when another player must act, the lane stops, or `most` actions have been played in the lane.
-    `results`
-    accumulate. A call with `is_first` clears them. Returns the number of lanes that have stopped, the number
-    that wait for a
-    player (both lists are in `flow`), and the cycles that the call took, 0 if cycles are not counted.
+    `results` accumulate. A call with `is_first` clears them. Returns the number of lanes that have stopped,
+    the number that wait for a player (both lists are in `flow`), and the cycles that the call took, 0 if
+    cycles are not counted.
 
     The `seats` and `stops` of all lanes are checked first. For an invalid lane, the kernel returns UNFIT and
-    the lane, and
-    plays nothing.
+    the lane, and plays nothing.
     """
     begun = cycles_now(tally)
     unfit = first_unfit(records.rules[0], seats, stops, lanes)

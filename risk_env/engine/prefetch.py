@@ -1,10 +1,9 @@
 """Prefetching: bring rows of arrays into the processor's caches before they are needed.
 
 A step works through a batch row by row. A small batch stays in the caches from one step to the next. The rows
-of a
-larger batch come from memory. In a batch that threads share, a row may come from another processor, whose
-thread read
-it to choose an action. Prefetching the next row while one is worked on hides most of that wait.
+of a larger batch come from memory. In a batch that threads share, a row may come from another processor,
+whose thread read it to choose an action. Prefetching the next row while one is worked on hides most of that
+wait.
 """
 
 from risk_env.compiler import in_memory, inlined

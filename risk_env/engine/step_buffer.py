@@ -1,8 +1,7 @@
 """One call for one seat's action and the next seat's decision: seat, legal actions and observation as arrays.
 
 A *step buffer*, an array of one record, holds everything that the kernel needs of one game. Passing more
-arrays would
-take longer than the step itself.
+arrays would take longer than the step itself.
 """
 
 from collections.abc import Callable
@@ -61,9 +60,8 @@ def next_question(buffers, action, observation, mask):
     """Play an action, unless it is NO_ACTION, and continue to the next decision.
 
     Writes the observation (float32, D) and the legal actions (int8, n) of the seat to act there, and returns
-    its number.
-    Returns ILLEGAL, and does nothing, if the action is not legal. Returns NOBODY if the game is over or a
-    seat was eliminated.
+    its number. Returns ILLEGAL, and does nothing, if the action is not legal. Returns NOBODY if the game is
+    over or a seat was eliminated.
     """
     buffer = buffers[0]
     game, board, rules = buffer.game, buffer.board, buffer.rules

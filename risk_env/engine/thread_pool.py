@@ -1,10 +1,8 @@
 """A thread pool for work of a few hundred microseconds.
 
 A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for it. That is a quarter of what
-two threads
-save on a step of a thousand games. Threads that wait at locks of their own take less than half of that.
-Threads that
-stay in a kernel between two calls (`ThreadPool.repeat`) take about one µs.
+two threads save on a step of a thousand games. Threads that wait at locks of their own take less than half of
+that. Threads that stay in a kernel between two calls (`ThreadPool.repeat`) take about one µs.
 """
 
 from __future__ import annotations
@@ -79,12 +77,10 @@ class ThreadPool:
     def repeat(self, work: Callable[[Sharing], Any], size: int) -> Any:
         """Do a kernel's work on elements 0 ... `size` - 1 in all threads.
 
-        Use this for calls that are repeated many times.
-        `work(share)` calls the kernel (`work_stealing`). The result is that of the caller's thread. Helpers
-        stay in the kernel
-        for a while, with the arguments of its first call, until `work` or `size` changes. With the JIT
-        disabled or in plain mode,
-        the caller works alone.
+        Use this for calls that are repeated many times. `work(share)` calls the kernel (`work_stealing`). The
+        result is that of the caller's thread. Helpers stay in the kernel for a while, with the arguments of
+        its first call, until `work` or `size` changes. With the JIT disabled or in plain mode, the caller
+        works alone.
         """
         if JIT_DISABLED or PLAIN:
             return work(NOT_SHARED)

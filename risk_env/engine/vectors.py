@@ -1,10 +1,8 @@
 """Operations on a whole board, view or mask at once, in vectors.
 
 LLVM vectorizes either all loops of a kernel or none, and vectorized short loops are slower
-(`compiler.decorators`). The
-few operations that gain from vectors are therefore written in LLVM's vectors (`compiler.vectors`). The
-functions here
-define them.
+(`compiler.decorators`). The few operations that gain from vectors are therefore written in LLVM's vectors
+(`compiler.vectors`). The functions here define them.
 """
 
 import numpy as np

@@ -1,17 +1,14 @@
 """Threads that share the elements of a kernel's work, steal from one another, and wait in spin loops.
 
 A sleeping thread takes tens of microseconds to wake, as long as half a step of a thousand games. The helpers
-of a batch
-(`thread_pool`) therefore stay in the kernel for a while after a step. They read the next call from memory in
-a spin loop.
-The work has two stages. Each element is checked first. The second stage begins when all are checked and none
-failed.
+of a batch (`thread_pool`) therefore stay in the kernel for a while after a step. They read the next call from
+memory in a spin loop. The work has two stages. Each element is checked first. The second stage begins when
+all are checked and none failed.
 
 `signals` int64 (threads, 8) has a row, a cache line, for each thread: its state, whether it was asleep when
-it was
-called, and the next element of its part in each stage. The last row is the caller's. It also holds the number
-of checked
-elements, and whether one failed. `bounds` int64 (threads + 1,) holds the limits of the parts.
+it was called, and the next element of its part in each stage. The last row is the caller's. It also holds the
+number of checked elements, and whether one failed. `bounds` int64 (threads + 1,) holds the limits of the
+parts.
 
 A thread that has finished its own part steals from the other parts. No thread waits for a slow thread.
 """

@@ -1,10 +1,9 @@
 """Words from outside, made safe for display.
 
 Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by whoever
-writes a bot, a
-map or a file. `for_terminal` makes words safe for a terminal. For a rich table use
-`rich.text.Text(for_terminal(words))`,
-which reads no markup. The other functions are for pictures, pages and spreadsheets.
+writes a bot, a map or a file. `for_terminal` makes words safe for a terminal. For a rich table use
+`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
+spreadsheets.
 """
 
 import html

@@ -47,8 +47,7 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
     """Return the complete text of a game in progress, with a checksum as its last line.
 
     The text includes hidden facts and the state of the random generator. Raises PositionError for a record
-    that `check`
-    rejects, because its text could not be read again.
+    that `check` rejects, because its text could not be read again.
     """
     _refuse(checks.check(record, tables(rules, board), rules, board))
     position = Position(np.array([record], record.dtype), tables(rules, board), rules, board)
@@ -63,10 +62,9 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
     """Return the rules, the map and the position of a text.
 
     The text comes from `to_text` or is written by hand. The position is an array of game_dtype, shape (1,).
-    The text names one
-    of the shipped maps. If `board` is given, that map is used, whatever name the text gives. Its digest must
-    match the text.
-    Raises PositionError for a wrong text and for an impossible position.
+    The text names one of the shipped maps. If `board` is given, that map is used, whatever name the text
+    gives. Its digest must match the text. Raises PositionError for a wrong text and for an impossible
+    position.
     """
     lines, territories = _read_lines(text)
     rules = lines["rules"].read(_rules_of)
@@ -242,8 +240,8 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
 
 # ------------------------------------------------------------------------------------ the other lines
 
-# Keys, each with its fields where their names differ. Usual values depend on earlier lines only.
-# `{}` stands for the name of an element, which has its own line. Two fields may share a line.
+# Keys, each with its fields where their names differ. Usual values depend on earlier lines only. `{}` stands
+# for the name of an element, which has its own line. Two fields may share a line.
 _LINES = """
 phase, round = round_number, starter, turn, random, decisions, winner, truncated, fallen = death, to place, in a row,
 captured, eliminated, attacks over, held at start, mission {} = mission, headquarters {} = headquarters,

@@ -24,9 +24,8 @@ class Frames:
 
     Call `watch` with the record and the new events after every change (`events.GameLog`). A frame is the list
     `[changes, events]`. `start` is the state of the first frame, `last` that of the last frame. A state is
-    the JSON form
-    of the `PublicState` and `income` (P,). For a seat, it also has the seat's `hand`, `mission` and
-    `own_headquarters`.
+    the JSON form of the `PublicState` and `income` (P,). For a seat, it also has the seat's `hand`, `mission`
+    and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:

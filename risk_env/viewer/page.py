@@ -1,8 +1,7 @@
 """Pages of the viewer: each is one HTML document with style, modules and data, and needs nothing else.
 
 The modules are the files of `static/`. Each is imported as `risk/NAME`. An import map gives the address of
-NAME: a `data:`
-URL in a single file, the file's address on a server.
+NAME: a `data:` URL in a single file, the file's address on a server.
 """
 
 import base64

@@ -1,10 +1,8 @@
 """Plans: several actions in one answer, played one by one while they are legal and make sense.
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
-`trade`,
-`fortify Ural > Siam all`, `end`. `Plan.next_action` returns the action for the current decision, or None if a
-new answer
-is needed. `Plan.account` tells which actions were played, and why the others were not.
+`trade`, `fortify Ural > Siam all`, `end`. `Plan.next_action` returns the action for the current decision, or
+None if a new answer is needed. `Plan.account` tells which actions were played, and why the others were not.
 """
 
 import re
@@ -208,8 +206,8 @@ class Plan:
         """Take an answer for the current decision.
 
         It is a text, or a list of texts and action numbers. The first step must be legal. The other steps are
-        checked when their
-        decisions come. Raises ValueError if the answer is not valid. The seat then needs a new answer.
+        checked when their decisions come. Raises ValueError if the answer is not valid. The seat then needs a
+        new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
         steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]

@@ -1,8 +1,7 @@
 """A seat's report: the situation, the decision and the legal actions in words, for a text reader.
 
 `write_report` reads public facts and the facts that only the seat knows. `read_report` returns the public
-facts of a
-report. Seats are called P0, P1, ..., and `you`. docs/llm.md describes the lines.
+facts of a report. Seats are called P0, P1, ..., and `you`. docs/llm.md describes the lines.
 """
 
 import re
@@ -62,8 +61,8 @@ def write_report(
     """Return the report of a position. It is deterministic: equal facts give equal texts.
 
     `legal` are the legal actions (none unless the reader is to act). `before` are the armies when the
-    reader's last turn
-    ended, or None if there was no turn. Raises ValueError unless `style` is "brief" or "full".
+    reader's last turn ended, or None if there was no turn. Raises ValueError unless `style` is "brief" or
+    "full".
     """
     if style not in STYLES:
         raise ValueError(f"style={style!r} must be {' or '.join(map(repr, STYLES))}")
@@ -444,10 +443,8 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
     """Return the public facts that a report lists, under their names in `PublicState`.
 
     These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per seat),
-    `owner` and
-    `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and `next_set`.
-    `hand_sizes` of an
-    eliminated seat is 0. Raises ValueError if the text is no report.
+    `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
+    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is no report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]
     found, asked = _HEAD.match(head), _ROUND.match(at_round)
