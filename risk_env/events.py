@@ -276,7 +276,7 @@ def _roll(values: npt.NDArray[np.int8]) -> Roll:
 
 
 def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
-    """Return the chance results of a set-up, in the order of RULES 11.4."""
+    """Return the events of the chance results of a set-up, in the order of RULES 11.4."""
     players = rules.num_players
     events = [Event("starter", seat=int(record.starter))]
     if rules.victory == "mission":
@@ -385,7 +385,7 @@ def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _traded(step: Step) -> Iterator[Event]:
-    """Yield the cards that were turned in (RULES 5.5), and the troops that they added to the draft."""
+    """Yield the event of a trade: the cards turned in (RULES 5.5), and the troops added to the draft."""
     cards = members(step.after.discard & ~step.before.discard)
     cards += [step.board.num_territories] * (int(step.after.discard_wilds) - int(step.before.discard_wilds))
     if cards:
@@ -394,7 +394,7 @@ def _traded(step: Step) -> Iterator[Event]:
 
 
 def _rerolled(step: Step) -> Iterator[Event]:
-    """Yield a die rolled again, and the card shown for it (RULES 10.4), then the battle if it is decided."""
+    """Yield the event of a re-rolled die with the card shown for it, then the decided battle (RULES 10.4)."""
     if step.action.kind != DONE:
         cards = tuple(members(step.after.shown & ~step.before.shown))
         before, again = step.after.rerolled.tolist()
@@ -403,7 +403,7 @@ def _rerolled(step: Step) -> Iterator[Event]:
 
 
 def _commanded(step: Step) -> Iterator[Event]:
-    """Yield a die turned to a 6 (RULES 10.5), then the battle that this decides."""
+    """Yield the event of a die turned to a 6, then the decided battle (RULES 10.5)."""
     if step.action.kind != DONE:
         yield Event("commander", seat=step.seat, faces=(step.action.arguments[0], 6))
     yield from _battle(step.before, step.after, step.board)

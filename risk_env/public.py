@@ -153,8 +153,8 @@ _ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # order of public f
 def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
     """Return a game, an array of one record, with the decision that `seat` sees; NOBODY is a spectator.
 
-    If another seat has a decision only because of its hand, the result is a copy without these cards. An
-    optional trade does not take place, and before a re-roll the dice have not fallen (`core.hidden.veil`).
+    If another seat has a decision only because of its hand, the result is a copy that hides the decision. An
+    optional trade does not show, and before a re-roll the dice have not fallen (`core.hidden.veil`).
     """
     if games["phase"].item() not in _VEILED or games["seat"].item() == seat:
         return games

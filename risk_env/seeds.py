@@ -1,4 +1,4 @@
-"""Seeds: the chance of a game and of its players is derived from the seeds that users give."""
+"""Seeds: all chance in a game and its players is derived from the seeds that users give."""
 
 import hashlib
 
@@ -36,7 +36,7 @@ def veiled(seed: int) -> int:
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
-    """Return the seed of a bot's own chance, apart from that of the game.
+    """Return the seed of a bot's random choices, apart from the game's seed.
 
     Dice never depend on who plays.
     """

@@ -1,4 +1,4 @@
-"""Action numbers of a map with a choice of rules: their meanings, and the way back.
+"""Action numbers of a map with a choice of rules, and the actions that they stand for.
 
 block      size   action
 territory  T      territory t

@@ -1,10 +1,8 @@
 """Maps: the class `Board`, and the reader of map files (RULES 1.4: a map is data; docs/maps.md).
 
 A map is one TOML file. The maps in the folder `map_files` are found by their names. Every territory lists
-*all* its
-borders, so that a border missing on one side is noticed. Any error in a file is a `MapError` that names file,
-place and
-problem.
+*all* its borders, so that a border missing on one side is noticed. Any error in a file is a `MapError` that
+names file, place and problem.
 """
 
 import hashlib
@@ -55,7 +53,7 @@ class Mission:
     continents: tuple[int, ...] = ()
     any_third: bool = False  # and any one further continent
     territories: int = 0
-    min_troops: int = 1  # on each of those territories
+    min_troops: int = 1  # minimum troops on each of these territories
     target: int = -1  # seat to destroy
     # territories that the seat must hold instead if it is the target itself (RULES 8.3)
     fallback_territories: int = 0

@@ -19,7 +19,7 @@ _CORE = ("risk_env.core.", "risk_env.engine.")
 
 
 def plain_reason(version: str, setting: str) -> str:
-    """Return the reason to use only Numba's public interface, or an empty string.
+    """Return the reason to use only Numba's public interface, or "" if there is none.
 
     `version` is Numba's version, `setting` the value of RISK_ENV_PLAIN_NUMBA.
     """

@@ -1,4 +1,4 @@
-"""Reports on stderr that kernels are being compiled or cannot be cached.
+"""Reports on stderr about kernels that are being compiled or cannot be cached.
 
 Compiling takes up to half a minute. Loading compiled code from the cache is quick and is not reported. Each
 line is a warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
@@ -20,7 +20,7 @@ _LOGGER = logging.getLogger("risk_env")
 
 
 class _Notice(Listener):
-    """Reports the first of several compilations in a row."""
+    """Listener that reports the first of several compilations in a row."""
 
     def __init__(self) -> None:
         # folder of each entry point; None: no cache

@@ -113,7 +113,8 @@ def legal_own(game, rules, owner):
 def legal_attacks(game, board, rules):
     """BORDER: add the possible attacks, and DONE.
 
-    An attack leads from an own territory with at least two troops to another player's (RULES 3.2.1).
+    An attack leads from a territory of the player in turn, with at least two troops, to another player's
+    territory (RULES 3.2.1).
     """
     add(game.legal, int64(rules.done))
     if not battles_left(game, rules):

@@ -174,7 +174,7 @@ def picked_worth(game, board, rules):
 
 @kernel
 def can_trade(game, board, rules, seat):
-    """Return True if the seat can trade: a set, or with star cards at least two stars (RULES 5.1, 9.4)."""
+    """Return True if the seat holds a set, or at least two stars in the star deck (RULES 5.1, 9.4)."""
     if rules.deck == Deck.STAR:
         return stars_in(game.hand[seat], board) >= MIN_STARS
     return holds_set(game, board, seat)

@@ -317,9 +317,9 @@ def end_battle(game):
 
 @kernel
 def capture(game, rules):
-    """Move one troop for each die into the captured territory, and eliminate the loser if it holds nothing.
+    """Capture the attacked territory (RULES 3.2.5, 3.3.1).
 
-    RULES 3.2.5, 3.3.1.
+    One troop for each die moves in. The loser is eliminated if it holds no territory.
     """
     source, target = int64(game.source), int64(game.target)
     moving = int64(game.chosen_dice[ATTACKER])

@@ -20,10 +20,9 @@ COUNT_BITS = 9  # bits of each seat's number of cards, in a word that holds all 
 def veil(game, board, rules, seat):
     """Hide from `seat` a decision that another seat has only because of the cards in its hand.
 
-    The position becomes that of a game in which the other seat holds no such cards. An optional trade becomes
-    a draft before the first troops. A re-roll becomes undecided dice. Cards picked for a set are hidden until
-    the set is traded. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2,
-    5.3).
+    The position then looks as if the other seat held no such cards. An optional trade becomes a draft before
+    the first troops. A re-roll becomes undecided dice. Cards picked for a set are hidden until the set is
+    traded. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2, 5.3).
 
     If only one territory can be drafted to, the draft is already there. Without a trade, the choice of the
     territory would be forced.

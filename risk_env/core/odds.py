@@ -132,12 +132,12 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
     return np.moveaxis(values, 0, -1).copy()
 
 
-# # The table, and its functions for kernels
+# The table, and its functions for kernels
 #
 #   table[a, d]    a >= 1: win, attackers left, defenders left of a blitz of a against d
 #   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses, three dice against two
-# #   table[0, 1]    shift and variance that the last rolls, with fewer dice, add to the margin; then 0
-# #   table[0, 2]    troops that the last rolls leave the attacker when won, the defender when lost; then 0
+#   table[0, 1]    shift and variance that the last rolls, with fewer dice, add to the margin; then 0
+#   table[0, 2]    troops that the last rolls leave the attacker when won, the defender when lost; then 0
 #   table[0, 3:]   0
 
 

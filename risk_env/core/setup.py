@@ -285,7 +285,10 @@ def claim(game, board, rules, territory):
 
 @kernel
 def deploy(game, board, rules, territory):
-    """Place one troop on an own territory, or two in a row if there is a neutral army (RULES 4.3, 6.1)."""
+    """Place one troop on a territory of the seat (RULES 4.3, 6.1).
+
+    With a neutral army, a seat places two troops in a row.
+    """
     seat = int64(game.turn)
     add_troops(game, territory, 1)
     game.to_place[seat] -= 1

@@ -78,9 +78,9 @@ def continue_occupation(game, board, rules):
 
 @kernel
 def after_occupation(game, board, rules):
-    """Judge missions, then continue with forced trades after an elimination, or more attacks.
+    """Continue after an occupation (RULES 3.2.7, 3.3.2).
 
-    RULES 3.2.7, 3.3.2.
+    Missions are judged first. Then come the trades that an elimination forces, or more attacks.
     """
     if judge_missions(game, board, rules):
         return
@@ -125,7 +125,10 @@ def take_objective(game, board, rules, objective):
 
 @inlined
 def airfield_places(game, w):
-    """Return word `w` of the own territories without an own airfield (RULES 9.8)."""
+    """Return word `w` of the territories on which the player in turn can place an airfield (RULES 9.8).
+
+    These are the player's territories without an airfield of this player.
+    """
     word = game.owned[game.turn, w]
     for which in range(NUM_AIRFIELDS):
         place = int64(game.airfield[which])

@@ -1,8 +1,7 @@
 """The terms of the rules as numbers, and the dtypes of the records that kernels read and write.
 
 `game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options. Each exists
-once per
-*size class*, so that all presets, options and player counts of a class run the same compiled code.
+once per *size class*, so that all presets, options and player counts of a class run the same compiled code.
 
 No field has the name of an attribute of `numpy.record` (`round`, `size`, ...). With the JIT off, such a name
 would find the attribute.
@@ -26,7 +25,7 @@ NOBODY = -1
 NOWHERE = -1
 NO_REWARD = -1
 UNLIMITED = 2**31 - 1  # a limit that is never reached
-MOST_TROOPS = 2**18  # on a territory, or in a draft (RULES 1.5): sums of troops stay far below 2**31
+MOST_TROOPS = 2**18  # on a territory, or in a draft (RULES 1.5); sums of troops stay far below 2**31
 
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 NUM_AMOUNTS = len(AMOUNTS) + 2  # plus "half" and "all"
@@ -224,7 +223,7 @@ def _course_fields(AW: int) -> list[Any]:
         ("random", np.uint64),  # state of the game's own generator
         ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the current decision, empty when over
         ("round_number", np.int32),  # 0 in set-up, then from 1
-        ("decisions", np.int32),  # actions played so far, without forced ones
+        ("decisions", np.int32),  # decisions so far, without forced actions
         ("phase", np.uint8),
         ("seat", np.int8),  # seat to act
         ("turn", np.int8),  # seat in turn
@@ -235,11 +234,11 @@ def _course_fields(AW: int) -> list[Any]:
         ("blitz", np.bool_),  # this attack is rolled until it is decided
         ("captured", np.bool_),  # a territory fell this turn
         ("eliminated", np.bool_),  # the current capture eliminated a seat
-        ("set_traded", np.bool_),  # this turn
-        ("bonus_paid", np.bool_),  # RULES 5.4, this turn
-        ("commander_used", np.bool_),  # this turn
-        ("objective_taken", np.bool_),  # this turn
-        ("attacks_over", np.bool_),  # this turn
+        ("set_traded", np.bool_),  # a set was traded this turn
+        ("bonus_paid", np.bool_),  # the bonus of RULES 5.4 was paid this turn
+        ("commander_used", np.bool_),  # the commander was used this turn
+        ("objective_taken", np.bool_),  # an Objective was taken this turn
+        ("attacks_over", np.bool_),  # the attacks of this turn are over
         ("move_begun", np.bool_),  # some troops of this fortify move have moved
         ("headquarters_open", np.bool_),  # all seats have chosen: headquarters are public
     ]

@@ -71,8 +71,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     placement, rounds and seed.
 
     `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of that
-    seed. `reset(options={"position": text})` continues a position written by `Game.to_text`, with the chance
-    of seed and episode.
+    seed. `reset(options={"position": text})` continues a position written by `Game.to_text`. Its chance
+    events follow from seed and episode.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
@@ -108,7 +108,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self.lanes.sample(0, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions, bool (n,). Sb3-contrib calls this method."""
+        """Return the legal actions, bool (n,). This is the method that sb3-contrib calls."""
         return self._mask.astype(np.bool_)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

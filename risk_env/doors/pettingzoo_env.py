@@ -137,8 +137,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the first episode of `seed`, or, without a seed, the next episode of the last seed.
 
-        `options={"position": text}` begins at a position written by `Game.to_text`, with the chance of seed
-        and episode. Other options are ignored.
+        `options={"position": text}` begins at a position written by `Game.to_text`. Its chance events follow
+        from seed and episode. Other options are ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._begin(self._new_game((options or {}).get("position"), seed, episode))
@@ -203,7 +203,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": _frozen(mask.copy())}
-        self._view, self._mask = view, mask  # of the agent to act; the environment returns copies
+        self._view, self._mask = view, mask  # current observation and mask; callers get copies
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""

@@ -29,9 +29,9 @@ ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
 MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
-_ORDER_SALT = np.uint64(0x5EA7)  # keeps the chance of the seating apart from that of the bots
+_ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots
 _SPARE_BITS = np.uint64(11)  # bits of a word beyond the 53 of a number in [0, 1)
-_REPLACED = 2  # a stream of chance apart from those of the bots (seeds.bot_seed)
+_REPLACED = 2  # a random stream that no bot uses (seeds.bot_seed)
 
 
 FINAL = np.dtype(
@@ -121,8 +121,7 @@ class SeatLanes:
         self.final = np.zeros(N, FINAL)  # (N,) the end of the lane's last game
         self._final_codes = np.zeros(self.batch.observation.shape, np.int8)
 
-    # # ------------------------------------------------------------------------------------------ public
-    # methods
+    # -------------------------------------------------------------------------------- public methods
 
     @property
     def num_actions(self) -> int:
@@ -231,9 +230,9 @@ class SeatLanes:
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
-        """Continue in a lane from a position as text, with the chance of the lane's game.
+        """Continue in a lane from a position as text.
 
-        The opponents begin anew at this position.
+        The chance events follow from seed, lane and episode. The opponents begin anew at this position.
         """
         batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])

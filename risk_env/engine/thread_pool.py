@@ -78,7 +78,7 @@ class ThreadPool:
         """Do a kernel's work on elements 0 ... `size` - 1 in all threads.
 
         Use this for calls that are repeated many times. `work(share)` calls the kernel (`work_stealing`). The
-        result is that of the caller's thread. Helpers stay in the kernel for a while, with the arguments of
+        result comes from the caller's thread. Helpers stay in the kernel for a while, with the arguments of
         its first call, until `work` or `size` changes. With the JIT disabled or in plain mode, the caller
         works alone.
         """

@@ -4,7 +4,7 @@ The record may hold any bytes. `check` has four levels and stops at the first le
 
 1. ranges: the kernels can take every number and set;
 2. sense: the fields agree with each other, the rules and the map;
-3. question: the recorded decision can be reached. On a scratch copy, the kernels start from the first
+3. decision: the recorded decision can be reached. On a scratch copy, the kernels start from the first
    decision of its kind (the attack, the territory of a draft, ...) and play the choices that the record
    holds. Some action must be legal;
 4. derived fields (`DERIVED`): they have the values that `complete` computes from the other fields.
@@ -576,7 +576,7 @@ _SENSE = (
 )
 
 
-# ------------------------------------------------------------------------------------ 3. question
+# ------------------------------------------------------------------------------------ 3. decision
 
 
 def derive_facts(p: Position) -> None:

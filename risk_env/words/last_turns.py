@@ -21,7 +21,7 @@ def armies_of(game: Any) -> Armies:
 
 
 class LastTurns:
-    """Replays the history of a game, on a game at its start, up to the last call of `catch_up`."""
+    """Replay of a game's history, on a game at its start, up to the last call of `catch_up`."""
 
     def __init__(self, game: Any) -> None:
         self._game, self._played = game, 0

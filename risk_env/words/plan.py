@@ -297,7 +297,7 @@ class Plan:
         result = "taken" if owner == self.seat else "not taken"
         return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
-    # -------------------------------------------------------------------------------- one question
+    # -------------------------------------------------------------------------------- one decision
 
     def _next(self, game: Any) -> int | None:
         """Return the action of the first step that fits the decision, or None if no step is left.

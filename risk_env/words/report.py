@@ -301,7 +301,7 @@ class _Report:
         told = [f"{self._garrisons([t])} by {self.army(source)} {100 * chance:.0f}%" for chance, t, source in shown]
         return [f"Under threat: {'; '.join(told)}"] if told else []
 
-    # -------------------------------------------------------------------------------- the question
+    # -------------------------------------------------------------------------------- the decision
 
     def question(self) -> list[str]:
         """Return the lines about the decision and the legal actions."""
@@ -407,9 +407,9 @@ def _border_lines(board: Board) -> tuple[str, ...]:
 
 
 def income(state: PublicState, seat: int, territories: Iterable[int], board: Board, rules: Rules) -> int:
-    """Return the troops that a seat with these territories would get for a turn, before cards.
+    """Return a seat's troops for a turn, before cards (RULES 3.1, 9.2, 9.8).
 
-    RULES 3.1, 9.2, 9.8.
+    `territories` are the territories of the seat.
     """
     held = set(territories)
     due = sum(board.bonuses[c] for c, members in enumerate(board.members_of) if held.issuperset(members))
