@@ -40,11 +40,13 @@ def make_lanes(
     """Return the lanes of an environment with these arguments.
 
     `options` are passed to `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
+
     `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or
     a list of players. `opponent_order` seats the list "clockwise" from the learner or "shuffled" again for
-    each game. With "drawn", every seat gets a random player of the list. `seat=None` gives the learner all
-    seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal one, for
-    learners without masks, and sets `info["replaced"]`.
+    each game. With "drawn", every seat gets a random player of the list.
+
+    `seat=None` gives the learner all seats in turn. `illegal_action="random"` plays a random legal action
+    instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
         training_rules(preset, **options),
