@@ -1,4 +1,7 @@
-"""Types of arrays in signatures (shapes stand in docstrings and comments), and arrays in files of others."""
+"""Types of arrays in signatures, and arrays in files from others.
+
+Shapes are given in docstrings and comments.
+"""
 
 import io
 import math
@@ -13,20 +16,21 @@ from risk_env.untrusted import read_file, read_zip
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Numbers = Ints  # of lanes, seats, actions
+Numbers = Ints  # numbers of lanes, seats or actions
 
 
 def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
-    """The arrays in NumPy's archive of at most `most` bytes, by name; one of UNREADABLE for any other file.
+    """Return the arrays in NumPy's archive of at most `most` bytes, by name.
 
-    `kinds` are the letters of the dtypes that are allowed (`numpy.dtype.kind`), none of objects.
+    `kinds` are the letters of the allowed dtypes (`numpy.dtype.kind`), without objects. Any other file raises
+    one of UNREADABLE.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
 
 
 def _read_array(data: bytes, kinds: str) -> Array:
-    """An array of NumPy's format, whose size is compared with that of the data before any memory is asked for."""
+    """Return an array of NumPy's format. Its size is checked before any memory is allocated."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array of another format than NumPy's 1.0")

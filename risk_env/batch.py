@@ -17,22 +17,26 @@ from risk_env.seeds import word
 class GameBatch(Lanes):
     """`num_games` games (lanes) that are stepped together.
 
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the batch's size and threads.
-    `reset` and `step` return buffers of the batch, valid until the next step: copy what you keep. Observations are
-    read-only, since a step writes only what changes. `threads` threads share the lanes of a step; the helpers spin for
-    the next step for about as long as a step takes, before they sleep.
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the batch's size and
+    threads. `reset` and `step` return buffers of the batch, valid until the next step: copy the values to
+    keep. Observations are read-only, because a step writes only the changes. `threads` threads share the
+    lanes of a step. Before they sleep, the helpers spin for the next step for about as long as a step takes.
 
-    One Python thread at a time may call a batch: RuntimeError if a second one steps or resets it meanwhile.
+    GameBatch is not thread-safe: use one batch per thread. RuntimeError is raised if a second thread steps or
+    resets a batch during a call.
     """
 
     def _make_buffers(self) -> None:
         super()._make_buffers()
-        self._actions = np.zeros(self.num_games, np.int64)  # of the current step
-        self._busy = [False]  # whether a thread is inside a call
-        self._full_step: tuple[Any, Any] = (None, None)  # its settings, and the kernel
+        self._actions = np.zeros(self.num_games, np.int64)  # actions of the current step
+        self._busy = [False]  # true if a thread is inside a call
+        self._full_step: tuple[Any, Any] = (None, None)  # settings of the full step, and its kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
-        """Begin every lane's next game, or with `seed` its first: observation, mask and seat to decide of each lane."""
+        """Begin every lane's next game, or its first game with `seed`.
+
+        Returns observation, mask and seat to act of each lane.
+        """
         if self._busy[0]:
             raise _torn()
         self._busy[0] = True
@@ -49,12 +53,13 @@ class GameBatch(Lanes):
         return self.observation, self.action_mask, self.seat
 
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
-        """Play one action in every lane (int, N): observation, mask, seat, reward, terminated, truncated.
+        """Play one action in every lane, int (N,): observation, mask, seat, reward, terminated, truncated.
 
-        Reward, terminated and truncated are (N, P), of this step: a seat ends when it dies, or with the game. Where
-        `game_over`, the final fields hold the end and, with `autoreset`, observation, mask, seat, episodes, seeds and
-        records are the next game's. Without it a game that is over stays over: its mask is empty, its seat -1, its
-        action ignored. If any action is illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
+        Reward, terminated and truncated are (N, P), for this step. A seat ends when it is eliminated, or with
+        the game. In lanes with `game_over`, the final fields describe the end. With `autoreset`, observation,
+        mask, seat, episodes, seeds and records are then the next game's. Without `autoreset`, a game that is
+        over stays over: its mask is empty, its seat -1, its action ignored. If any action is illegal,
+        IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
         if self._busy[0]:
             raise _torn()
@@ -72,14 +77,14 @@ class GameBatch(Lanes):
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _bind_full_step(self) -> Callable[..., bool]:
-        """The kernel of a full step: the same object until `autoreset` or the seed changes."""
+        """Return the kernel of a full step, the same object until `autoreset` or the seed changes."""
         arguments = self._step_arguments(is_full_step=True)
         step = BoundKernel(batch_loop.step_lanes, *arguments, self._all, self._actions)
         self._full_step = ((self.autoreset, self.seed_word), step)
         return step
 
     def play(self, players: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
-        """Play whole games between players, one per seat, compiled bots by their names: `arena.play`."""
+        """Play whole games between players, one per seat (`arena.play`). Compiled bots are given by name."""
         return arena.play(self.rules, self.board, players, games, seed, lanes=self.num_games)
 
 

@@ -14,7 +14,7 @@ _lock = Lock()
 
 @contextmanager
 def safe_start() -> Iterator[None]:
-    """A `with` block: Python processes that start inside do not import from the working folder."""
+    """Keep Python processes that start inside the `with` block from importing from the working folder."""
     with _lock:
         before = os.environ.get("PYTHONSAFEPATH")
         os.environ["PYTHONSAFEPATH"] = before or _OURS

@@ -1,6 +1,7 @@
-"""Compile ahead of time the code that the first use would compile: the rules and the registered players.
+"""Ahead-of-time compilation of the code that the first use would compile.
 
-Several processes can share the work, part by part; later processes find the code on disk (`compiler.cache`).
+This code is the rules and the registered players. Several processes can share the work, part by part. Later
+processes find the code on disk (`compiler.cache`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,12 +38,12 @@ def compile_games(rules: Rules | None = None, board: Board | str = "classic") ->
     Game.from_bytes(game.to_bytes())
     str(game.last_battle)  # writes the log
     seen, T = game.records.copy(), game.tables
-    entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # plays nothing: there is no blitz
+    entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # plays nothing, because there is no blitz
     entry.veil_game(seen, 0, T.board, T.rules, NOBODY)
 
 
 def compile_batches() -> None:
-    """Compile what a batch of games needs, with one thread and with several."""
+    """Compile the code of a batch of games, with one thread and with several."""
     batch = GameBatch(num_games=2 * LEAST_LANES, threads=2)
     _observation, mask, _seat = batch.reset()
     batch.step(np.asarray(mask).argmax(axis=1))
@@ -51,7 +52,7 @@ def compile_batches() -> None:
 
 
 def compile_doors() -> None:
-    """Compile what the PettingZoo environment needs in addition."""
+    """Compile the additional code of the PettingZoo environment."""
     from risk_env import risk_v0  # not needed in the processes of agents
 
     env = risk_v0.raw_env()
@@ -76,7 +77,7 @@ def compile_player(found: Any) -> None:
 
 
 def compile_part(part: str) -> float:
-    """Compile a part of the rules, or the player of that name; return the seconds that this took."""
+    """Compile a part of the rules, or the player of that name. Returns the seconds that this took."""
     start = perf_counter()
     if part in RULES:
         RULES[part]()
@@ -86,7 +87,7 @@ def compile_part(part: str) -> float:
 
 
 def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:
-    """Compile the parts, one stage after another, in `jobs` processes; yield each part and its seconds.
+    """Compile the parts, one stage after another, in `jobs` processes. Yields each part and its seconds.
 
     Variants of a player (`tactician`, `tactician:quick`) run the same code, so one process compiles them.
     """

@@ -1,8 +1,8 @@
-"""Events: the record of a game from which the log, the last battle, reports and pages are made.
+"""Events: the record of a game, the source of the log, the last battle, reports and pages.
 
-A `GameLog` replays the history of a game on a record of its own: forced actions and chance results one by
-one, a blitz in one step. It compares the records before and after each step. An event that only one seat may
-see names this seat (RULES 2.4, 7.1, 8.1).
+A `GameLog` replays the history of a game on a record of its own. Forced actions and chance results are played
+one by one, a blitz in one step. The log compares the records before and after each step. An event that only
+one seat may see names this seat (RULES 2.4, 7.1, 8.1).
 """
 
 from __future__ import annotations
@@ -28,73 +28,81 @@ from risk_env.public import VEILED_PHASES, dice_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
-PRIVATE_PHASES = (Phase.HEADQUARTERS, *VEILED_PHASES)  # only the seat to act sees the answer
+PRIVATE_PHASES = (Phase.HEADQUARTERS, *VEILED_PHASES)  # only the seat to act sees the action
 KEPT_ROLLS = 32  # number of first rolls, and of last rolls, that a blitz keeps
-MOST_FORCED = 1000  # most forced actions in a row that have events of their own
+MOST_FORCED = 1000  # maximum number of forced actions in a row that have events of their own
 
 Numbers = tuple[int, ...]
 Pair = tuple[int, int]
-Dice = tuple[Numbers, Numbers]  # the attacker's and the defender's
+Dice = tuple[Numbers, Numbers]  # the attacker's dice and the defender's dice
 
 
 class Roll(NamedTuple):
     """One roll of a blitz."""
 
-    rolled: Dice  # as rolled, with extra dice (RULES 9.8)
-    dice: Dice  # as compared, highest first (RULES 3.2.3, 10.6)
-    losses: Pair  # of attacker and defender
+    rolled: Dice  # dice as rolled, with extra dice (RULES 9.8)
+    dice: Dice  # dice as compared, highest first (RULES 3.2.3, 10.6)
+    losses: Pair  # losses of attacker and defender
 
 
 class Event(NamedTuple):
-    """Something that happened. docs/public.md has the kinds and the fields of each; other fields keep their defaults.
+    """Something that happened.
 
-    Territories, seats, Objectives and Rewards are numbers; a card is its territory's, `num_territories` a wild one.
+    docs/public.md lists the kinds and the fields of each. Other fields keep their defaults. Territories,
+    seats, Objectives and Rewards are numbers. A card has its territory's number, a wild card has
+    `num_territories`.
     """
 
     kind: str
-    only: int = NOBODY  # the seat that alone may see this, -1: everybody
-    seat: int = NOBODY  # who did it, or whom it concerns
-    forced: bool = False  # whether the seat had no choice
-    phase: str = ""  # what was asked
-    text: str = ""  # what was answered
+    only: int = NOBODY  # the only seat that may see this, -1: all seats
+    seat: int = NOBODY  # the acting seat, or the seat that the event concerns
+    forced: bool = False  # true if the seat had no choice
+    phase: str = ""  # phase of the decision
+    text: str = ""  # text of the action
     territory: int = NOWHERE
     source: int = NOWHERE
     target: int = NOWHERE
-    other: int = NOBODY  # the defender, or who was eliminated; P for the neutral army
-    number: int = 0  # of troops, cards or rolls; of a round; or of a mission in the map's list
+    other: int = NOBODY  # the defender, or the eliminated seat; P for the neutral army
+    number: int = 0  # number of troops, cards or rolls; of a round; or of a mission in the map's list
     cards: Numbers = ()
-    territories: Numbers = ()  # of each seat (capitals, headquarters), or a set of them
+    territories: Numbers = ()  # one per seat (capitals, headquarters), or a set of territories
     owners: Numbers = ()  # (T,)
     troops: Numbers = ()  # (T,)
     objectives: Numbers = ()
-    rewards: Numbers = ()  # that came with these Objectives, -1 none
-    rolled: Dice = ((), ())  # of the last roll, as in `Roll`
+    rewards: Numbers = ()  # Rewards that came with these Objectives, -1 none
+    rolled: Dice = ((), ())  # dice of the last roll, as in `Roll`
     dice: Dice = ((), ())
-    losses: Pair = (0, 0)  # of attacker and defender, in all rolls
+    losses: Pair = (0, 0)  # losses of attacker and defender, in all rolls
     left: Pair = (0, 0)  # troops in source and target after the losses
-    rolls: tuple[Roll, ...] = ()  # only for a blitz: the first and the last rolls
-    faces: Pair = (0, 0)  # of a die, before and after
+    rolls: tuple[Roll, ...] = ()  # the first and the last rolls, only for a blitz
+    faces: Pair = (0, 0)  # faces of a die, before and after
 
     def to_json(self) -> dict[str, Any]:
-        """A dict for `json.dumps`: schema, kind and `only`, and the other fields unless they have their default."""
+        """Return a dict for `json.dumps`.
+
+        It has schema, kind, `only`, and all fields that differ from their defaults.
+        """
         values = {name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)}
         return {"schema": SCHEMA, "only": self.only, **values}
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Event:
-        """The event of a dict of `to_json`."""
+        """Return the event of a dict made by `to_json`."""
         values = {name: _as_tuples(value) for name, value in facts.items() if name != "schema"}
         values["rolls"] = tuple(Roll(*roll) for roll in values.get("rolls", ()))
         return cls(**values)
 
 
 def _as_tuples(value: Any) -> Any:
-    """A value of JSON with tuples in place of lists."""
+    """Return a value of JSON with tuples in place of lists."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 class Battle(NamedTuple):
-    """One roll. Dice in falling order after bonuses, in the order rolled before them."""
+    """One roll of a battle.
+
+    Dice after bonuses are in falling order, dice before them in the order in which they were rolled.
+    """
 
     source: str
     target: str
@@ -107,7 +115,7 @@ class Battle(NamedTuple):
 
 
 def last_battle(events: Sequence[Event], board: Board) -> Battle | None:
-    """The last roll that was decided, None before the first."""
+    """Return the last roll that was decided, or None before the first."""
     for event in reversed(events):
         if event.kind == "battle":
             source, target = (board.territories[t] for t in (event.source, event.target))
@@ -122,9 +130,9 @@ Watch = Callable[[Any, Sequence[Event]], None]
 class GameLog:
     """The events of a game and the lines of its log, from the start of its history up to the last `catch_up`.
 
-    `start` is the record with which the history begins; None: the set-up with the generator's state `chance`.
-    `watch` is called with the record (an array of one) and the new events at the start and after every change. A log
-    with a `watch` keeps no events itself.
+    `start` is the record with which the history begins. With None it is the set-up with the generator's state
+    `chance`. `watch` is called with the record (an array of one) and the new events at the start and after
+    every change. A log with a `watch` keeps no events itself.
     """
 
     def __init__(
@@ -139,12 +147,14 @@ class GameLog:
         self.events: list[Event] = []
         self._watch = watch
         self._lines: list[str] = []
-        self._lined = 0  # events that are in the lines
-        self._seen_by: dict[int, tuple[list[Event], int]] = {}  # by seat: what it saw, up to which event
+        self._lined = 0  # number of events that are in the lines
+        # by seat: the events that it saw, and the number of events examined
+        self._seen_by: dict[int, tuple[list[Event], int]] = {}
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
         self._games = self._tables.new_games(1)
         self._played = 0
-        self._held: list[Event] = []  # until the next action: their time would reveal a hidden fact
+        # events held until the next action, because their time would reveal a hidden fact
+        self._held: list[Event] = []
         self._rolls, self._totals = new_rolls()
         if start is None:
             entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, chance)
@@ -158,27 +168,27 @@ class GameLog:
         self._play_forced()
 
     def catch_up(self, actions: Sequence[int]) -> None:
-        """Play the asked actions that have not been played."""
+        """Play the actions that have not been played yet."""
         for action in actions[self._played :]:
             self._act(action, forced=False)
             self._play_forced()
         self._played = len(actions)
 
     def seen_by(self, seat: int) -> list[Event]:
-        """What this seat saw; NOBODY: what everybody saw."""
+        """Return the events that this seat saw; NOBODY: the events that all seats saw."""
         seen, known = self._seen_by.get(seat, ([], 0))
         seen += [event for event in self.events[known:] if event.only in (NOBODY, seat)]
         self._seen_by[seat] = seen, len(self.events)
         return seen
 
     def lines(self) -> list[str]:
-        """The log (docs/decisions.md)."""
+        """Return the lines of the log (docs/decisions.md)."""
         self._lines += log_lines(self.events[self._lined :], self._board)
         self._lined = len(self.events)
         return list(self._lines)
 
     def _play_forced(self) -> None:
-        """Forced actions, up to the next asked one."""
+        """Play forced actions up to the next decision that is not forced."""
         played = 0
         while not self._ask_forced and len(legal := members(self._record.legal)) == 1:
             if played == MOST_FORCED:
@@ -202,7 +212,7 @@ class GameLog:
         self._play_chance()
 
     def _play_chance(self) -> None:
-        """Chance results, until a seat must decide."""
+        """Play chance results until a seat must act."""
         while self._record.phase > Phase.OVER:
             before = self._record
             if before.phase == Phase.ROLL and before.blitz:
@@ -222,7 +232,10 @@ class GameLog:
         return number, (losses[ATTACKER], losses[DEFENDER]), kept
 
     def _look(self) -> Any:
-        """The record as it is now, kept for what comes: its fields as attributes, read all at once, far quicker."""
+        """Keep the current record for later comparison, and return it.
+
+        Its fields are attributes, all read at once, which is much faster.
+        """
         games: Any = self._games
         values = np.frombuffer(games.tobytes(), games.dtype).item()
         self._record = SimpleNamespace(**dict(zip(games.dtype.names, values, strict=True)))
@@ -231,8 +244,8 @@ class GameLog:
     def _add(self, events: list[Event], forced: bool = False) -> None:
         """Add events, after the events that were held back.
 
-        A roll is held back while a re-roll is asked. A draft to the only possible territory is held back
-        until its amount is given, because without a hidden trade the draft would come earlier.
+        A roll is held back while a re-roll is being decided. A draft to the only possible territory is held
+        back until its amount is given, because without a hidden trade the draft would come earlier.
         """
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):
@@ -244,7 +257,7 @@ class GameLog:
 
 
 def _kept(number: int) -> list[int]:
-    """Return which of that many rolls of a blitz are kept."""
+    """Return the indices of the kept rolls of a blitz with that many rolls."""
     return [place for place in range(number) if not KEPT_ROLLS <= place < number - KEPT_ROLLS]
 
 
@@ -259,11 +272,11 @@ def _roll(values: npt.NDArray[np.int8]) -> Roll:
     return Roll(dice_of(values[:, :MAX_DICE]), dice_of(values[:, MAX_DICE:-1]), (attacker, defender))
 
 
-# ------------------------------------------------------------------------------------------------ from records
+# ------------------------------------------------------------------------------------ from records
 
 
 def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
-    """The chance results of a set-up, in the order of RULES 11.4."""
+    """Return the events of the chance results of a set-up, in the order of RULES 11.4."""
     players = rules.num_players
     events = [Event("starter", seat=int(record.starter))]
     if rules.victory == "mission":
@@ -284,14 +297,14 @@ def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
             events.append(Event("headquarters", territories=tuple(record.headquarters[:players].tolist())))
     for place in range(players):
         seat = (int(record.starter) + place) % players
-        if cards := members(record.hand[seat]):  # with which the seat starts (RULES 9.1, 9.3)
+        if cards := members(record.hand[seat]):  # cards with which the seat starts (RULES 9.1, 9.3)
             events.append(Event("dealt", seat=seat, number=len(cards)))
             events += [Event("card", only=seat, seat=seat, cards=(card,)) for card in cards]
     return events + (_turn_begins(record, is_new_round=True) if record.round_number else [])
 
 
 class Step(NamedTuple):
-    """An action with the records before and after it, chance that follows not included."""
+    """An action with the records before and after it, without the chance that follows."""
 
     before: Any
     after: Any
@@ -301,12 +314,12 @@ class Step(NamedTuple):
 
     @property
     def seat(self) -> int:
-        """Who decided."""
+        """The seat that acted."""
         return int(self.before.seat)
 
 
 def action_events(step: Step, text: str) -> list[Event]:
-    """What an action did, whose words are `text`."""
+    """Return the events of an action, whose words are `text`."""
     phase = Phase(int(step.before.phase))
     only = step.seat if phase in PRIVATE_PHASES else NOBODY
     events = [Event("action", only=only, seat=step.seat, forced=step.forced, phase=phase.name, text=text)]
@@ -316,7 +329,10 @@ def action_events(step: Step, text: str) -> list[Event]:
 
 
 def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
-    """What chance did, between two records: a roll, with the battle if that decided it, or a card drawn."""
+    """Return the events of chance between two records.
+
+    They are a roll, with the battle if the roll decided it, or a card drawn.
+    """
     seat = int(before.turn)
     if before.phase == Phase.ROLL:
         source, target = int(before.source), int(before.target)
@@ -343,7 +359,10 @@ def _shuffled(before: Any, after: Any) -> list[Event]:
 
 
 def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """What is put on a territory, which the action names or, for an amount, the question; the number is of troops."""
+    """Return the writer of events for troops or things put on a territory.
+
+    The territory comes from the action or, for an amount, from the decision. The number is that of troops.
+    """
 
     def write(step: Step) -> Iterator[Event]:
         territory = int(step.before.target) if step.action.kind == "amount" else step.action.arguments[0]
@@ -354,7 +373,7 @@ def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """Troops that went from one territory to another."""
+    """Return the writer of events for troops that moved from one territory to another."""
 
     def write(step: Step) -> Iterator[Event]:
         source, target = int(step.before.source), int(step.before.target)
@@ -366,7 +385,7 @@ def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _traded(step: Step) -> Iterator[Event]:
-    """The cards that were turned in (RULES 5.5), and what they added to the draft."""
+    """Yield the event of a trade: the cards turned in (RULES 5.5), and the troops added to the draft."""
     cards = members(step.after.discard & ~step.before.discard)
     cards += [step.board.num_territories] * (int(step.after.discard_wilds) - int(step.before.discard_wilds))
     if cards:
@@ -375,7 +394,7 @@ def _traded(step: Step) -> Iterator[Event]:
 
 
 def _rerolled(step: Step) -> Iterator[Event]:
-    """A die rolled again, and the card shown for it (RULES 10.4); then the battle, if that decides it."""
+    """Yield the event of a re-rolled die with the card shown for it, then the decided battle (RULES 10.4)."""
     if step.action.kind != DONE:
         cards = tuple(members(step.after.shown & ~step.before.shown))
         before, again = step.after.rerolled.tolist()
@@ -384,7 +403,7 @@ def _rerolled(step: Step) -> Iterator[Event]:
 
 
 def _commanded(step: Step) -> Iterator[Event]:
-    """A die turned to a 6 (RULES 10.5); then the battle, which that decides."""
+    """Yield the event of a die turned to a 6, then the decided battle (RULES 10.5)."""
     if step.action.kind != DONE:
         yield Event("commander", seat=step.seat, faces=(step.action.arguments[0], 6))
     yield from _battle(step.before, step.after, step.board)
@@ -393,7 +412,7 @@ def _commanded(step: Step) -> Iterator[Event]:
 def _battle(
     before: Any, after: Any, board: Board, number: int = 1, losses: Pair | None = None, rolls: tuple[Roll, ...] = ()
 ) -> Iterator[Event]:
-    """Return the events of a decided roll or blitz, with its consequences (RULES 3.2.3, 3.2.5, 3.3)."""
+    """Yield the events of a decided roll or blitz, with its consequences (RULES 3.2.3, 3.2.5, 3.3)."""
     if after.phase in DICE_PHASES:
         return
     seat, source, target = int(before.turn), int(before.source), int(before.target)
@@ -420,7 +439,7 @@ def _battle(
 
 
 def _elimination(before: Any, after: Any, other: int, board: Board) -> Iterator[Event]:
-    """Return the events of an elimination; only two seats know the cards that change hands (RULES 3.3)."""
+    """Yield the events of an elimination. Only two seats know the cards that change hands (RULES 3.3)."""
     seat, objectives = int(before.turn), tuple(np.flatnonzero(before.objective == other).tolist())
     cards = _new_cards(before, after, seat, board)
     yield Event("elimination", seat=seat, other=other, number=len(cards), objectives=objectives)
@@ -440,7 +459,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
     Phase.CLAIM: _placed("claim"),
     Phase.DEPLOY: _placed("deploy"),
     Phase.DEPLOY_NEUTRAL: _placed("deploy_neutral"),
-    # Where is a secret until all have picked (RULES 7.1)
+    # The place is secret until all seats have chosen (RULES 7.1).
     Phase.HEADQUARTERS: lambda step: iter([Event("pick", seat=step.seat, forced=step.forced)]),
     Phase.TRADE: _traded,
     Phase.BONUS: _placed("bonus"),
@@ -474,11 +493,11 @@ def _turn_begins(record: Any, is_new_round: bool) -> list[Event]:
     return [*new_round, Event("turn", seat=int(record.turn))]
 
 
-# ------------------------------------------------------------------------------------------------ the log
+# ------------------------------------------------------------------------------------ the log
 
 
 def log_lines(events: Iterable[Event], board: Board) -> list[str]:
-    """The lines of the log (docs/decisions.md): every action, every chance result."""
+    """Return the lines of the log (docs/decisions.md): every action and every chance result."""
     lines: list[str] = []
     for kind, group in groupby(events, attrgetter("kind")):
         if kind == "mission":
@@ -493,7 +512,7 @@ def log_lines(events: Iterable[Event], board: Board) -> list[str]:
 
 
 def _blitz_lines(event: Event) -> list[str]:
-    """Return the log lines of a blitz: its first and last rolls; no lines for another battle."""
+    """Return the log lines of a blitz: its first and last rolls. Other battles have no such lines."""
     lines = [f"chance: roll {_dice(roll.rolled)}" for roll in event.rolls]
     if left_out := event.number - len(lines) if lines else 0:
         told = zip(event.losses, *(roll.losses for roll in event.rolls), strict=True)

@@ -1,4 +1,4 @@
-"""Lanes: many games at once, begun, stepped and asked in the lanes that the caller chooses."""
+"""Lanes: many games at once. The caller chooses the lanes to begin, step and read."""
 
 import os
 from operator import attrgetter
@@ -27,15 +27,19 @@ from risk_env.untrusted import shortened
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
 OBSERVATIONS = ("flat", "structured", None)
 MASKS = {"bytes": batch_loop.BYTE_MASK, "bits": batch_loop.BIT_MASK, None: batch_loop.NO_MASK}
-WORDS_FOR_64 = {batch_loop.NO_MASK: 0, batch_loop.BIT_MASK: 1, batch_loop.BYTE_MASK: 8}  # words of 64 actions' mask
+# mask words per 64 actions
+WORDS_FOR_64 = {batch_loop.NO_MASK: 0, batch_loop.BIT_MASK: 1, batch_loop.BYTE_MASK: 8}
 _INT64 = np.dtype(np.int64)
-LEAST_LANES = 64  # per thread; with fewer, sharing takes longer than it saves
+LEAST_LANES = 64  # minimum per thread; with fewer, sharing takes longer than it saves
 REWARDS = {"win": batch_loop.WIN_REWARD, "placement": batch_loop.PLACEMENT_REWARD}
 
 
 def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
-    """Lanes or actions as bound kernels take them: int64 (k,), contiguous; ValueError if they are not whole numbers."""
-    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled array's dtype is another object
+    """Return lanes or actions as bound kernels take them: int64 (k,), contiguous.
+
+    Raises ValueError if they are not whole numbers.
+    """
+    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled dtype is another object
     if is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous:
         return numbers
     numbers = np.asarray(numbers)
@@ -45,7 +49,10 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 
 
 def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
-    """Convert seeds to uint64 (count,) for kernels; raise ValueError unless all are integers of 0 or more."""
+    """Convert seeds to uint64 (count,) for kernels.
+
+    Raises ValueError unless all are integers of 0 or more.
+    """
     numbers = whole_numbers(seeds, (count,), "seeds must be")
     if numbers.dtype.kind == "i" and numbers.min(initial=0) < 0:
         raise ValueError(f"seeds contain {numbers.min()}: all must be 0 or more")
@@ -53,7 +60,10 @@ def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
 
 
 def whole_numbers(values: Any, shape: tuple[int, ...], demand: str) -> Array:
-    """Values as an array; ValueError, which begins with `demand`, unless they are whole numbers of this shape."""
+    """Return values as an array of whole numbers of this shape.
+
+    For other values, the message of the ValueError begins with `demand`.
+    """
     numbers = np.asarray(values)
     if numbers.shape != shape or (numbers.dtype.kind not in "iu" and numbers.size):
         raise ValueError(f"{demand} whole numbers of shape {shape}, not {numbers.dtype} {numbers.shape}")
@@ -66,18 +76,18 @@ class FixedArrays:
     FIXED: ClassVar[frozenset[str]]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; raise AttributeError for an array in FIXED."""
+        """Set an attribute. Raises AttributeError for an array in FIXED."""
         if name in self.FIXED and vars(self).get(name, value) is not value:
             raise AttributeError(f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values")
         object.__setattr__(self, name, value)
 
 
 class Lanes(FixedArrays):
-    """`num_games` games (lanes), each begun, stepped, asked and finished when the caller says so.
+    """`num_games` games (lanes), each begun, stepped, read and finished when the caller says so.
 
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and threads.
-    Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together; an `arena.Arena`
-    has players in them.
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and
+    threads. Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together.
+    An `arena.Arena` plays the lanes with its players.
     """
 
     FIXED = frozenset(
@@ -150,18 +160,20 @@ class Lanes(FixedArrays):
         self.reward = np.zeros((N, P), np.float32)
         self.terminated = np.zeros((N, P), np.bool_)
         self.truncated = np.zeros((N, P), np.bool_)
-        self.game_over = np.zeros(N, np.bool_)  # (N,) whether the game is over (with `autoreset`: by the last step)
-        self.final_placement = np.zeros((N, P), np.int64)  # (N, P) places, where game_over
-        self.final_rounds = np.zeros(N, np.int64)  # (N,) rounds, where game_over
+        # (N,) true if the game is over (with `autoreset`: ended by the last step)
+        self.game_over = np.zeros(N, np.bool_)
+        self.final_placement = np.zeros((N, P), np.int64)  # (N, P) places, valid if game_over
+        self.final_rounds = np.zeros(N, np.int64)  # (N,) rounds, valid if game_over
         lent = self._codes.view()
         lent.flags.writeable = False
         self.observation = self._shaped(lent)
-        self.final_observation = self._shaped(self._final_codes)  # (N, P, ...) each seat's last, if game_over
+        # (N, P, ...) last observations, valid if game_over
+        self.final_observation = self._shaped(self._final_codes)
         self.action_mask = self._lent_mask()
         self._view_caches = new_view_caches(N, self.tables.sizes)
 
     def _bind_kernels(self) -> None:
-        """The buffers in groups, and the kernels of the parts of a step with them."""
+        """Group the buffers, and bind the kernels of the parts of a step to them."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
         self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
@@ -184,14 +196,14 @@ class Lanes(FixedArrays):
         return self._games
 
     def game(self, lane: int) -> Game:
-        """A `Game` with a copy of a lane's state."""
+        """Return a `Game` with a copy of a lane's state."""
         lane = self.as_lane(lane)
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
 
     def check_records(self) -> None:
-        """ValueError if a lane's record, read from a file, cannot be played on: kernels read records unchecked.
+        """Raise ValueError if a lane's record, read from a file, cannot be played on.
 
-        A lane whose first game has not begun has no legal action.
+        Kernels do not check records. A lane whose first game has not begun has no legal action.
         """
         not_begun = self.tables.new_games(1).tobytes()
         for lane, record in enumerate(self.games):
@@ -209,13 +221,13 @@ class Lanes(FixedArrays):
         return self._mask if self._mask_kind == batch_loop.BIT_MASK else None
 
     def as_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """Whole numbers of shape (N,) as int64; ValueError for anything else."""
+        """Return whole numbers of shape (N,) as int64. Raises ValueError for anything else."""
         if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == self._all.shape:
             return actions
         return whole_numbers(actions, self._all.shape, "actions must be").astype(np.int64, copy=False)
 
     def as_lanes(self, lanes: Any, are_begun: bool = False) -> npt.NDArray[np.int64]:
-        """Convert lanes to int64 (k,) for kernels; raise ValueError for invalid and duplicate lanes.
+        """Convert lanes to int64 (k,) for kernels. Raises ValueError for invalid and duplicate lanes.
 
         With `are_begun`, each lane must have a game. Every public method that takes lanes calls this method
         once.
@@ -230,14 +242,14 @@ class Lanes(FixedArrays):
         return lanes
 
     def as_lane(self, lane: Any) -> int:
-        """Convert a lane of the batch to an int; raise ValueError for any other value."""
+        """Convert a lane of the batch to an int. Raises ValueError for any other value."""
         is_number = isinstance(lane, int | np.integer) and not isinstance(lane, bool)
         if not is_number or not 0 <= lane < self.num_games:
             raise ValueError(f"lane={shortened(lane)} must be a whole number from 0 to {self.num_games - 1}")
         return int(lane)
 
     def _problem(self, lanes: Array, number: int) -> str:
-        """Return the error for the first invalid lane."""
+        """Return the error message for the first invalid lane."""
         lane = int(lanes[number])
         if not 0 <= lane < self.num_games:
             return f"lanes contain {lane}: the batch has lanes 0 to {self.num_games - 1}"
@@ -246,7 +258,7 @@ class Lanes(FixedArrays):
         return f"lane {lane} has no game: call reset(), begin() or begin_seeded() first"
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
-        """IllegalAction if the action (int, N) of one of these lanes (int, k) is not legal."""
+        """Raise IllegalAction if the action, int (N,), of one of these lanes, int (k,), is not legal."""
         self._check_legal(contiguous(self.as_actions(actions)), self.as_lanes(lanes))
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
@@ -279,16 +291,17 @@ class Lanes(FixedArrays):
         batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
-        """Play an action, int (N,), in each of these lanes; write reward, terminated, truncated, game_over.
+        """Play an action, int (N,), in each of these lanes.
 
-        If an action is not legal, raise IllegalAction and step no lane.
+        Writes reward, terminated, truncated and game_over. If an action is not legal, raises IllegalAction
+        and steps no lane.
         """
         lanes, actions = self.as_lanes(lanes), contiguous(self.as_actions(actions))
         self._check_legal(actions, lanes)
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write how these lanes' games ended and, with `autoreset`, begin their next."""
+        """Write how the games of these lanes ended and, with `autoreset`, begin the next games."""
         lanes = self.as_lanes(lanes)
         self._write_final(lanes)
         if self.autoreset:
@@ -299,12 +312,12 @@ class Lanes(FixedArrays):
         self._share(self.as_lanes(lanes), self._ask)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
-        """What `batch_loop.step_lanes` takes before lanes."""
+        """Return the arguments of `batch_loop.step_lanes` before `lanes`."""
         episodes = Episodes(self.autoreset, self.seed_word, self.episodes, self.seeds)
         return self._records, self._results, self._ends, episodes, self._questions, is_full_step
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
-        """Call `work(lanes, *arguments)`; if there are many lanes, threads share them."""
+        """Call `work(lanes, *arguments)`. If there are many lanes, threads share them."""
         if self._pool is None:
             work(lanes, *arguments)
         else:
@@ -313,10 +326,10 @@ class Lanes(FixedArrays):
     def _parts(self, lanes: Array) -> list[Array]:
         return np.array_split(lanes, max(1, min(self._threads, len(lanes) // LEAST_LANES)))
 
-    # ------------------------------------------------------------------------------------------ copies
+    # -------------------------------------------------------------------------------- copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are new lanes with the same state."""
+        """Return the arguments for a copy or pickle: new lanes with the same state."""
         arguments = (self.rules, self.board, self.num_games, int(self.seed_word))
         options = {"threads": self._threads, "autoreset": self.autoreset, **self._outputs}
         return _restored, (arguments, options, [read(self).copy() for read in _STATE], type(self))
@@ -339,7 +352,10 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: list[A
 
 
 def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
-    """Zeros that begin at a cache line, so that vectors in rows of whole lines never span two lines."""
+    """Return zeros that begin at a cache line.
+
+    Vectors in rows of whole lines then never span two lines.
+    """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.zeros(size + LINE, np.int8)
     first = -room.ctypes.data % LINE
@@ -347,7 +363,7 @@ def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
 
 
 def restore(name: str, array: Array, values: Any) -> None:
-    """Copy values that were read from a file into an array; ValueError if their shape or dtype is another."""
+    """Copy values that were read from a file into an array. Raises ValueError for another shape or dtype."""
     if not isinstance(values, np.ndarray) or values.shape != array.shape or values.dtype != array.dtype:
         found = f"{values.dtype.name} {values.shape}" if isinstance(values, np.ndarray) else shortened(values)
         raise ValueError(f"{name}: {found} instead of {array.dtype.name} {array.shape}")
@@ -355,13 +371,13 @@ def restore(name: str, array: Array, values: Any) -> None:
 
 
 def check_count(name: str, value: Any) -> None:
-    """ValueError naming the argument, if it is not a whole number of at least 1."""
+    """Raise a ValueError that names the argument unless its value is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
 
 
 def check_memory(name: str, count: int, bytes_each: int) -> None:
-    """ValueError naming the argument and what it needs, if that is more than the memory of this machine."""
+    """Raise a ValueError that names the argument if it needs more memory than this machine has."""
     needed, present = int(count) * bytes_each, _memory()
     if needed > present:
         raise ValueError(
@@ -371,7 +387,7 @@ def check_memory(name: str, count: int, bytes_each: int) -> None:
 
 
 def _memory() -> int:
-    """Bytes of this machine's memory; what 64 bits can address where it does not say."""
+    """Return the size of this machine's memory in bytes, or 2**63 if it is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -379,6 +395,6 @@ def _memory() -> int:
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """ValueError naming the argument and the choices, if its value is not one of them."""
+    """Raise a ValueError that names the argument and the choices unless its value is one of them."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")

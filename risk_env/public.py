@@ -2,7 +2,7 @@
 
 Agents, programs, pictures and pages read a `PublicState`. Only this module makes one from a game's record. It
 has no cards in hands, no missions, no headquarters that are not open yet, and nothing that depends on these.
-A question that a seat is asked only because of its hand is visible to that seat alone (`seen_by`).
+A decision that a seat has only because of its hand is visible to that seat alone (`seen_by`).
 """
 
 import math
@@ -25,40 +25,42 @@ from risk_env.core.combat import ATTACKER
 from risk_env.core.types import DICE_PHASES, MOST_TROOPS, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
 
 SCHEMA = 1
-PHASES = tuple(Phase)  # by number; far quicker than Phase(number)
-ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # those in which the dice lie on the table
+PHASES = tuple(Phase)  # by number; much faster than Phase(number)
+ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # phases in which the dice are on the table
 
 VEILED_PHASES = (Phase.TRADE, Phase.REROLL)  # phases that depend on the cards in a hand
-_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # other seats may see another question
+_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # other seats may see another decision
 
 _EMPTY: Any = ()  # an array that is not given
-_set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)  # the rules' own function, called from Python
+# the function of the rules, called from Python
+_set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
 
 
 @dataclass(frozen=True, eq=False)
 class PublicState:
-    """A public position of T territories and P players. Arrays are read-only; -1 is nobody or nowhere.
+    """A public position of T territories and P players.
 
-    Seats are 0 ... P - 1; P owns the territories of the neutral army. Only the first three fields must be given.
+    Arrays are read-only. -1 is nobody or nowhere. Seats are 0 ... P - 1. P owns the territories of the
+    neutral army. Only the first three fields are required.
     """
 
     owner: Ints  # (T,) seat, -1 free
     troops: Ints  # (T,)
     num_players: int
 
-    phase: Phase = Phase.OVER  # as far as this viewer may see it (docs/public.md)
-    seat: int = NOBODY  # who is asked, -1 when the game is over
-    turn: int = NOBODY  # whose turn it is
+    phase: Phase = Phase.OVER  # phase that this viewer may see (docs/public.md)
+    seat: int = NOBODY  # seat to act, -1 when the game is over
+    turn: int = NOBODY  # seat in turn
     round: int = 0  # 0 in set-up, then from 1
     starter: int = NOBODY
-    alive: npt.NDArray[np.bool_] = _EMPTY  # (P,), or empty: all are
+    alive: npt.NDArray[np.bool_] = _EMPTY  # (P,), or empty if all are alive
     winner: int = NOBODY
-    truncated: bool = False  # whether the game ended by `max_rounds` (RULES 11.2)
+    truncated: bool = False  # true if the game ended by `max_rounds` (RULES 11.2)
 
-    hand_sizes: Ints = _EMPTY  # (P,) number of cards, or empty: not shown
+    hand_sizes: Ints = _EMPTY  # (P,) number of cards, or empty if not shown
     sets_traded: int = 0  # by all players
     next_set: int = 0  # troops for the next set (RULES 5.2), 0 with the star deck
-    deck: int = 0  # number of cards in it
+    deck: int = 0  # number of cards in the deck
     discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
     discard_wilds: int = 0
     shown: tuple[int, ...] = ()  # territories whose cards a re-roll has shown (RULES 10.4)
@@ -68,18 +70,19 @@ class PublicState:
 
     to_place: tuple[int, ...] = ()  # (P,), or (P + 1,) with a neutral army: set-up troops not yet placed
     draft_left: int = 0  # troops still to be placed in this draft
-    source: int = NOWHERE  # territory that attacks, or that troops leave
+    source: int = NOWHERE  # attacking territory, or territory that troops leave
     target: int = NOWHERE  # territory attacked, moved to or drafted to
-    chosen_dice: int = 0  # that the attacker declared last
-    dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # attacker's and defender's on the table, highest first
-    captured: bool = False  # whether a territory fell this turn
+    chosen_dice: int = 0  # dice that the attacker declared last
+    # attacker's and defender's dice on the table, highest first
+    dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    captured: bool = False  # true if a territory fell this turn
     battles: int = 0  # rolls made this turn
     moves_left: int = 0  # fortify moves
 
     cities: tuple[int, ...] = ()  # territories
     airfields: tuple[int, ...] = ()  # territories
     capitals: Ints = _EMPTY  # (P,) territory
-    headquarters: Ints = _EMPTY  # (P,) territory, -1 while it is not public (RULES 7.1)
+    headquarters: Ints = _EMPTY  # (P,) territory, -1 if it is not public (RULES 7.1)
     objectives: Ints = _EMPTY  # (12,) seat that holds each, -1 face up, -2 not in play
     objective_rewards: tuple[int, ...] = ()  # (12,) Reward that came with each Objective
     rewards: tuple[int, ...] = ()  # (8,) seat that owns each Reward
@@ -93,17 +96,20 @@ class PublicState:
     def __eq__(self, other: object) -> bool:
         return self.to_json() == other.to_json() if isinstance(other, PublicState) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # as arrays
+    __hash__ = None  # type: ignore[assignment]  # as for arrays
 
     def to_json(self) -> dict[str, Any]:
-        """A dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
+        """Return a dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
         lists = {name: list(getattr(self, name)) for name in _TUPLES}
         lists |= {name: getattr(self, name).tolist() for name in _ARRAYS} | {"dice": list(map(list, self.dice))}
         return {"schema": SCHEMA, **vars(self), **lists, "phase": self.phase.name}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """The state of a dict of `to_json`; ValueError if it is of another schema or has other fields."""
+        """Return the state of a dict made by `to_json`.
+
+        Raises ValueError if the dict has another schema or other fields.
+        """
         if facts.get("schema") != SCHEMA:
             raise ValueError(f"schema={facts.get('schema')!r} of a public state: this version reads {SCHEMA}")
         if wrong := {"schema", *_NAMES} ^ set(facts):
@@ -122,7 +128,7 @@ class PublicState:
 _NAMES = tuple(field.name for field in fields(PublicState))
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
 _TUPLES = tuple(field.name for field in fields(PublicState) if field.type == tuple[int, ...])
-_SAME = (  # fields of a record that public facts are made from under their own names
+_SAME = (  # fields of a record from which public facts of the same name are made
     *("owner", "troops", "phase", "seat", "turn", "starter", "winner", "truncated", "wilds", "hand", "sets_traded"),
     *("deck", "deck_wilds", "discard", "discard_wilds", "shown", "picked", "picked_wilds", "to_place", "draft_left"),
     *("source", "target", "chosen_dice", "captured", "battles", "moves_left", "headquarters", "headquarters_open"),
@@ -137,26 +143,28 @@ _READ = dict(zip(_SAME, _SAME, strict=True)) | {
     "objective_reward": "objective_rewards",
     "reward_owner": "rewards",
 }
-_CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}  # of `struct`, by NumPy's types
-_PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]  # of the bits in each byte
-_ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # of public facts
+# codes of `struct`, by NumPy's types
+_CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}
+# positions of the bits in each byte
+_PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]
+_ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # order of public facts
 
 
 def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
-    """Return a game, an array of one record, with the question that `seat` sees; NOBODY is a spectator.
+    """Return a game, an array of one record, with the decision that `seat` sees; NOBODY is a spectator.
 
-    If another seat is asked a question only because of its hand, the result is a copy without these cards: an
-    optional trade is not asked, and before a re-roll the dice have not fallen (`core.hidden.veil`).
+    If another seat has a decision only because of its hand, the result is a copy that hides the decision. An
+    optional trade does not show, and before a re-roll the dice have not fallen (`core.hidden.veil`).
     """
     if games["phase"].item() not in _VEILED or games["seat"].item() == seat:
         return games
-    seen = np.frombuffer(bytearray(games.tobytes()), games.dtype)  # far quicker than copying records
+    seen = np.frombuffer(bytearray(games.tobytes()), games.dtype)  # much faster than copying records
     entry.veil_game(seen, 0, tables.board, tables.rules, seat)
     return seen
 
 
 def public_state(games: Any, tables: Tables, seat: int = NOBODY) -> PublicState:
-    """Return the public facts of a game, an array of one record, and the question that `seat` sees."""
+    """Return the public facts of a game, an array of one record, with the decision that `seat` sees."""
     return PublicState._of_facts(public_facts(games, tables, seat))
 
 
@@ -194,9 +202,10 @@ def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, An
 def _reader(
     sizes: SizeClass, num_territories: int, num_players: int, num_armies: int
 ) -> Callable[[Any], dict[str, Any]]:
-    """A function that reads a record, an array of one, in one call of `struct`: far quicker than field by field.
+    """Return a function that reads a record, an array of one, in one call of `struct`.
 
-    It gives numbers, lists as long as map and rules need them, and the bytes of sets.
+    This is much faster than reading field by field. The function returns numbers, lists of the lengths that
+    map and rules need, and the bytes of sets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
@@ -216,15 +225,16 @@ def _reader(
 
 @lru_cache(maxsize=1024)
 def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
-    """Troops for the next set (RULES 5.2), 0 with the star deck."""
-    rules = SimpleNamespace(set_values=set_values)  # all that the rules' function reads
+    """Return the troops for the next set (RULES 5.2), 0 with the star deck."""
+    rules = SimpleNamespace(set_values=set_values)  # the only option that the function reads
     return int(_set_troops_due(rules, sets_traded + 1)) if deck == Deck.SYMBOL else 0
 
 
 def most_troops(position: Any, max_troops: int | None) -> int:
-    """How many troops can be placed or moved where an amount is asked for (docs/decisions.md).
+    """Return the largest amount of the current decision (docs/decisions.md).
 
-    `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the like.
+    It is the number of troops that can be placed or moved. `position` is a PublicState, a game's record, or
+    any other object with `phase`, `source`, `target` and so on.
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
@@ -232,29 +242,32 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 
 
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:
-    """The cards of a seat, from an array of one record: territories ascending, then one past the last for each wild."""
+    """Return the cards of a seat, from an array of one record.
+
+    Territory cards are ascending. Each wild card is the number one past the last territory.
+    """
     wild = tables.board["num_territories"].item()
     return members(games["hand"][0, seat]) + [wild] * games["wilds"].item(0, seat)
 
 
 def _holder(hands: Sequence[bytes], card: int) -> int:
-    """The seat that holds a territory's card, -1 where it lies on the discard pile."""
+    """Return the seat that holds a territory's card, or -1 if the card is on the discard pile."""
     return next((seat for seat, hand in enumerate(hands) if card in _members(hand)), NOBODY)
 
 
 def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The faces of both sides of a (2, 4) array of dice, without the places that are empty (0)."""
+    """Return the faces of both sides of a (2, 4) array of dice, without the empty places (0)."""
     attacker, defender = (tuple(face for face in side if face) for side in dice.tolist())
     return attacker, defender
 
 
 def _size(elements: bytes) -> int:
-    """How many elements a set has, given as the bytes of its bit words."""
+    """Return the number of elements of a set, given as the bytes of its bit words."""
     return int.from_bytes(elements).bit_count()
 
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
-    """The elements of a set of bit words, ascending."""
+    """Return the elements of a set of bit words, ascending."""
     return _members(words.tobytes())
 
 
@@ -265,7 +278,7 @@ def _members(elements: bytes) -> list[int]:
 
 
 def words_of(elements: Iterable[int], words: int) -> npt.NDArray[np.uint64]:
-    """A set as bit words, uint64 (words,)."""
+    """Return a set as bit words, uint64 (words,)."""
     flags = np.zeros(64 * words, np.bool_)
     flags[list(elements)] = True
     return np.packbits(flags, bitorder="little").view("<u8")

@@ -1,4 +1,4 @@
-"""Seeds: how the chance of a game and of its players follows from the seeds that users give."""
+"""Seeds: all chance in a game and its players is derived from the seeds that users give."""
 
 import hashlib
 
@@ -10,22 +10,34 @@ _WORD = 0xFFFFFFFFFFFFFFFF
 
 
 def word(number: int) -> np.uint64:
-    """A whole number as the 64-bit word (modulo 2**64) that kernels take; ValueError for anything else."""
+    """Return a whole number as the 64-bit word (modulo 2**64) that kernels take.
+
+    Raises ValueError for anything else.
+    """
     if type(number) is not int and (isinstance(number, bool) or not isinstance(number, int | np.integer)):
         raise ValueError(f"seed={number!r} must be a whole number")
     return np.uint64(int(number) & _WORD)
 
 
 def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
-    """Seed of one game: `mix(seed, lane, episode)`. AEC, Gymnasium and `Game` are lane 0, episode 0, 1, ..."""
+    """Return the seed of one game: `mix(seed, lane, episode)`.
+
+    AEC, Gymnasium and `Game` are lane 0, episode 0, 1, ...
+    """
     return np.uint64(seed_of(word(seed), word(lane), word(episode)))
 
 
 def veiled(seed: int) -> int:
-    """A seed from which the given one cannot be found: it is hashed, while `mix` can be inverted."""
+    """Return a seed from which the given seed cannot be found.
+
+    The seed is hashed, because `mix` can be inverted.
+    """
     return int.from_bytes(hashlib.blake2b(word(seed).tobytes(), digest_size=8).digest(), "little")
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
-    """Seed of a bot's own chance, apart from that of the game: dice never depend on who plays."""
+    """Return the seed of a bot's random choices, apart from the game's seed.
+
+    Dice never depend on who plays.
+    """
     return game_seed(seed_of_game, seat, 1)

@@ -22,7 +22,7 @@ class _Forgiving(io.RawIOBase):
         return self._number
 
     def isatty(self) -> bool:
-        """Return whether the descriptor is a terminal."""
+        """Return True if the descriptor is a terminal."""
         return os.isatty(self._number)
 
     def write(self, data: Any) -> int:
@@ -37,7 +37,7 @@ class _Forgiving(io.RawIOBase):
 def prepare_streams() -> None:
     """Replace closed standard streams by the null device, and make all standard streams accept any text.
 
-    Data that cannot be written to standard error is dropped. A full disk under standard output stays an
+    Data that cannot be written to standard error is dropped. A full disk under standard output remains an
     error.
     """
     for number in range(3):

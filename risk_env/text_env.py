@@ -1,7 +1,8 @@
-"""A game as text for training language models: `reset(seed) -> (text, info)`, `step(text) -> (text, reward, ...)`.
+"""A game as text for training language models.
 
-One seat is the learner's; compiled bots play the others inside. An observation is a report of `Game.report`, an
-answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
+`reset(seed) -> (text, info)`, `step(text) -> (text, reward, ...)`. One seat is the learner's. Compiled bots
+play the others inside. An observation is a report of `Game.report`. An answer is a plan of
+`risk_env.words.plan`. Most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -29,16 +30,17 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 
 @dataclass(frozen=True)
 class Answers:
-    """Settings of a learner: its questions and its rewards.
+    """Settings of a learner: its reports and its rewards.
 
-    `reward` is "win" (1 to the winner, -1 / (P - 1) to the others, 0 when truncated), "placement" (from 1 to -1 in
-    even steps) or "territories" ("win", and in each step the change of the learner's share of the map).
+    `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
+    and 0 when the game is truncated. "placement" goes from 1 to -1 in even steps. "territories" is "win",
+    plus in each step the change of the learner's share of the map.
     """
 
-    style: str = "brief"  # of the reports: "brief" or "full"
+    style: str = "brief"  # style of the reports: "brief" or "full"
     reward: str = "win"
     illegal_reward: float = 0.0  # added for an answer that is not legal
-    max_illegal: int = 3  # after this many in a row a fallback plays the turn
+    max_illegal: int = 3  # number of illegal answers in a row after which a fallback plays the turn
 
     def __post_init__(self) -> None:
         check_choice("reward", self.reward, REWARDS)
@@ -50,18 +52,19 @@ class Answers:
 class Counts:
     """Counts of a learner's answers in an episode."""
 
-    exchanges: int = 0  # answers
-    illegal: int = 0  # of these, answers whose first action was not legal
-    fallbacks: int = 0  # turns that were played for the learner
+    exchanges: int = 0  # number of answers
+    illegal: int = 0  # number of answers whose first action was not legal
+    fallbacks: int = 0  # number of turns that were played for the learner
 
 
 class TextEnv:
     """One learner's seat in one game after another.
 
-    `preset`, `num_players` and `options` are those of `training_rules`; `opponents` one compiled bot for all other
-    seats or a list of P - 1, clockwise from the learner. `seat=None` gives the learner all seats in turn. `positions`
-    are texts of `Game.to_text`, with which episodes then begin (endgames, for example), one after another. `options`
-    may also be fields of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
+    `preset`, `num_players` and `options` are passed to `training_rules`. `opponents` is one compiled bot for
+    all other seats, or a list of P - 1 bots, clockwise from the learner. `seat=None` gives the learner all
+    seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
+    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
+    `max_illegal`.
     """
 
     def __init__(
@@ -87,21 +90,24 @@ class TextEnv:
 
     @property
     def game(self) -> Game:
-        """The referee's game, with hidden cards and coming dice. To search: `game.determinize(seat, seed)`.
+        """The game with all hidden cards and coming dice. To search: `game.determinize(seat, seed)`.
 
-        Raise RuntimeError before `reset`.
+        Raises RuntimeError before `reset`.
         """
         return self.match.game
 
     @property
     def match(self) -> Match:
-        """The match of the episode; RuntimeError before `reset`."""
+        """Match of the episode. Raises RuntimeError before `reset`."""
         if self._match is None:
             raise RuntimeError("reset() comes before the first step")
         return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode: the first report, and facts about it. Without `seed` the next game of the last seed."""
+        """Begin an episode, and return the first report and its info.
+
+        Without `seed`, begin the next game of the last seed.
+        """
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
@@ -111,16 +117,17 @@ class TextEnv:
         return self.reset(None) if self._is_done() else (self._text(), self._info())
 
     def _new_match(self) -> Match:
-        """The match of the episode, without a player at the learner's seat."""
+        """Return the match of the episode, without a player at the learner's seat."""
         position = self._positions[self._episode % len(self._positions)] if self._positions else ""
         players: list[CompiledBot | None] = [None, *self._bots]
         seated = players[-self.seat :] + players[: -self.seat] if self.seat else players
         return Match(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Play an answer, and all others until the learner is asked again: text, reward, terminated, truncated, info.
+        """Play an answer, then all other seats until the learner must act again.
 
-        After the end of an episode RuntimeError: `reset` begins the next.
+        Returns text, reward, terminated, truncated and info. Raises RuntimeError after the end of an episode.
+        `reset` begins the next one.
         """
         if self._is_done():
             raise RuntimeError("the episode is over: reset() begins the next one")
@@ -132,7 +139,7 @@ class TextEnv:
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
     def _take(self, text: str) -> str:
-        """Read an answer; what is wrong with it, "" if nothing is."""
+        """Read an answer, and return its error, or "" if there is none."""
         try:
             self.plan.give(text, self.game)
         except ValueError as error:
@@ -147,7 +154,7 @@ class TextEnv:
         return ""
 
     def _play(self) -> None:
-        """Play on until the learner must be asked or has nothing more to decide."""
+        """Play until the learner needs to answer or has nothing more to decide."""
         while not self._is_done() and self.match.run() == self.seat:
             action = self.plan.next_action(self.game)
             if action is None:
@@ -158,7 +165,7 @@ class TextEnv:
         return self.game.is_over or not self.game.alive[self.seat]
 
     def _text(self, problem: str = "") -> str:
-        """The text that the learner reads."""
+        """Return the text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
         parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.answers.style))
         return "\n".join(filter(None, parts))
@@ -190,13 +197,13 @@ class TextEnv:
 
 
 def make(curriculum: str, **arguments: Any) -> TextEnv:
-    """The environment of a step of `CURRICULA`, with other arguments of `TextEnv` in place of its own."""
+    """Return the environment of a step of `CURRICULA`. `arguments` replace its arguments of `TextEnv`."""
     check_choice("curriculum", curriculum, tuple(CURRICULA))
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
 
 def _bots(opponents: Any, num_players: int) -> list[CompiledBot]:
-    """A compiled bot for each of the other seats."""
+    """Return a compiled bot for each of the other seats."""
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     bots = [compiled(bot) for bot in (opponents if several else [opponents] * (num_players - 1))]
     if len(bots) != num_players - 1:

@@ -1,4 +1,4 @@
-"""Files, texts and values that others have written, read as data: regular files, bounded sizes and nesting."""
+"""Files, texts and values from others, read as data: regular files, bounded sizes and nesting."""
 
 import codecs
 import io
@@ -13,7 +13,7 @@ from typing import Any
 MOST_NESTING = 32  # levels of lists and tables in a JSON text
 MOST_MARKS = 30  # most combining marks in a row in a text
 MOST_ENTRIES = 1000  # files in a zip archive
-# What `zipfile` and NumPy raise for content that is damaged, or made to do damage
+# The errors that `zipfile` and NumPy raise for content that is damaged or malicious.
 UNREADABLE: tuple[type[Exception], ...] = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
     *(MemoryError, zipfile.BadZipFile, zlib.error),
@@ -22,11 +22,11 @@ _OTHER_MARKS = (  # longer marks first: a UTF-32 mark begins like a UTF-16 mark
     *((mark, "UTF-32") for mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
     *((mark, "UTF-16") for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others expand without a bound
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods expand without a bound
 
 
 def shortened(value: Any) -> str:
-    """A wrong value for a message, cut to 80 characters."""
+    """Return a wrong value for a message, cut to 80 characters."""
     try:
         words = repr(value)
     except (ValueError, RecursionError):  # thousands of digits or levels
@@ -35,7 +35,10 @@ def shortened(value: Any) -> str:
 
 
 def read_file(path: str | Path, most: int) -> bytes:
-    """The content of a regular file of at most `most` bytes; ValueError or OSError, with its name, for any other."""
+    """Return the content of a regular file of at most `most` bytes.
+
+    For any other file, raises a ValueError or OSError that names it.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
@@ -47,7 +50,7 @@ def read_file(path: str | Path, most: int) -> bytes:
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """Read a text file (`text_of`); raise ValueError or OSError with the name of the file if this fails."""
+    """Read a text file (`text_of`). Raises ValueError or OSError with the name of the file if this fails."""
     content = read_file(path, most)
     try:
         return text_of(content)
@@ -56,7 +59,10 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """Decode UTF-8, with or without a byte-order mark, to a text in NFC; raise ValueError for other bytes."""
+    """Decode UTF-8, with or without a byte-order mark, to a text in NFC.
+
+    Raises ValueError for other bytes.
+    """
     for mark, name in _OTHER_MARKS:
         if content.startswith(mark):
             raise ValueError(f"the text is encoded as {name}: save it as UTF-8")
@@ -64,14 +70,14 @@ def text_of(content: bytes) -> str:
 
 
 def unmarked(text: str) -> str:
-    """A text without the byte-order mark that it may begin with."""
+    """Return a text without the byte-order mark that it may begin with."""
     return text.removeprefix("\ufeff")
 
 
 def composed(text: str) -> str:
     """Convert a text to NFC, so that equal-looking letters are equal.
 
-    Raise ValueError for more than MOST_MARKS combining marks in a row: the time for conversion is quadratic
+    Raises ValueError for more than MOST_MARKS combining marks in a row. The time for conversion is quadratic
     in the marks.
     """
     if text.isascii():
@@ -94,7 +100,10 @@ def composed_values(value: Any) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text; ValueError for any other text, NaN, infinity, or more than MOST_NESTING levels."""
+    """Return the value of a JSON text.
+
+    Raises ValueError for any other text, NaN, infinity, or more than MOST_NESTING levels.
+    """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -123,9 +132,10 @@ def _too_deep() -> ValueError:
 
 
 def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
-    """The files in a zip archive by name, or those of `names`; ValueError if they are damaged, missing or too large.
+    """Return the files in a zip archive by name, or only the files in `names`.
 
-    Nothing is expanded beyond `most` bytes in all, whatever the archive says of its sizes.
+    Raises ValueError if they are damaged, missing or too large. Nothing is expanded beyond `most` bytes in
+    total, whatever sizes the archive gives.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -143,6 +153,6 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if entry.compress_type not in _METHODS:
         raise ValueError(f"{entry.filename!r} is compressed by another method than deflate")
     with archive.open(entry) as file:
-        content = file.read(entry.file_size)  # with a size no more is expanded
+        content = file.read(entry.file_size)  # with a size, no more is expanded
         file.read(1)  # the checksum is compared at the end
     return content

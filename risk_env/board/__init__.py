@@ -1,1 +1,1 @@
-"""Maps and their reader, rules and presets, and both as records for the kernels."""
+"""Maps and their reader, rules and presets, and the records made of them for the kernels."""

@@ -1,4 +1,4 @@
-"""Action numbers: which number means what on a map with a choice of rules, both ways.
+"""Action numbers of a map with a choice of rules, and the actions that they stand for.
 
 block      size   action
 territory  T      territory t
@@ -22,13 +22,13 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core import types
 
-SCHEMA = 1  # of `ActionSpace.to_json`
+SCHEMA = 1  # version of the format of `ActionSpace.to_json`
 WILD, BLITZ, DONE = "wild", "blitz", "done"
 AMOUNTS = (*types.AMOUNTS, "half", "all")
 FACES = tuple(range(1, types.NUM_FACES + 1))
 ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
 
-# The words of actions (docs/decisions.md, and those of `decode`) with their blocks.
+# The words of actions (docs/decisions.md and `decode`), with their blocks.
 BLOCK_OF = {
     **dict.fromkeys(("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"),
     **dict.fromkeys(("airfield", "from", "to"), "territory"),
@@ -46,18 +46,24 @@ _CHOICES: dict[str, Sequence[Any]] = {
     **{word: AMOUNTS for word, block in BLOCK_OF.items() if block == "amount"},
     **{word: FACES for word, block in BLOCK_OF.items() if block == "die"},
 }
-_NUM_ARGUMENTS = {"attack": 2, DONE: 0, BLITZ: 0}  # one for all others
+_NUM_ARGUMENTS = {"attack": 2, DONE: 0, BLITZ: 0}  # one argument for all other kinds
 
 
 class Action(NamedTuple):
-    """What an action number means: `ActionSpace.encode(kind, *arguments)` gives the number back."""
+    """The meaning of an action number.
+
+    `ActionSpace.encode(kind, *arguments)` returns the number.
+    """
 
     kind: str  # "territory", "attack", "dice", "blitz", "amount", "card", "done", "die" or "objective"
     arguments: tuple[Any, ...] = ()
 
 
 class ActionSpace:
-    """The actions of one map and choice of rules: `n` of them, in `blocks` (name -> range of numbers)."""
+    """The actions of one map and choice of rules.
+
+    There are `n` actions, in `blocks` (name -> range of numbers).
+    """
 
     def __init__(self, rules: Rules, board: Board) -> None:
         self.board = board
@@ -82,14 +88,15 @@ class ActionSpace:
 
     @property
     def done(self) -> int:
-        """The number of DONE."""
+        """Number of the action DONE."""
         return self.blocks["done"].start
 
     def decode(self, action: int) -> Action:
-        """The meaning of an action; ValueError unless it is a whole number from 0 to n - 1.
+        """Return the meaning of an action.
 
-        The arguments are numbers: a territory; source and target of an attack; dice; the face of a die; the territory
-        of a card; an objective. Wild cards and the last amounts are words: "wild", "half", "all".
+        Raises ValueError unless the action is a whole number from 0 to n - 1. The arguments are numbers: a
+        territory, source and target of an attack, dice, the face of a die, the territory of a card, or an
+        objective. Wild cards and the last amounts are words: "wild", "half", "all".
         """
         return self._meanings[_number(action, self.n)]
 
@@ -106,10 +113,11 @@ class ActionSpace:
         return Action(block, (choices[index] if choices else index,))
 
     def encode(self, kind: str, *arguments: Any) -> int:
-        """The number of an action: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`.
+        """Return the number of an action.
 
-        `kind` is a word of docs/decisions.md or a kind of `decode`; territories and objectives go by name or number.
-        A ValueError names what is wrong and what is allowed.
+        Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`. `kind` is a word of
+        docs/decisions.md or a kind of `decode`. Territories and objectives are given by name or number. A
+        ValueError says what is wrong and what is allowed.
         """
         if kind not in BLOCK_OF:
             raise ValueError(f"kind={reprlib.repr(kind)} must be one of {', '.join(BLOCK_OF)}")
@@ -122,7 +130,7 @@ class ActionSpace:
         return numbers.start + self._index(kind, arguments)
 
     def _index(self, kind: str, arguments: tuple[Any, ...]) -> int:
-        """Where in its block an action stands."""
+        """Return the index of an action in its block."""
         if kind in (BLITZ, DONE):
             return types.BLITZ if kind == BLITZ else 0
         if kind == "attack":
@@ -139,7 +147,7 @@ class ActionSpace:
         return _index_of(argument, _CHOICES[kind])
 
     def _territory(self, place: Any) -> int:
-        """The number of a territory that is given by name or number."""
+        """Return the number of a territory that is given by name or number."""
         return self.board.territory(place) if isinstance(place, str) else _number(place, self.board.num_territories)
 
     def _border(self, source: Any, target: Any) -> int:
@@ -151,13 +159,16 @@ class ActionSpace:
         return number
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers of the blocks for a file or another program: first action and one past the last, by name."""
+        """Return the ranges of the blocks for a file or another program.
+
+        Each block has its first action and one past its last, by name.
+        """
         blocks = {block: [numbers.start, numbers.stop] for block, numbers in self.blocks.items()}
         return {"schema": SCHEMA, "n": self.n, "blocks": blocks, "amounts": list(AMOUNTS)}
 
 
 def _index_of(value: Any, choices: Sequence[Any]) -> int:
-    """The index of a value among choices, which are numbers or words in any case."""
+    """Return the index of a value among `choices`, which are numbers or words in any case."""
     words = [str(choice).casefold() for choice in choices]
     if str(value).casefold() not in words:
         raise ValueError(f"{reprlib.repr(value)} is not one of {', '.join(map(str, choices))}")
@@ -165,7 +176,7 @@ def _index_of(value: Any, choices: Sequence[Any]) -> int:
 
 
 def _number(value: Any, count: int) -> int:
-    """A whole number from 0 to `count` - 1."""
+    """Return a whole number from 0 to `count` - 1, or raise ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < count:
         raise ValueError(f"{reprlib.repr(value)} must be a whole number from 0 to {count - 1}")
     return int(value)

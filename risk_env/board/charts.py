@@ -1,4 +1,7 @@
-"""Start charts of Basic Training (RULES 9.1): in a map file `[[chart.3]]` once for each of three seats, and so on."""
+"""Start charts of Basic Training (RULES 9.1).
+
+In a map file, the chart for three players is `[[chart.3]]`, once for each seat, and so on.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +13,10 @@ MAX_TROOPS = 1000
 
 @dataclass(frozen=True)
 class Chart:
-    """Where everybody starts, for P players on a map of T territories. Seat 0 starts the game."""
+    """Start positions for P players on a map of T territories.
+
+    Seat 0 starts the game.
+    """
 
     owner: tuple[int, ...]  # (T,) seat of each territory
     troops: tuple[int, ...]  # (T,) troops of each territory
@@ -18,12 +24,12 @@ class Chart:
 
     @property
     def num_players(self) -> int:
-        """P, the number of players that the chart is for."""
+        """P, the number of players of the chart."""
         return len(self.capitals)
 
 
 def read_charts(file: Table, names: list[str]) -> tuple[Chart, ...]:
-    """The charts of a map whose territories have these names, by ascending number of players."""
+    """Return the charts of a map with these territory names, by ascending number of players."""
     table = file.table("chart", {})
     table.only(*map(str, PLAYERS))
     return tuple(_chart(table, players, names) for players in PLAYERS if str(players) in table.values)

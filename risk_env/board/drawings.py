@@ -1,4 +1,4 @@
-"""How a map looks: the table `[drawing]` of its file."""
+"""The drawing of a map: the table `[drawing]` of its file."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,22 @@ Ring = tuple[Point, ...]
 
 @dataclass(frozen=True)
 class Drawing:
-    """How a map looks; play does not depend on it. x grows to the right, y downwards, both in pixels."""
+    """The drawing of a map. Play does not depend on it.
+
+    x grows to the right, y downwards, both in pixels.
+    """
 
     width: int
     height: int
-    centres: tuple[Point, ...]  # per territory, the middle of the disc with its troops
-    labels: tuple[Point, ...]  # per territory, the middle of its name
-    outlines: tuple[tuple[Ring, ...], ...]  # per territory, one closed ring or more
+    centres: tuple[Point, ...]  # per territory, centre of the disc with its troops
+    labels: tuple[Point, ...]  # per territory, centre of its name
+    outlines: tuple[tuple[Ring, ...], ...]  # per territory, one or more closed rings
     wrapped: tuple[tuple[int, int], ...]  # borders drawn across the left and right edge of the map
     routes: tuple[tuple[int, int, Ring], ...]  # sea lines along given points: from, to, points
 
 
 def read_drawing(file: Table, names: list[str]) -> Drawing | None:
-    """The table `[drawing]` of a map whose territories have these names, None if it has no such table."""
+    """Return the drawing of a map with these territory names, or None if the map has none."""
     if "drawing" not in file.values:
         return None
     table = file.table("drawing")
@@ -48,7 +51,7 @@ def read_drawing(file: Table, names: list[str]) -> Drawing | None:
 
 
 def label_below(centre: Point, height: float) -> Point:
-    """Where a name lies below the disc with this centre, on a map of this height."""
+    """Return the place of a name below the disc with this centre, on a map of this height."""
     return centre[0], min(centre[1] + 22.0, height - 8.0)
 
 
@@ -63,7 +66,7 @@ def _per_territory(
 
 
 def _coordinates(table: Table, at: str, values: Any, most: Sequence[int]) -> list[float]:
-    """A list x, y, x, y, ... of points inside the map."""
+    """Return the checked numbers of a list x, y, x, y, ... of points inside the map."""
     if not isinstance(values, list) or len(values) % 2:
         raise table.error(f"{shortened(values)} is not a list of pairs x, y", at)
     for i, value in enumerate(values):

@@ -1,8 +1,8 @@
-"""Maps: what a board is, and how its file is read and checked (RULES 1.4: a map is data; docs/maps.md).
+"""Maps: the class `Board`, and the reader of map files (RULES 1.4: a map is data; docs/maps.md).
 
-A map is one TOML file; those in the folder `map_files` are found by their names. Every territory lists *all* its
-borders, so that a border missing on one side is noticed. Whatever is wrong with a file is a `MapError` that names file,
-place and problem.
+A map is one TOML file. The maps in the folder `map_files` are found by their names. Every territory lists
+*all* its borders, so that a border missing on one side is noticed. Any error in a file is a `MapError` that
+names file, place and problem.
 """
 
 import hashlib
@@ -34,30 +34,38 @@ MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # seats that a "destroy" mission can name
 
 _FOLDER = Path(__file__).parent / "map_files"
-MOST_BYTES = 1 << 18  # of a map file
-MOST_HEADERS = 2000  # lines [table] and [[table]] of a map file
+MOST_BYTES = 1 << 18  # maximum size of a map file
+MOST_HEADERS = 2000  # maximum number of lines [table] and [[table]] in a map file
 _KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
-_LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")  # a reader of TOML would take its length squared
+# a TOML reader takes time proportional to the square of its length
+_LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
 class Mission:
-    """One mission card (RULES 8); fields that its kind does not use are empty, False, 0 or -1."""
+    """One mission card (RULES 8).
+
+    Fields that the kind of mission does not use are empty, False, 0 or -1.
+    """
 
     kind: str  # "continents" | "territories" | "destroy"
     continents: tuple[int, ...] = ()
-    any_third: bool = False  # and any one continent more
+    any_third: bool = False  # and any one further continent
     territories: int = 0
-    min_troops: int = 1  # on each of those territories
+    min_troops: int = 1  # minimum troops on each of these territories
     target: int = -1  # seat to destroy
-    fallback_territories: int = 0  # to hold instead, for the seat that is the target itself (RULES 8.3)
+    # territories that the seat must hold instead if it is the target itself (RULES 8.3)
+    fallback_territories: int = 0
     extended: bool = False
 
 
 @dataclass(frozen=True)
 class Objective:
-    """One Objective of the 2008 games (RULES 9.6); `count` is 1 and `continent` -1 where the kind has none."""
+    """One Objective of the 2008 games (RULES 9.6).
+
+    If the kind has no count, `count` is 1. If it has no continent, `continent` is -1.
+    """
 
     name: str
     kind: str  # one of OBJECTIVE_KINDS
@@ -83,16 +91,16 @@ class Board:
     stars: tuple[int, ...] | None  # per territory
     basic_training_cities: tuple[int, ...]  # ascending
     random_cities: int
-    missions: tuple[Mission, ...]  # a "destroy" entry of the file is one mission a colour
-    objectives: tuple[Objective, ...]  # minor ones first
+    missions: tuple[Mission, ...]  # a "destroy" entry of the file is one mission per colour
+    objectives: tuple[Objective, ...]  # minor objectives first
     charts: tuple[Chart, ...]  # start charts of Basic Training, at most one for each number of players
-    colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb", or None: the renderer's choice
+    colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb"; None: automatic
     drawing: Drawing | None = field(compare=False)
-    source: str = field(compare=False)  # the name or path by which `load_map` finds it
+    source: str = field(compare=False)  # name or path by which `load_map` finds the map
 
     @property
     def num_territories(self) -> int:
-        """The number of territories."""
+        """Number of territories."""
         return len(self.territories)
 
     @cached_property
@@ -104,7 +112,7 @@ class Board:
 
     @cached_property
     def members_of(self) -> tuple[tuple[int, ...], ...]:
-        """The territories of each continent, ascending."""
+        """Territories of each continent, ascending."""
         found: list[list[int]] = [[] for _ in self.continents]
         for territory, continent in enumerate(self.continent_of):
             found[continent].append(territory)
@@ -112,7 +120,7 @@ class Board:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each territory by every name and alias."""
+        """Number of each territory, by every name and alias."""
         return {name: t for t, own in enumerate(self.territories) for name in (own, *self.aliases[t])}
 
     @cached_property
@@ -120,24 +128,30 @@ class Board:
         return {key_of(name): t for name, t in self._numbers.items()}
 
     def neighbours(self, territory: int) -> tuple[int, ...]:
-        """The territories adjacent to this one (RULES 1.2), ascending; MapError if there is no such territory."""
+        """Return the territories adjacent to this one (RULES 1.2), ascending.
+
+        Raises MapError if there is no such territory.
+        """
         if not 0 <= territory < self.num_territories:
             raise MapError(f"territory {territory}: the map {self.name!r} has 0 ... {self.num_territories - 1}")
         return self._neighbours[territory]
 
     def territory(self, name: str) -> int:
-        """The number of a territory by name or alias (RULES 1.3), in any case; MapError if there is none."""
+        """Return the number of a territory, given its name or alias in any case (RULES 1.3).
+
+        Raises MapError if there is no such territory.
+        """
         number = self._by_key.get(key_of(name))
         if number is None:
             raise MapError(f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}")
         return number
 
     def _repr_svg_(self) -> str:
-        """The map as a picture, for notebooks."""
+        """Return the map as a picture, for notebooks."""
         return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, loaded by notebooks only
 
     def chart(self, num_players: int) -> Chart | None:
-        """The start chart for a number of players (RULES 9.1), None if the map has none."""
+        """Return the start chart for a number of players (RULES 9.1), or None if the map has none."""
         return next((chart for chart in self.charts if chart.num_players == num_players), None)
 
     def __hash__(self) -> int:
@@ -145,28 +159,31 @@ class Board:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of `_PLAYED`.
+        """SHA-256 (hex) of the facts in `_PLAYED`.
 
-        The drawing, the aliases, the map's name and its file do not count, nor do the start charts: they lead to a
-        position, which every saved game contains.
+        The drawing, the aliases, the map's name and its file do not count. The start charts do not count
+        either: they lead to a position, which every saved game contains.
         """
         facts = {name: getattr(self, name) for name in _PLAYED}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
 
 
-_PLAYED = (  # what the course of a game depends on
+_PLAYED = (  # facts on which the course of a game depends
     *("territories", "continents", "bonuses", "continent_of", "borders", "symbols", "num_wilds", "stars"),
     *("basic_training_cities", "random_cities", "missions", "objectives"),
 )
 
 
 def map_names() -> tuple[str, ...]:
-    """The names of the shipped maps, sorted: of every file `map_files/NAME.toml`."""
+    """Return the names of the shipped maps, sorted: the names of the files `map_files/NAME.toml`."""
     return tuple(_shipped_files())
 
 
 def load_map(name_or_path: str | PathLike[str]) -> Board:
-    """The shipped map of that name, or the map in the .toml file at that path; MapError if there is none."""
+    """Return the shipped map of that name, or the map in the .toml file at that path.
+
+    Raises MapError if there is none.
+    """
     if isinstance(name_or_path, str) and name_or_path in map_names():
         return _read_shipped(name_or_path)
     names = ", ".join(map_names())
@@ -180,9 +197,10 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 
 
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
-    """The map that a saved game or a text names: `board` if it is given, else a shipped one, and never a file.
+    """Return the map that a saved game or a text names.
 
-    MapError if there is none, or if neither its digest nor the first 16 digits of that are `digest`.
+    This is `board` if it is given, otherwise a shipped map, and never a file. Raises MapError if there is no
+    such map, or if `digest` is given and is neither the map's digest nor its first 16 digits.
     """
     if board is None and name not in map_names():
         names = ", ".join(map_names())
@@ -205,7 +223,10 @@ def _read_shipped(name: str) -> Board:
 
 
 def _file_text(path: Path) -> str:
-    """The text of a map file; MapError unless it is a regular file, not a device or a pipe, of at most MOST_BYTES."""
+    """Return the text of a map file.
+
+    Raises MapError unless it is a regular file, not a device or a pipe, of at most MOST_BYTES.
+    """
     try:
         return read_text(path, MOST_BYTES)
     except (OSError, ValueError) as error:
@@ -213,7 +234,10 @@ def _file_text(path: Path) -> str:
 
 
 def read_map(text: str, source: str = "<text>") -> Board:
-    """The map in a TOML text; MapErrors call it `source`. What a reader of TOML would need seconds for is refused."""
+    """Return the map in a TOML text. MapErrors call it `source`.
+
+    A text that would take a TOML reader seconds is refused.
+    """
     sizes = {"characters": (len(text), MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
     for what, (size, most) in sizes.items():
         if size > most:
@@ -227,7 +251,7 @@ def read_map(text: str, source: str = "<text>") -> Board:
     return _board(Table(source, "", values))
 
 
-# ------------------------------------------------------------------------------------------------ board
+# ------------------------------------------------------------------------------------ board
 
 
 def _board(file: Table) -> Board:
@@ -278,7 +302,7 @@ def _territory_tables(file: Table) -> list[Table]:
 
 
 def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
-    """The further names of each territory; no two territories may share a name."""
+    """Return the aliases of each territory. No two territories may share a name."""
     seen: dict[str, str] = {}
     for table in territories:
         table.check_new("name", table.values["name"], seen)
@@ -290,7 +314,7 @@ def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
 
 
 def _continent_of(territories: list[Table], continents: list[Table], names: tuple[str, ...]) -> tuple[int, ...]:
-    """The continent of each territory; every continent must have one."""
+    """Return the continent of each territory. Every continent must have a territory."""
     numbers = tuple(t.number_of("continent", t.text("continent"), names, "continent") for t in territories)
     for c, table in enumerate(continents):
         if c not in numbers:
@@ -299,7 +323,10 @@ def _continent_of(territories: list[Table], continents: list[Table], names: tupl
 
 
 def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) -> tuple[Any, ...] | None:
-    """The values of a key that either all territories have or none (None)."""
+    """Return the values of a key that either all territories have or none.
+
+    If no territory has the key, return None.
+    """
     given = [t for t in tables if key in t.values]
     if not given:
         return None
@@ -316,11 +343,11 @@ def _colour(table: Table) -> str | None:
     return colour
 
 
-# ------------------------------------------------------------------------------------------------ borders
+# ------------------------------------------------------------------------------------ borders
 
 
 def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ...]:
-    """Both sides must list a border, and all territories must be connected."""
+    """Return the directed borders. Both sides must list a border, and all territories must be connected."""
     names = [t.values["name"] for t in territories]
     targets_of = [_listed_borders(t, names) for t in territories]
     for source, table in enumerate(territories):
@@ -361,7 +388,7 @@ def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> N
             raise table.error(problem, "borders")
 
 
-# ------------------------------------------------------------------------------------------------ missions
+# ------------------------------------------------------------------------------------ missions
 
 
 def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
@@ -374,7 +401,7 @@ def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tup
 
 def _mission(table: Table, continents: tuple[str, ...], territories: int) -> list[Mission]:
     kind, extended = table.text("kind", MISSION_KINDS), table.flag("extended")
-    if kind == "destroy":  # a mission for each colour; colour i is seat i (RULES 8.1)
+    if kind == "destroy":  # one mission for each colour; colour i is seat i (RULES 8.1)
         table.only("kind", "extended", "colours", "fallback_territories")
         fallback = table.whole("fallback_territories", 1, territories)
         seats = range(table.whole("colours", 1, MAX_COLOURS))
@@ -397,7 +424,7 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
     return numbers
 
 
-# ------------------------------------------------------------------------------------------------ objectives
+# ------------------------------------------------------------------------------------ objectives
 
 
 def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:

@@ -12,7 +12,7 @@ from risk_env.board.rules import CHOICES, Rules, check_rules
 from risk_env.core import types
 from risk_env.core.bits import CHUNK
 
-Records = npt.NDArray[Any]  # of structured dtype; an element's fields are its attributes
+Records = npt.NDArray[Any]  # array of structured dtype; the fields of an element are its attributes
 
 
 class Tables(NamedTuple):
@@ -25,17 +25,17 @@ class Tables(NamedTuple):
 
     @property
     def num_actions(self) -> int:
-        """How many action numbers there are."""
+        """Number of action numbers."""
         return self.space.n
 
     def new_games(self, count: int) -> Records:
-        """An array of empty game records."""
+        """Return an array of empty game records."""
         return np.zeros(count, types.game_dtype(self.sizes))
 
 
 @lru_cache(maxsize=256)
 def tables(rules: Rules, board: Board) -> Tables:
-    """The records of rules and map; ValueError if these rules cannot be played on this map."""
+    """Return the records of rules and map. Raises ValueError if these rules cannot be played on this map."""
     check_rules(rules, board)
     sizes = types.size_class(board.num_territories, len(board.borders), len(board.continents))
     space = ActionSpace(rules, board)
@@ -137,7 +137,7 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
 
 
 def _write_empty(game: Any, rules: Rules, board: Any) -> None:
-    """A game before its set-up: nobody is anywhere, and all cards are in the deck (RULES 2.1, 2.2)."""
+    """Write a game before its set-up: no owners, and all cards in the deck (RULES 2.1, 2.2)."""
     for field in ("owner", "source", "target", "headquarters", "capital", "airfield"):
         game[field] = types.NOWHERE
     for field in ("winner", "mission", "objective_reward", "reward_owner"):
@@ -148,7 +148,10 @@ def _write_empty(game: Any, rules: Rules, board: Any) -> None:
 
 
 def _write_amounts(record: Any) -> None:
-    """The legal amounts of r troops (docs/decisions.md), for every r up to `MANY`, from which on all are legal."""
+    """Write the legal amounts of r troops for every r up to `MANY` (docs/decisions.md).
+
+    From `MANY` troops on, all amounts are legal.
+    """
     record.amounts[:] = types.AMOUNTS
     for most in range(1, types.MANY + 1):
         listed = sum(1 << answer for answer, amount in enumerate(types.AMOUNTS) if amount < most)

@@ -1,4 +1,7 @@
-"""Tables of a map file (TOML): values are read by key and checked; every error names file, place and problem."""
+"""Tables of a map file (TOML). Values are read by key and checked.
+
+Every error names file, place and problem.
+"""
 
 import difflib
 import re
@@ -16,31 +19,32 @@ _NAME = re.compile(r"[^\W\d_][\w'’.&()/-]*( [\w'’.&()/-]+)*")
 
 
 class MapError(ValueError):
-    """A map that cannot be played; the message names file, place, problem and what is allowed."""
+    """A map that cannot be played. The message names file, place, problem and what is allowed."""
 
 
 class Table:
     """A table of a file, with its place in that file.
 
-    Methods that read a key raise MapError for a value that is not allowed, and for a missing key without a default.
+    Methods that read a key raise MapError for a value that is not allowed, and for a missing key without a
+    default.
     """
 
     def __init__(self, file: str, place: str, values: dict[str, Any]):
         self.file, self.place, self.values = file, place, values
 
     def error(self, problem: str, at: str = "") -> MapError:
-        """A MapError for this table, or for a key `at` in it."""
+        """Return a MapError for this table, or for a key `at` in it."""
         place = ", ".join(p for p in (self.place, at) if p)
         return MapError(f"{self.file}: {place}: {problem}" if place else f"{self.file}: {problem}")
 
     def only(self, *keys: str) -> None:
-        """Refuse any key but these."""
+        """Refuse any key except these."""
         for key in self.values:
             if key not in keys:
                 raise self.error(f"unknown key {shortened(key)}{near(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
-        """A value of a Python type, which `words` describe in messages."""
+        """Return a value of a Python type, which `words` describe in messages."""
         value = self.values.get(key, default)
         if value is _REQUIRED:
             raise self.error(f"the key {key!r} ({words}) is missing")
@@ -49,29 +53,32 @@ class Table:
         return value
 
     def text(self, key: str, allowed: Sequence[str] = (), default: Any = _REQUIRED) -> Any:
-        """A text, one of `allowed` if there are any."""
+        """Return a text, one of `allowed` if there are any."""
         value = self.get(key, str, "a text", default)
         if allowed and value is not default and value not in allowed:
             raise self.error(f"{shortened(value)} is not one of {', '.join(allowed)}", key)
         return value
 
     def whole(self, key: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
-        """A whole number from `low` to `high`."""
+        """Return a whole number from `low` to `high`."""
         value = self.get(key, int, "a whole number", default)
         if value is not default and not low <= value <= high:
             raise self.error(f"{shortened(value)} is not between {low} and {high}", key)
         return value
 
     def flag(self, key: str) -> bool:
-        """True or false; false if the key is missing."""
+        """Return a boolean, False if the key is missing."""
         return self.get(key, bool, "true or false", False)
 
     def name(self, number_first: bool = False) -> str:
-        """The value of the key `name`, as `checked_name` allows it."""
+        """Return the value of the key `name`, checked by `checked_name`."""
         return self.checked_name(self.text("name"), "name", number_first)
 
     def checked_name(self, name: str, at: str, number_first: bool = False) -> str:
-        """The name itself if it can be used in texts; with `number_first` it may begin with a number: "8 cities"."""
+        """Return the name itself if it can be used in texts.
+
+        With `number_first` the name may begin with a number: "8 cities".
+        """
         plain = _without_marks(name)
         if not _NAME.fullmatch(re.sub(r"^\d+ ", "", plain) if number_first else plain) or len(name) > MAX_NAME:
             first = "a letter or a number first" if number_first else "a letter first"
@@ -82,13 +89,16 @@ class Table:
         return name
 
     def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
-        """Refuse a name that is in `seen` (in any case), which maps names to their places; add it otherwise."""
+        """Refuse a name that is in `seen`, in any case; otherwise add it.
+
+        `seen` maps names to their places.
+        """
         if key_of(name) in seen:
             raise self.error(f"the name {name!r} is already that of {seen[key_of(name)]}", at)
         seen[key_of(name)] = self.place
 
     def texts(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:
-        """A list of texts."""
+        """Return a list of texts."""
         values = self.get(key, list, "a list of texts", default)
         for i, value in enumerate(values, 1):
             if not isinstance(value, str):
@@ -96,12 +106,12 @@ class Table:
         return tuple(values)
 
     def table(self, key: str, default: Any = _REQUIRED) -> "Table":
-        """A table inside this one."""
+        """Return a table inside this one."""
         values = self.get(key, dict, "a table", default)
         return Table(self.file, self._inside(key), values)
 
     def tables(self, key: str, most: int) -> "list[Table]":
-        """A list of up to `most` tables inside this one; empty if the key is missing."""
+        """Return a list of up to `most` tables inside this one, empty if the key is missing."""
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
         if len(values) > most:
@@ -112,7 +122,10 @@ class Table:
         return [Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
-        """The index of a name in `names`, written exactly so; `what` it names is for the message."""
+        """Return the index of a name in `names`, which must match exactly.
+
+        `what` says in the message what the name stands for.
+        """
         if name not in names:
             raise self.error(f"no {what} {shortened(name)}{near(name, names)}", at)
         return list(names).index(name)
@@ -136,12 +149,15 @@ def _without_marks(name: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """What two spellings of the same name share."""
+    """Return the key that all spellings of a name share."""
     return composed(name).strip().casefold()
 
 
 def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
-    """A hint for an unknown name: similar names, or `otherwise`, or the names allowed (up to eight)."""
+    """Return a hint for an unknown name.
+
+    The hint is a list of similar names. Without any, it is `otherwise`, or up to eight of the allowed names.
+    """
     keys = {key_of(n): n for n in names}
     similar = [keys[k] for k in difflib.get_close_matches(key_of(name), keys, 3)]
     if similar:

@@ -1,7 +1,8 @@
-"""The decorators of compiled functions, their cache, and everything that depends on Numba's insides.
+"""The decorators of compiled functions, their cache, and everything that depends on Numba's internals.
 
-`core`, `engine` and compiled bots use the names below; nothing outside this package imports Numba's private modules
-or llvmlite. With a Numba that was not tested, or with RISK_ENV_PLAIN_NUMBA=1, this package does not either (`mode`).
+`core`, `engine` and compiled bots use the names below. Nothing outside this package imports Numba's private
+modules or llvmlite. In plain mode this package does not import them either. Plain mode is used with untested
+versions of Numba, or with RISK_ENV_PLAIN_NUMBA=1 (`mode`).
 """
 
 from risk_env.compiler.bound import BoundKernel, compiled_for

@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def call_at(_, address, arguments):
-    """Call the entry point at an address with a tuple of arguments; it returns nothing, and may raise."""
+    """Call the entry point at an address with a tuple of arguments. It returns nothing, and may raise."""
     kinds = tuple(arguments)
 
     def code(context, builder, signature, values):
@@ -26,7 +26,7 @@ def call_at(_, address, arguments):
 
 @intrinsic
 def cycle_counter(_):
-    """The processor's cycle counter, uint64."""
+    """Return the processor's cycle counter, uint64."""
 
     def code(context, builder, signature, values):
         kind = ir.FunctionType(ir.IntType(64), [])

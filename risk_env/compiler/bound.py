@@ -12,16 +12,20 @@ from risk_env.compiler.mode import PLAIN
 
 
 def compiled_for(entry: Any, *arguments: Any) -> Callable[..., Any]:
-    """The machine code of an entry point for arguments of these types: calling it skips Numba's look-up of types.
+    """Return the machine code of an entry point for arguments of these types.
 
-    That look-up takes longer than a step of a game. Call the result with the same types only. A plain function (with
-    the JIT disabled) is returned unchanged; in plain mode (`mode.PLAIN`) so is the entry point.
+    Calling it skips Numba's look-up of types, which takes longer than a step of a game. Call the result with
+    the same types only. A plain function (with the JIT disabled) is returned unchanged. In plain mode
+    (`mode.PLAIN`) the entry point is returned unchanged too.
     """
     return entry.compile(tuple(map(type_of, arguments))) if is_jitted(entry) and not PLAIN else entry
 
 
 def type_of(argument: Any) -> Any:
-    """Numba's type of an argument; that of records, which takes it a millisecond to find, is found once."""
+    """Return Numba's type of an argument.
+
+    The type of a record takes Numba a millisecond to find, so it is found only once.
+    """
     if isinstance(argument, tuple):
         return numba.types.BaseTuple.from_types([type_of(part) for part in argument], type(argument))
     if type(argument) is not np.ndarray or argument.dtype.names is None:
@@ -37,11 +41,11 @@ def _record_type(dtype: np.dtype[Any]) -> Any:
 
 
 class BoundKernel:
-    """An entry point with its first arguments, `given`, fixed; the other ones must always have the same types.
+    """An entry point with its first arguments, `given`, fixed. The others must always have the same types.
 
-    The first call fixes their types, and later calls use the machine code directly (`compiled_for`). Types are not
-    checked again: an array of another dtype, number of dimensions or memory layout would be misread. The caller has to
-    prevent that.
+    The first call fixes these types, and later calls use the machine code directly (`compiled_for`). Types
+    are not checked again. An array of another dtype, number of dimensions or memory layout would be misread.
+    The caller has to prevent that.
     """
 
     def __init__(self, entry: Any, *given: Any) -> None:
@@ -52,7 +56,7 @@ class BoundKernel:
         return BoundKernel, (self._entry, *self._given)  # machine code cannot be pickled
 
     def __call__(self, *others: Any) -> Any:
-        """The entry point's result for the given and these arguments."""
+        """Return the entry point's result for the given and these arguments."""
         if self._call is None:
             self._call = partial(compiled_for(self._entry, *self._given, *others), *self._given)
         return self._call(*others)

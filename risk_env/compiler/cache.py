@@ -1,7 +1,8 @@
-"""Where compiled code is cached between runs.
+"""Folders in which compiled code is cached between runs.
 
-Numba's own cache notices a change in the file of a kernel, but not in the files of the kernels it calls. So the cache
-folder is named by a hash of all sources, the mode and the versions: stale code is never found.
+Numba's own cache notices a change in the file of a kernel, but not in the files of the kernels that it calls.
+The name of a cache folder therefore contains a hash of all sources, the mode and the versions. Stale code is
+never found.
 """
 
 import hashlib
@@ -23,9 +24,10 @@ _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
 
 
 def cache_directory(folder: Path, module: str) -> str | None:
-    """Cache folder of a module in `folder`; None, with a warning, if there is no folder for compiled code.
+    """Return the cache folder of a module in `folder`, or None, with a warning, if none can be used.
 
-    Each module has its own, because compiled code refers to the name that its module was imported by.
+    Each module has its own folder, because compiled code refers to the name under which its module was
+    imported.
     """
     root = _cache_root()
     if root is None:
@@ -36,7 +38,10 @@ def cache_directory(folder: Path, module: str) -> str | None:
 
 @cache
 def _cache_root() -> Path | None:
-    """The folder that was chosen, else the first that only we can write; None, with one warning, without any."""
+    """Return the chosen folder, or the first usual folder that only the user can write to.
+
+    Returns None, with one warning, if there is no such folder.
+    """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     for root in [Path(chosen)] if chosen else _usual_roots():
         if _is_writable(root) and (chosen or _is_private(root)):
@@ -51,7 +56,10 @@ def _cache_root() -> Path | None:
 
 
 def _usual_roots() -> list[Path]:
-    """The folder in the user's cache, if the user has a home, and one in the folder of temporary files."""
+    """Return the usual cache folders.
+
+    They are a folder in the user's cache, if the user has a home, and one in the folder of temporary files.
+    """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     account = os.getuid() if hasattr(os, "getuid") else "user"
     roots = [Path(user) / "risk_env", Path(tempfile.gettempdir()) / f"risk_env-{account}"]
@@ -60,7 +68,10 @@ def _usual_roots() -> list[Path]:
 
 @cache
 def cache_key(folder: Path) -> str:
-    """Hash of the sources that a kernel in `folder` may use, the mode, and the versions of Numba and NumPy."""
+    """Return the hash of the sources that a kernel in `folder` may use, the mode, and two versions.
+
+    The versions are those of Numba and NumPy.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {MODE}".encode())
     for place in sorted({*_CORE_FOLDERS, *_folders_beside(folder)}):
         for source in sorted(place.glob("*.py")):
@@ -70,7 +81,10 @@ def cache_key(folder: Path) -> str:
 
 
 def _folders_beside(folder: Path) -> list[Path]:
-    """The folder and, if it is a sub-package, its package's other folders with kernels, which it may import."""
+    """Return the folder and, if it is a sub-package, its package's other folders with kernels.
+
+    A kernel may import from these folders.
+    """
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():
         return [folder]
     others = [other for other in folder.parent.iterdir() if (other / "__init__.py").is_file() and _has_kernels(other)]
@@ -82,7 +96,7 @@ def _has_kernels(folder: Path) -> bool:
 
 
 def _is_writable(directory: Path) -> bool:
-    """Whether we can write into a folder, which is made if need be."""
+    """Return True if this process can write into a folder. The folder is created if necessary."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -92,7 +106,10 @@ def _is_writable(directory: Path) -> bool:
 
 
 def _is_private(directory: Path) -> bool:
-    """Whether a folder, not a symbolic link, is ours and nobody else can write: code that lies there is run."""
+    """Return True if a folder, not a symbolic link, is the user's and nobody else can write to it.
+
+    This matters because code in the folder is executed.
+    """
     found = directory.lstat()
     is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & _OTHERS_WRITE)
     return stat.S_ISDIR(found.st_mode) and is_ours

@@ -1,7 +1,7 @@
 """Calls of entry points by their address: a kernel calls functions that it was not compiled with.
 
-A kernel that takes functions as arguments is compiled again for every combination of them, and misses the cache in
-every process. An address is a number: the caller's code stays the same.
+A kernel that takes functions as arguments is compiled again for every combination of them, and misses the
+cache in every process. An address is a number, so the caller's code stays the same.
 """
 
 import platform
@@ -17,7 +17,8 @@ from risk_env.compiler.mode import JIT_DISABLED, PLAIN
 
 NO_ADDRESS = 0
 HAS_ADDRESSES = not JIT_DISABLED and not PLAIN
-COUNTS_CYCLES = HAS_ADDRESSES and platform.machine().lower() in ("x86_64", "amd64")  # elsewhere it is not allowed
+# other processors do not allow it
+COUNTS_CYCLES = HAS_ADDRESSES and platform.machine().lower() in ("x86_64", "amd64")
 
 if HAS_ADDRESSES:
     from risk_env.compiler.address_code import call_at, cycle_counter
@@ -25,18 +26,19 @@ else:
 
     @inlined
     def call_at(address, arguments):
-        """Nothing: no entry point has an address."""
+        """Do nothing, because no entry point has an address."""
 
     @inlined
     def cycle_counter():
-        """Nothing is counted."""
+        """Return 0, because nothing is counted."""
         return np.uint64(0)
 
 
 def address_of(entry: Any, *arguments: Any) -> int:
-    """The address of an entry point's machine code for arguments of these types, for as long as the entry point exists.
+    """Return the address of an entry point's machine code for arguments of these types.
 
-    NO_ADDRESS with the JIT off, for functions that are not compiled, and for those that return anything.
+    The address is valid as long as the entry point exists. It is NO_ADDRESS with the JIT off, for functions
+    that are not compiled, and for functions that return anything.
     """
     if not HAS_ADDRESSES or not is_jitted(entry):
         return NO_ADDRESS

@@ -19,35 +19,47 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a helper that only kernels call; LLVM decides whether it is inlined."""
+    """Compile a helper that only kernels call. LLVM decides whether to inline it."""
     options = {} if PLAIN else pipeline.helper_options(function.__module__)
     return numba.njit(**_OPTIONS, **options)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a small helper that is always inlined: its array arguments (seven words each) then cost nothing."""
+    """Compile a small helper that is always inlined.
+
+    Its array arguments (seven words each) then cost nothing.
+    """
     options = {} if PLAIN else pipeline.helper_options(function.__module__) | {"forceinline": True}
     return numba.njit(**_OPTIONS, **options)(function)
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that Python calls; its machine code, helpers included, is cached on disk."""
+    """Compile a kernel that Python calls. Its machine code, including helpers, is cached on disk."""
     return _cached(function, {} if PLAIN else pipeline.entry_options(function.__module__))
 
 
 def vectorized_entry_point(function: Callable[..., Any]) -> Any:
-    """An entry point that spends its time in long loops over similar elements: LLVM vectorizes its loops."""
+    """Compile an entry point that spends its time in long loops over similar elements.
+
+    LLVM vectorizes its loops.
+    """
     return _cached(function, {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True))
 
 
 def unordered_entry_point(function: Callable[..., Any]) -> Any:
-    """A vectorized entry point whose sums of floats are added up in any order: the same bits on one machine only."""
+    """Compile a vectorized entry point that may add up floats in any order.
+
+    The results are bit-identical on one machine only.
+    """
     options = {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True)
     return _cached(function, options | {"fastmath": {"reassoc", "contract", "nsz"}})
 
 
 def brief_entry_point(function: Callable[..., Any]) -> Any:
-    """A vectorized entry point of about a microsecond: it keeps the GIL, since releasing it would take longer."""
+    """Compile a vectorized entry point that takes about a microsecond.
+
+    It keeps the GIL, because releasing the GIL would take longer.
+    """
     options = {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True)
     return _cached(function, options | {"nogil": False})
 

@@ -1,6 +1,6 @@
 """Helpers that are replaced by code written for LLVM (`vectors`, `memory`) where the mode allows it.
 
-The decorated function states what the code does, and runs in all other modes.
+The decorated function defines what the code does. It runs in all other modes.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,10 @@ Decorator = Callable[[Callable[..., Any]], Any]
 
 
 def in_vectors(name: str, *constants: int) -> Decorator:
-    """Replace a helper by `vectors.name(*constants)`; not with bounds checks, which vectors would skip."""
+    """Replace a helper by `vectors.name(*constants)`.
+
+    With bounds checks the helper is kept, because vectors would skip the checks.
+    """
     return _replaced(f"{__package__}.vectors", name, constants, not BOUNDS_CHECKED)
 
 

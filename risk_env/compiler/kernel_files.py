@@ -1,7 +1,7 @@
-"""Cache files of compiled code; a file that cannot be read is compiled again.
+"""Cache files of compiled code. If a file cannot be read, its code is compiled again.
 
 A file holds the code of one entry point for one list of argument types: a checksum, then a pickle. Only this
-user can write to the folder (`cache`), so the checksum is no signature: it detects truncated and damaged
+user can write to the folder (`cache`), so the checksum is no signature. It detects truncated and damaged
 files. In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
 """
 
@@ -30,7 +30,7 @@ class KernelFiles:
         self._folder, self._name = Path(folder), name
 
     def load(self, key: Any) -> Any:
-        """Return the code saved under this key, or None; raise ValueError if the file is damaged."""
+        """Return the code saved under this key, or None. Raises ValueError if the file is damaged."""
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
@@ -70,7 +70,7 @@ class GuardedCache:
         return getattr(self._cache, name)
 
     def load_overload(self, *arguments: Any) -> Any:
-        """Return the compiled code from the disk, or None; a file that cannot be read is removed."""
+        """Return the compiled code from the disk, or None. A file that cannot be read is removed."""
         try:
             return self._cache.load_overload(*arguments)
         except Exception as error:  # a damaged pickle can raise any exception
@@ -80,7 +80,7 @@ class GuardedCache:
             return None
 
     def save_overload(self, *arguments: Any) -> None:
-        """Write compiled code to the disk; report the error if this fails."""
+        """Write compiled code to the disk. Report the error if this fails."""
         try:
             self._cache.save_overload(*arguments)
         except OSError as error:

@@ -1,6 +1,7 @@
 """LLVM code for memory that threads share, and for bringing memory into the processor's caches.
 
-Each function returns an intrinsic. The atomic ones take a number by its place in an array: int64 (rows, columns).
+Each function returns an intrinsic. The atomic intrinsics take an array, int64 (rows, columns), and a number's
+place in it.
 """
 
 import platform
@@ -14,7 +15,8 @@ from numba.extending import intrinsic
 
 _BYTES, _INT32, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
 _TO_WRITE, _NEAREST, _DATA = 1, 3, 1  # arguments of `llvm.prefetch`
-_PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))  # and the number of the hint
+# name of the instruction, and the number of the hint
+_PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))
 _PAUSES: dict[str, tuple[str, tuple[int, ...]]] = {
     "x86_64": _PAUSE,
     "amd64": _PAUSE,
@@ -35,12 +37,17 @@ def _read_and_write(operation: str) -> Any:
     return change
 
 
-exchange = partial(_read_and_write, "xchg")  # (numbers, row, column, value): write the value; the number before
-fetch_add = partial(_read_and_write, "add")  # (numbers, row, column, value): add the value; the number before
+# (numbers, row, column, value): write the value; returns the number before
+exchange = partial(_read_and_write, "xchg")
+# (numbers, row, column, value): add the value; returns the number before
+fetch_add = partial(_read_and_write, "add")
 
 
 def compare_exchange() -> Any:
-    """(numbers, row, column, value, other): write `other` if the number is `value`; whether it was."""
+    """Return the intrinsic for (numbers, row, column, value, other).
+
+    It writes `other` if the number is `value`, and returns True if it was.
+    """
 
     @intrinsic
     def replace(_, numbers, row, column, value, other):
@@ -55,7 +62,10 @@ def compare_exchange() -> Any:
 
 
 def load() -> Any:
-    """(numbers, row, column): the number, and with it all that was written before it (acquire)."""
+    """Return the intrinsic for (numbers, row, column).
+
+    It returns the number. All writes before the number was written are then visible (acquire).
+    """
 
     @intrinsic
     def read(_, numbers, row, column):
@@ -68,7 +78,10 @@ def load() -> Any:
 
 
 def pause() -> Any:
-    """(): the processor's instruction for the body of a spin-wait loop; nothing where none is known."""
+    """Return the intrinsic without arguments for the body of a spin-wait loop.
+
+    It is the processor's instruction for this purpose, or nothing if none is known.
+    """
     known = _PAUSES.get(platform.machine().lower())
 
     @intrinsic
@@ -87,7 +100,10 @@ def pause() -> Any:
 
 
 def prefetch() -> Any:
-    """(rows, index, first): prefetch the cache line that holds byte `first` of a row, in order to write to it."""
+    """Return the intrinsic for (rows, index, first).
+
+    It prefetches the cache line that holds byte `first` of a row, in order to write to it.
+    """
 
     @intrinsic
     def fetch(_, rows, index, first):
@@ -105,7 +121,7 @@ def prefetch() -> Any:
 
 
 def _place(context, builder, signature, arguments):
-    """Where a number of a two-dimensional array is in memory."""
+    """Return the memory address of a number in a two-dimensional array."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     row = builder.mul(builder.extract_value(array.strides, 0), arguments[1])
     data = builder.bitcast(array.data, _BYTES)

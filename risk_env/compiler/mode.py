@@ -1,4 +1,4 @@
-"""How the kernels run in this process."""
+"""The mode in which kernels run in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import numba
 
-TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")  # versions of Numba whose private classes are known
+# versions of Numba whose private classes are known
+TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
@@ -18,7 +19,10 @@ _CORE = ("risk_env.core.", "risk_env.engine.")
 
 
 def plain_reason(version: str, setting: str) -> str:
-    """Why only Numba's public interface is used with this version and RISK_ENV_PLAIN_NUMBA; empty if it is not so."""
+    """Return the reason to use only Numba's public interface, or "" if there is none.
+
+    `version` is Numba's version, `setting` the value of RISK_ENV_PLAIN_NUMBA.
+    """
     if setting not in ("", "0"):
         return f"RISK_ENV_PLAIN_NUMBA={setting} is set"
     if ".".join(version.split(".")[:2]) not in TESTED:
@@ -27,7 +31,7 @@ def plain_reason(version: str, setting: str) -> str:
 
 
 _REASON = plain_reason(numba.__version__, os.environ.get("RISK_ENV_PLAIN_NUMBA", ""))
-PLAIN = bool(_REASON)  # whether kernels are compiled by Numba's public interface alone: the same results, slower
+PLAIN = bool(_REASON)  # true if only Numba's public interface compiles kernels: the same results, but slower
 
 MODE = (BOUNDS_CHECKED, PLAIN, str(numba.config.OPT))  # type: ignore[attr-defined]  # all that changes compiled code
 
@@ -40,7 +44,10 @@ if PLAIN and not JIT_DISABLED:
 
 
 def is_core(module: str) -> bool:
-    """Whether a module is of the core or the engine: its kernels make no arrays and use no negative index."""
+    """Return True if a module belongs to the core or the engine.
+
+    The kernels of these modules make no arrays and use no negative index.
+    """
     return module.startswith(_CORE)
 
 

@@ -1,7 +1,7 @@
-"""Report on stderr that kernels are compiled, which takes up to half a minute, or cannot be cached.
+"""Reports on stderr about kernels that are being compiled or cannot be cached.
 
-The line is a warning of the logger "risk_env": `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
-Loading compiled code from the cache is quick and is not reported.
+Compiling takes up to half a minute. Loading compiled code from the cache is quick and is not reported. Each
+line is a warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
 """
 
 import logging
@@ -14,27 +14,28 @@ from numba.core.event import Event, Listener, register
 
 PAUSE = 10.0  # seconds without compiling after which the next compilation is reported again
 
-MOST_LETTERS = 200  # most characters of an error
+MOST_LETTERS = 200  # maximum number of characters of an error
 _reported = set[str]()
 _LOGGER = logging.getLogger("risk_env")
 
 
 class _Notice(Listener):
-    """Reports the first of several compilations in a row."""
+    """Listener that reports the first of several compilations in a row."""
 
     def __init__(self) -> None:
-        self.folder_of: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()  # of each entry point; None: no cache
+        # folder of each entry point; None: no cache
+        self.folder_of: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()
         self.last_end = float("-inf")
 
     def on_start(self, event: Event) -> None:
-        """An entry point, or anything else that uses Numba, is going to be compiled."""
+        """Report that an entry point is about to be compiled. Other uses of Numba are not reported."""
         entry = event.data["dispatcher"]
         if entry in self.folder_of and monotonic() - self.last_end > PAUSE:
             _LOGGER.warning("risk_env: %s", _notice(entry.py_func.__module__, self.folder_of[entry]))
             self.last_end = monotonic()
 
     def on_end(self, event: Event) -> None:
-        """It has been compiled."""
+        """Record the time at which an entry point has been compiled."""
         if event.data["dispatcher"] in self.folder_of:
             self.last_end = monotonic()
 
@@ -44,7 +45,10 @@ register("numba:compile", _listener)
 
 
 def report_compiling(entry: Any, folder: str | None) -> None:
-    """Report from now on when this entry point is compiled; `folder` is where its code is cached, if anywhere."""
+    """Report from now on when this entry point is compiled.
+
+    `folder` is its cache folder, or None.
+    """
     _listener.folder_of[entry] = folder
 
 

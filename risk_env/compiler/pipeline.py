@@ -15,7 +15,7 @@ from risk_env.compiler.mode import is_core, numba_setting
 
 
 class _HelperLibrary(JITCodeLibrary):
-    """The code of a helper: it is optimised and compiled only as part of the entry points that use it."""
+    """The code of a helper. It is optimised and compiled only as part of the entry points that use it."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -26,7 +26,10 @@ class _HelperLibrary(JITCodeLibrary):
 
 
 class _EntryLibrary(JITCodeLibrary):
-    """The code of an entry point and of all its helpers, which become internal: one that is called once is inlined."""
+    """The code of an entry point and of all its helpers.
+
+    The helpers become internal, so a helper that is called once is inlined.
+    """
 
     vectorized = False  # vectorized loops over a few words or dice are slower
 
@@ -39,7 +42,7 @@ class _EntryLibrary(JITCodeLibrary):
 
 
 class _Pass(AnalysisPass):
-    """Numba asks every pass for a constructor."""
+    """Base class of passes, because Numba requires a constructor of every pass."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,10 +50,10 @@ class _Pass(AnalysisPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _PlainIndices(_Pass):
-    """Before a function of the core is lowered: treat array indices as unsigned, since none is negative there.
+    """Treat array indices as unsigned before a function of the core is lowered.
 
-    Python's negative indices take three instructions an index, a tenth of a step's time. With bounds checks a negative
-    index is an error.
+    No index of the core is negative. Python's negative indices take three instructions per index, a tenth of
+    a step's time. With bounds checks a negative index is an error.
     """
 
     _name = "risk_env_plain_indices"
@@ -68,7 +71,7 @@ class _PlainIndices(_Pass):
 
 
 def _without_sign(index: Any) -> Any:
-    """The unsigned type of an index, or of each index of a tuple."""
+    """Return the unsigned type of an index, or of each index of a tuple."""
     if isinstance(index, types.BaseTuple):
         return types.Tuple([_without_sign(part) for part in index.types])  # type: ignore[attr-defined]
     return types.uintp if isinstance(index, types.Integer) else index
@@ -76,7 +79,7 @@ def _without_sign(index: Any) -> Any:
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperCode(_Pass):
-    """Before a helper is lowered: put its code into a `_HelperLibrary`."""
+    """Put a helper's code into a `_HelperLibrary` before the helper is lowered."""
 
     _name = "risk_env_helper_code"
 
@@ -88,20 +91,23 @@ class _HelperCode(_Pass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperKnown(_Pass):
-    """After a helper is lowered: register its code for its callers, under a key in place of a machine code address."""
+    """Register a helper's code for its callers after the helper is lowered.
+
+    The key takes the place of a machine code address.
+    """
 
     _name = "risk_env_helper_known"
 
     def run_pass(self, state: Any) -> bool:
         warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
-        state.cr = state.cr._replace(cfunc=warning.format)  # a call from Python raises KeyError with this text
+        state.cr = state.cr._replace(cfunc=warning.format)  # the text of the KeyError of a call from Python
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         return False
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _EntryCode(_Pass):
-    """Before an entry point is lowered: put its code into an `_EntryLibrary`."""
+    """Put an entry point's code into an `_EntryLibrary` before the entry point is lowered."""
 
     _name = "risk_env_entry_code"
     vectorized = False
@@ -115,28 +121,31 @@ class _EntryCode(_Pass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _VectorizedCode(_EntryCode):
-    """The same with vectorized loops."""
+    """Like `_EntryCode`, with vectorized loops."""
 
     _name = "risk_env_vectorized_code"
     vectorized = True
 
 
 class _ArgumentTypes(tuple[Any, ...]):
-    """Types of arguments that are quick to print: Numba does so before every pass, and records have many fields."""
+    """Types of arguments that are quick to print.
+
+    Numba prints the types before every pass, and records have many fields.
+    """
 
     def __str__(self) -> str:
         return f"({len(self)} types)"
 
 
 class _Compiler(CompilerBase):
-    """Numba's default pipeline, with passes added after others."""
+    """Numba's default pipeline with additional passes."""
 
     added: tuple[tuple[type, type], ...]
 
     def define_pipelines(self) -> list[Any]:
-        """The passes in their order."""
+        """Return the passes in their order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        if is_core(self.state.func_id.modname):  # it has no expressions of whole arrays
+        if is_core(self.state.func_id.modname):  # the core has no expressions of whole arrays
             passes.passes = [entry for entry in passes.passes if entry[0] is not NopythonRewrites]
         passes.add_pass_after(_PlainIndices, AnnotateTypes)
         for new, before in self.added:
@@ -147,33 +156,39 @@ class _Compiler(CompilerBase):
 
 
 class HelperCompiler(_Compiler):
-    """Without machine code for each helper: that takes half of the time otherwise."""
+    """Compiler of helpers, without machine code for each helper.
+
+    The machine code of helpers would take half of the compilation time.
+    """
 
     added = ((_HelperCode, AnnotateTypes), (_HelperKnown, NativeLowering))
 
 
 class EntryCompiler(_Compiler):
-    """With all helpers internal to the entry point."""
+    """Compiler of entry points. All helpers are internal to the entry point."""
 
     added = ((_EntryCode, AnnotateTypes),)
 
 
 class VectorizedCompiler(_Compiler):
-    """The same with vectorized loops."""
+    """Compiler of entry points with vectorized loops."""
 
     added = ((_VectorizedCode, AnnotateTypes),)
 
 
 def helper_options(module: str) -> dict[str, Any]:
-    """Numba's private options for a helper of a module."""
+    """Return Numba's private options for a helper of a module."""
     return {**_options(module), "no_cpython_wrapper": True, "pipeline_class": HelperCompiler}
 
 
 def entry_options(module: str, vectorized: bool = False) -> dict[str, Any]:
-    """Numba's private options for an entry point of a module."""
+    """Return Numba's private options for an entry point of a module."""
     return {**_options(module), "pipeline_class": VectorizedCompiler if vectorized else EntryCompiler}
 
 
 def _options(module: str) -> dict[str, Any]:
-    """The core makes no arrays, so its code does not count references: each count is a locked instruction."""
+    """Return the options that helpers and entry points of a module share.
+
+    The core makes no arrays, so its code does not count references. Each count would be a locked instruction.
+    """
     return {"no_cfunc_wrapper": True, "_nrt": not is_core(module)}

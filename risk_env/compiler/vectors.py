@@ -1,4 +1,4 @@
-"""LLVM code for vectors, which it compiles for whatever vector units the processor has.
+"""LLVM code for vectors, which LLVM compiles for the vector units of the processor.
 
 Each function returns an intrinsic that works on elements `first`, `first` + 1, ... of an array at once.
 """
@@ -10,11 +10,14 @@ from numba import types
 from numba.extending import intrinsic
 
 _FLAG, _INT8, _INT32, _UINT64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
-_WORD = 64  # bits
+_WORD = 64  # bits in a word
 
 
 def differing(size: int, bits: int) -> Any:
-    """(numbers, others, first): where `size` numbers of `bits` bits differ, as bits of a word."""
+    """Return the intrinsic for (numbers, others, first).
+
+    Its result has a bit set for each of the `size` numbers of `bits` bits that differ.
+    """
     element = ir.IntType(bits)
 
     @intrinsic
@@ -30,7 +33,10 @@ def differing(size: int, bits: int) -> Any:
 
 
 def nonzero(size: int) -> Any:
-    """(numbers): which of the first `size` numbers (int8) are not zero, as bits of a word."""
+    """Return the intrinsic for (numbers).
+
+    Its result has a bit set for each of the first `size` numbers (int8) that is not zero.
+    """
 
     @intrinsic
     def find(_, numbers):
@@ -45,7 +51,10 @@ def nonzero(size: int) -> Any:
 
 
 def unpack_bits() -> Any:
-    """(word, words, first): write the bits of a word as bytes 0 or 1, eight to each of eight uint64."""
+    """Return the intrinsic for (word, words, first).
+
+    It writes the bits of a word as bytes 0 or 1, eight to each of eight uint64.
+    """
 
     @intrinsic
     def unpack(_, word, words, first):
@@ -61,7 +70,10 @@ def unpack_bits() -> Any:
 
 
 def rotate_blocks(blocks: int, size: int) -> Any:
-    """(numbers, first, field, down, up): rotate (`_rotated`) each block of `size` numbers (int8), as a word each."""
+    """Return the intrinsic for (numbers, first, field, down, up).
+
+    It rotates (`_rotated`) each block of `size` numbers (int8), which is taken as one word.
+    """
     to_words = [size * (byte // 8) + min(byte % 8, size - 1) for byte in range(8 * blocks)]
     to_blocks = [8 * (k // size) + k % size for k in range(blocks * size)]
 
@@ -81,7 +93,10 @@ def rotate_blocks(blocks: int, size: int) -> Any:
 
 
 def rotate_every_other(size: int) -> Any:
-    """(words, first, field, down, up): rotate (`_rotated`) the first, third, ... of `size` words."""
+    """Return the intrinsic for (words, first, field, down, up).
+
+    It rotates (`_rotated`) the first, third, ... of `size` words.
+    """
 
     @intrinsic
     def rotate(_, words, first, field, down, up):
@@ -98,20 +113,23 @@ def rotate_every_other(size: int) -> Any:
 
 
 def _rotated(builder, words, field, down, up):
-    """Each word with its bits `field` shifted down; those that leave the field at its bottom come in at its top."""
+    """Return each word with its bits `field` shifted down.
+
+    The bits that leave the field at its bottom come in at its top.
+    """
     before, others = builder.and_(words, field), builder.and_(words, builder.not_(field))
     lowered, raised = builder.lshr(before, down), builder.and_(builder.shl(before, up), field)
     return builder.or_(others, builder.or_(lowered, raised))
 
 
 def _place(context, builder, array_type, array, first, element):
-    """Where an element of an array is in memory."""
+    """Return the memory address of an element of an array."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [first]), element.as_pointer())
 
 
 def _load(builder, place, element, size, align):
-    """`size` elements as a vector."""
+    """Load `size` elements as a vector."""
     return builder.load(builder.bitcast(place, ir.VectorType(element, size).as_pointer()), align=align)
 
 
@@ -121,17 +139,17 @@ def _store(builder, vector, place, align):
 
 
 def _as_word(builder, flags):
-    """A vector of flags as the bits of a word."""
+    """Return a vector of flags as the bits of a word."""
     bits = builder.bitcast(flags, ir.IntType(flags.type.count))
     return bits if flags.type.count == _WORD else builder.zext(bits, _UINT64)
 
 
 def _repeated(builder, value, size):
-    """A vector of `size` equal elements."""
+    """Return a vector of `size` equal elements."""
     one = builder.insert_element(ir.Constant(ir.VectorType(value.type, size), ir.Undefined), value, _INT32(0))
     return _chosen(builder, one, [0] * size)
 
 
 def _chosen(builder, vector, elements):
-    """The vector of these elements of another."""
+    """Return the vector of these elements of another vector."""
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INT32, len(elements)), elements))

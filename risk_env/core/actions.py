@@ -1,4 +1,7 @@
-"""Which actions are legal: the mask of every phase, in bits (`board.action_space` numbers the actions)."""
+"""Legal actions of every phase, as bit masks.
+
+`risk_env.board.action_space` assigns the numbers of the actions.
+"""
 
 import numpy as np
 from numpy import int64
@@ -23,12 +26,15 @@ from risk_env.core.position import free_territories, with_room
 from risk_env.core.turn import airfield_places
 from risk_env.core.types import ALL_OF_THEM, BLITZ, HALF, MANY, NUM_FACES, Deck, Phase
 
-BLITZ_DICE = 2  # a blitz needs three troops, which allow two dice (RULES 3.2.4)
+BLITZ_DICE = 2  # a blitz needs three troops, and three troops allow two dice (RULES 3.2.4)
 
 
 @kernel
 def write_legal(game, board, rules):
-    """Write the legal actions of the phase at hand into `game.legal`; none when the game is over."""
+    """Write the legal actions of the current phase into `game.legal`.
+
+    The mask is empty when the game is over.
+    """
     clear(game.legal)
     phase = game.phase
     if phase == Phase.ATTACK:
@@ -60,7 +66,7 @@ def write_legal(game, board, rules):
 
 @kernel
 def write_setup_or_variant_legal(game, board, rules):
-    """The same for the phases of set-up, bonuses and variants."""
+    """Write the legal actions of the phases of set-up, bonuses and variants."""
     phase = game.phase
     if phase == Phase.CLAIM or phase == Phase.CAPITAL:
         legal_free(game, board)
@@ -84,28 +90,32 @@ def write_setup_or_variant_legal(game, board, rules):
 
 @inlined
 def legal_territories(game, territories):
-    """TERRITORY: all of a set."""
+    """Add every territory of a set to the TERRITORY block."""
     for w in range(len(territories)):
         put_block(game.legal, w << 6, territories[w])
 
 
 @kernel
 def legal_free(game, board):
-    """TERRITORY: those that nobody holds."""
+    """TERRITORY: add the territories that nobody holds."""
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, free_territories(game, board, w))
 
 
 @kernel
 def legal_own(game, rules, owner):
-    """TERRITORY: an owner's, with room for a troop."""
+    """TERRITORY: add an owner's territories that have room for one more troop."""
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, with_room(game, rules, w, game.owned[owner, w]))
 
 
 @kernel
 def legal_attacks(game, board, rules):
-    """BORDER: from own territories with two troops to others (RULES 3.2.1), and DONE."""
+    """BORDER: add the possible attacks, and DONE.
+
+    An attack leads from a territory of the player in turn, with at least two troops, to another player's
+    territory (RULES 3.2.1).
+    """
     add(game.legal, int64(rules.done))
     if not battles_left(game, rules):
         return
@@ -122,7 +132,10 @@ def legal_attacks(game, board, rules):
 
 @kernel
 def legal_attack_dice(game, rules):
-    """DICE: up to three and one fewer than troops; BLITZ with three troops (RULES 3.2.2, 3.2.4)."""
+    """DICE: add the numbers of dice that the attacker may roll (RULES 3.2.2, 3.2.4).
+
+    The attacker rolls at most three dice, and fewer than the troops. With three troops, BLITZ is also legal.
+    """
     most = most_attack_dice(game)
     answers = (np.uint64(1) << np.uint64(most)) - np.uint64(1)
     if most >= BLITZ_DICE:
@@ -132,20 +145,20 @@ def legal_attack_dice(game, rules):
 
 @kernel
 def legal_defence_dice(game, rules):
-    """DICE: one, or two with two troops (RULES 3.2.2)."""
+    """DICE: add one die, and two dice if the defender has two troops (RULES 3.2.2)."""
     answers = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
     put_block(game.legal, int64(rules.dice_0), answers)
 
 
 @inlined
 def legal_amounts(game, rules, most):
-    """AMOUNT: how many of `most` troops."""
+    """AMOUNT: add the amounts that can be taken from `most` troops."""
     put_block(game.legal, int64(rules.amount_0), np.uint64(rules.amount_words[min(most, MANY)]))
 
 
 @inlined
 def amount_of(rules, answer, most):
-    """Number of troops that an answer of the AMOUNT block means, if there are `most`."""
+    """Return the number of troops that an action of the AMOUNT block takes from `most` troops."""
     if answer == ALL_OF_THEM:
         return most
     if answer == HALF:
@@ -155,7 +168,7 @@ def amount_of(rules, answer, most):
 
 @kernel
 def legal_sources(game, board, rules):
-    """TERRITORY: where troops can leave to fortify (RULES 3.4), and DONE."""
+    """TERRITORY: add the territories that troops can leave to fortify (RULES 3.4), and DONE."""
     add(game.legal, int64(rules.done))
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, can_fortify_from(game, board, rules, w))
@@ -163,7 +176,10 @@ def legal_sources(game, board, rules):
 
 @kernel
 def legal_cards(game, board, rules):
-    """CARD: what may join the picked ones; DONE where trading may stop (RULES 5.1, 5.3, 9.4)."""
+    """CARD: add the cards that may join the picked cards (RULES 5.1, 5.3, 9.4).
+
+    DONE is legal where trading may stop.
+    """
     if rules.deck == Deck.STAR:
         for w in range(len(game.strong)):
             put_block(game.legal, int64(rules.card_0) + (w << 6), pickable_stars(game, board, w))
@@ -177,7 +193,7 @@ def legal_cards(game, board, rules):
 
 @kernel
 def legal_set_cards(game, board, rules):
-    """CARD: those with which the picked ones can still become a set (RULES 5.1)."""
+    """CARD: add the cards with which the picked cards can still become a set (RULES 5.1)."""
     picked = counts_picked(game, board)
     left = counts_left(game, board, int64(game.turn))
     for symbol in range(3):
@@ -191,7 +207,10 @@ def legal_set_cards(game, board, rules):
 
 @kernel
 def legal_dice(game, rules):
-    """DIE: the faces that the attacker's dice show, below 6 for the commander (RULES 10.4, 10.5), and DONE."""
+    """DIE: add the faces of the attacker's dice, and DONE (RULES 10.4, 10.5).
+
+    For the commander, only faces below 6 are legal.
+    """
     add(game.legal, int64(rules.done))
     for d in range(int64(game.chosen_dice[ATTACKER])):
         face = int64(game.settled[ATTACKER, d])

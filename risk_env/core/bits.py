@@ -1,7 +1,7 @@
 """Sets of territories, borders, cards and actions as bit words.
 
-A set is an array of uint64, element e in bit `e % 64` of word `e // 64`. Words are combined with words
-only: uint64 with int64 would give a signed number in compiled code and a float in NumPy.
+A set is an array of uint64. Element `e` is bit `e % 64` of word `e // 64`. Words are combined only with
+words. A mix of uint64 and int64 would give a signed number in compiled code and a float in NumPy.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from risk_env.compiler import JIT_DISABLED, inlined
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-CHUNK = 6  # elements of a chunk, the index of the lookup tables
+CHUNK = 6  # elements of a chunk; a chunk is the index into a lookup table
 _CHUNK_MASK = np.uint64(2**CHUNK - 1)
 _PAIRS = np.uint64(0x5555555555555555)
 _NIBBLES = np.uint64(0x3333333333333333)
@@ -40,20 +40,20 @@ def _plus(a, b):
     return np.uint64(a) + np.uint64(b)
 
 
-# uint64 arithmetic modulo 2**64; interpreted, NumPy's scalars would warn of the overflow
+# uint64 arithmetic modulo 2**64. In interpreted code, NumPy's scalars would warn of the overflow.
 times = _wrapping_times if JIT_DISABLED else inlined(_times)
 plus = _wrapping_plus if JIT_DISABLED else inlined(_plus)
 
 
 @inlined
 def bit(element):
-    """The word with only the bit of `element` (within its word)."""
+    """Return the word in which only the bit of `element` (modulo 64) is set."""
     return ONE << np.uint64(element & 63)
 
 
 @inlined
 def has(words, element):
-    """Whether `element` is in the set."""
+    """Return True if `element` is in the set."""
     return (words[element >> 6] >> np.uint64(element & 63)) & ONE != ZERO
 
 
@@ -71,7 +71,7 @@ def remove(words, element):
 
 @inlined
 def put(words, element, inside):
-    """Put `element` into the set or take it out."""
+    """Put `element` into the set if `inside` is true, otherwise take it out."""
     others = words[element >> 6] & ~bit(element)
     words[element >> 6] = others | (np.uint64(inside) << np.uint64(element & 63))
 
@@ -85,7 +85,7 @@ def clear(words):
 
 @inlined
 def bits_of_bytes(word):
-    """Eight bytes: how many bits are set in each byte of the word."""
+    """Return eight bytes: the number of bits set in each byte of the word."""
     pairs = word - ((word >> ONE) & _PAIRS)
     nibbles = (pairs & _NIBBLES) + ((pairs >> np.uint64(2)) & _NIBBLES)
     return (nibbles + (nibbles >> np.uint64(4))) & _LOW_NIBBLES
@@ -93,7 +93,7 @@ def bits_of_bytes(word):
 
 @inlined
 def running_sums(numbers):
-    """Eight bytes, each the sum of its own and the lower ones of a word of bytes."""
+    """Return eight bytes: each is the sum of the same byte of `numbers` and all lower bytes."""
     return times(numbers, _SUM)
 
 
@@ -129,7 +129,7 @@ def common(words, others):
 
 @inlined
 def is_empty(words):
-    """Whether the set has no element."""
+    """Return True if the set has no element."""
     found = ZERO
     for w in range(len(words)):
         found |= words[w]
@@ -138,14 +138,20 @@ def is_empty(words):
 
 @inlined
 def count_at_most(numbers, most):
-    """How many of the eight bytes of a word (each below 128) are at most `most`."""
+    """Return the number of bytes of a word that are at most `most`.
+
+    The word has eight bytes, each below 128.
+    """
     not_above = ((times(np.uint64(most), _SUM) | _TOPS) - numbers) & _TOPS
     return int64(running_sums(not_above >> np.uint64(7)) >> np.uint64(56))
 
 
 @inlined
 def nth_bit(word, n):
-    """Index of the n-th set bit (n = 0: the lowest) of a word that has more than n: its byte first, then its bit."""
+    """Return the index of the n-th set bit of a word that has more than n set bits.
+
+    n = 0 is the lowest bit. The byte is found first, then the bit within the byte.
+    """
     sums = running_sums(bits_of_bytes(word))
     place = np.uint64(8 * count_at_most(sums, n))
     before = int64(((sums << np.uint64(8)) >> place) & _BYTE)
@@ -156,7 +162,10 @@ def nth_bit(word, n):
 
 @inlined
 def nth(words, n):
-    """The n-th element (n = 0: the least) of a set that has more than n, -1 otherwise."""
+    """Return the n-th element of the set, or -1 if the set has at most n elements.
+
+    n = 0 is the least element.
+    """
     full, before, total = 0, 0, 0
     for w in range(len(words)):
         total += popcount(words[w])
@@ -167,7 +176,10 @@ def nth(words, n):
 
 @inlined
 def put_block(words, offset, word):
-    """Add a word of elements to the set, shifted up by `offset`: its bit 0 becomes element `offset`."""
+    """Add a word of elements to the set, shifted up by `offset`.
+
+    Bit 0 of the word becomes element `offset`.
+    """
     index = offset >> 6
     shift = np.uint64(offset & 63)
     words[index] |= word << shift
@@ -176,7 +188,7 @@ def put_block(words, offset, word):
 
 @inlined
 def chunk_of(words, chunk):
-    """Six elements of the set, from 6 * chunk on, as a number 0 ... 63."""
+    """Return six elements of the set, from element `6 * chunk` on, as a number 0 ... 63."""
     first = CHUNK * chunk
     w = first >> 6
     shift = first & 63

@@ -7,11 +7,11 @@ from risk_env.core.bits import ONE, ZERO, add, bit, clear, common, has, lowest, 
 from risk_env.core.position import add_to_draft, add_troops, room, with_room
 from risk_env.core.types import MOST_TROOPS, Deck, OccupiedBonus, Phase, SetValues, Trade
 
-FORCED_HAND = 5  # cards from which on a set is owed (RULES 5.3)
-ELIMINATION_HAND = 6  # cards that force trades after an elimination (RULES 3.3.2)
-KEPT_HAND = 4  # and at which those trades stop
+FORCED_HAND = 5  # number of cards from which a player owes a set (RULES 5.3)
+ELIMINATION_HAND = 6  # number of cards that forces trades after an elimination (RULES 3.3.2)
+KEPT_HAND = 4  # number of cards at which those trades stop
 SET_CARDS = 3
-BONUS_TROOPS = 2  # for an occupied territory (RULES 5.4)
+BONUS_TROOPS = 2  # troops for an occupied territory (RULES 5.4)
 THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # worth of fixed sets (RULES 5.2)
 MIN_STARS = 2
 MAX_STARS = 10
@@ -19,7 +19,7 @@ MAX_STARS = 10
 
 @inlined
 def hand_size(game, seat):
-    """Number of cards held, the picked ones included."""
+    """Number of cards held, including the picked cards."""
     return size(game.hand[seat]) + int64(game.wilds[seat])
 
 
@@ -37,7 +37,7 @@ def count_symbol(cards, board, symbol):
 
 @kernel
 def holds_set(game, board, seat):
-    """Whether the hand holds a set (RULES 5.1)."""
+    """Return True if the hand holds a set (RULES 5.1)."""
     infantry = count_symbol(game.hand[seat], board, 0)
     cavalry = count_symbol(game.hand[seat], board, 1)
     artillery = count_symbol(game.hand[seat], board, 2)
@@ -49,7 +49,10 @@ def holds_set(game, board, seat):
 
 @kernel
 def completes(infantry, cavalry, artillery, wilds):
-    """Whether three cards are a set: one symbol, one of each, or any with a wild (RULES 5.1)."""
+    """Return True if three cards are a set (RULES 5.1).
+
+    A set is three cards of one symbol, one card of each symbol, or any three cards with a wild card.
+    """
     three_alike = max(infantry, cavalry, artillery) == SET_CARDS
     one_of_each = min(infantry, cavalry, artillery) == 1
     return wilds > 0 or three_alike or one_of_each
@@ -57,7 +60,10 @@ def completes(infantry, cavalry, artillery, wilds):
 
 @kernel
 def can_become_set(picked, left):
-    """Whether the picked cards (counts of the three symbols and of wilds) can become a set with cards that are left."""
+    """Return True if the picked cards can become a set with cards that are left.
+
+    Both arguments count the cards of the three symbols and the wild cards.
+    """
     missing = SET_CARDS - (picked[0] + picked[1] + picked[2] + picked[3])
     for infantry in range(min(missing, left[0]) + 1):
         for cavalry in range(min(missing - infantry, left[1]) + 1):
@@ -72,7 +78,7 @@ def can_become_set(picked, left):
 
 @kernel
 def counts_picked(game, board):
-    """How many infantry, cavalry, artillery and wild cards are picked."""
+    """Return the numbers of picked infantry, cavalry, artillery and wild cards."""
     cards = game.picked
     return (
         count_symbol(cards, board, 0),
@@ -84,7 +90,7 @@ def counts_picked(game, board):
 
 @kernel
 def counts_left(game, board, seat):
-    """How many of each the hand holds apart from the picked ones."""
+    """Return the numbers of infantry, cavalry, artillery and wild cards in the hand that are not picked."""
     hand = game.hand[seat]
     picked = counts_picked(game, board)
     return (
@@ -97,7 +103,10 @@ def counts_left(game, board, seat):
 
 @kernel
 def may_pick_kind(picked, left, kind):
-    """Whether a card of a kind (0-2 a symbol, 3 a wild) is held and may join the picked ones: a set stays possible."""
+    """Return True if a card of `kind` is held and a set stays possible after picking the card.
+
+    Kinds 0 to 2 are the symbols. Kind 3 is the wild card.
+    """
     one = (int64(kind == 0), int64(kind == 1), int64(kind == 2), int64(kind == 3))
     if left[0] * one[0] + left[1] * one[1] + left[2] * one[2] + left[3] * one[3] == 0:
         return False
@@ -109,13 +118,13 @@ def may_pick_kind(picked, left, kind):
 
 @kernel
 def stars_in(cards, board):
-    """Stars on a set of cards."""
+    """Number of stars on a set of cards."""
     return size(cards) + common(cards, board.two_stars)
 
 
 @kernel
 def star_troops(stars):
-    """Troops for 2 to 10 stars (RULES 9.4): 2, 4, 7, 10, 13, 17, 21, 25, 30."""
+    """Return the troops for 2 to 10 stars: 2, 4, 7, 10, 13, 17, 21, 25, 30 (RULES 9.4)."""
     if stars <= 3:
         return 2 * stars - 2
     if stars <= 6:
@@ -125,7 +134,10 @@ def star_troops(stars):
 
 @kernel
 def set_troops_due(rules, number):
-    """Troops for the number-th set of the game, from 1; with fixed sets the most that one can give (RULES 5.2)."""
+    """Return the troops for set number `number` of the game, counted from 1 (RULES 5.2).
+
+    With fixed sets this is the largest number of troops that a set can give.
+    """
     if rules.set_values == SetValues.FIXED:
         return ONE_OF_EACH
     if rules.set_values == SetValues.BY_ONE:
@@ -137,9 +149,10 @@ def set_troops_due(rules, number):
 
 @kernel
 def fixed_worth(infantry, cavalry, artillery):
-    """Troops for a fixed set by its cards with a symbol (RULES 5.2).
+    """Return the troops for a fixed set, given its cards with a symbol (RULES 5.2).
 
-    Two of one symbol can only be three of it; wild cards make one of each of all other sets, the dearest.
+    Two cards of one symbol can only become three of that symbol. In all other sets, wild cards make one of
+    each symbol, which is worth the most.
     """
     if infantry > 1:
         return THREE_INFANTRY
@@ -152,7 +165,7 @@ def fixed_worth(infantry, cavalry, artillery):
 
 @kernel
 def picked_worth(game, board, rules):
-    """Troops for the picked set, the next one of the game (RULES 5.2)."""
+    """Return the troops for the picked set, which is the next set of the game (RULES 5.2)."""
     if rules.set_values == SetValues.FIXED:
         infantry, cavalry, artillery, _wilds = counts_picked(game, board)
         return fixed_worth(infantry, cavalry, artillery)
@@ -161,7 +174,7 @@ def picked_worth(game, board, rules):
 
 @kernel
 def can_trade(game, board, rules, seat):
-    """Whether the seat holds a set, or the two stars of a trade (RULES 5.1, 9.4)."""
+    """Return True if the seat holds a set, or at least two stars in the star deck (RULES 5.1, 9.4)."""
     if rules.deck == Deck.STAR:
         return stars_in(game.hand[seat], board) >= MIN_STARS
     return holds_set(game, board, seat)
@@ -169,7 +182,7 @@ def can_trade(game, board, rules, seat):
 
 @inlined
 def set_is_owed(game):
-    """Return whether another set must be traded in after the bonus (RULES 5.3, 3.3.2)."""
+    """Return True if another set must be traded in after the bonus (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
         return hand_size(game, int64(game.turn)) > KEPT_HAND
     return game.trade == Trade.OWED
@@ -177,7 +190,10 @@ def set_is_owed(game):
 
 @kernel
 def pick_card(game, board, rules, card):
-    """Pick a card of the hand for a trade; the third one makes the set."""
+    """Pick a card of the hand for a trade.
+
+    In the symbol deck, the third card completes the set and trades it in.
+    """
     if card == board.num_territories:
         game.picked_wilds += 1
     else:
@@ -188,7 +204,10 @@ def pick_card(game, board, rules, card):
 
 @kernel
 def trade_set(game, board, rules):
-    """Trade the picked set in: add its troops to the draft, ask for the place of its bonus (RULES 5.2, 5.4)."""
+    """Trade the picked set in and add its troops to the draft (RULES 5.2, 5.4).
+
+    If the set earns a territory bonus, the player chooses its territory next.
+    """
     add_to_draft(game, picked_worth(game, board, rules))
     game.sets_traded += 1
     game.set_traded = True
@@ -204,7 +223,7 @@ def trade_set(game, board, rules):
 
 @kernel
 def mark_bonus(game, rules):
-    """Own territories shown by the picked set that may get the two extra troops (RULES 5.4, 10.3)."""
+    """Mark the own territories on the picked set that may get the two extra troops (RULES 5.4, 10.3)."""
     paid = rules.occupied_bonus == OccupiedBonus.ONCE_A_TURN and game.bonus_paid
     for w in range(len(game.bonus)):
         shown = game.picked[w] & game.owned[game.turn, w]
@@ -213,7 +232,7 @@ def mark_bonus(game, rules):
 
 @kernel
 def discard_picked(game):
-    """Lay the picked cards on the discard pile (RULES 5.5)."""
+    """Put the picked cards on the discard pile (RULES 5.5)."""
     hand = game.hand[game.turn]
     for w in range(len(hand)):
         hand[w] &= ~game.picked[w]
@@ -226,7 +245,7 @@ def discard_picked(game):
 
 @kernel
 def place_bonus(game, board, rules, territory):
-    """Two extra troops on a territory of the set, or as many as there is room for (RULES 5.4, 10.3)."""
+    """Place two extra troops on a territory of the set, or as many as there is room for (RULES 5.4, 10.3)."""
     add_troops(game, territory, min(BONUS_TROOPS, room(game, rules, territory)))
     game.bonus_paid = True
     clear(game.bonus)
@@ -235,7 +254,7 @@ def place_bonus(game, board, rules, territory):
 
 @kernel
 def after_trade(game, board, rules):
-    """Another set if one is owed or held, else place the troops (RULES 5.3, 3.3.2)."""
+    """Continue with another set if one is owed or held, otherwise with the draft (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
         again = set_is_owed(game)
     else:
@@ -247,7 +266,7 @@ def after_trade(game, board, rules):
 
 @kernel
 def stop_trading(game, board):
-    """Trade the picked stars in, if there are any, and stop trading (RULES 5.3, 9.4)."""
+    """Trade in the picked stars, if there are any, and stop trading (RULES 5.3, 9.4)."""
     if size(game.picked) > 0:
         add_to_draft(game, star_troops(stars_in(game.picked, board)))
         discard_picked(game)
@@ -256,7 +275,10 @@ def stop_trading(game, board):
 
 @kernel
 def pickable_stars(game, board, w):
-    """Word w of the cards that may join the picked ones: at most ten stars together."""
+    """Return word `w` of the cards that may join the picked cards.
+
+    All picked cards together have at most ten stars.
+    """
     word = game.hand[game.turn, w] & ~game.picked[w]
     left = MAX_STARS - stars_in(game.picked, board)
     fitting = ZERO

@@ -1,7 +1,7 @@
-"""Chance: the generator inside the record, the seed of a game, dice, draws.
+"""Chance: the random generator in the game record, the seed of a game, dice and draws.
 
-The generator is splitmix64 (Steele, Lea, Flood 2014); its state, one word, is part of the game.
-Whole numbers below n are exact by rejection (Lemire 2019), never by a remainder.
+The generator is splitmix64 (Steele, Lea, Flood 2014). Its state is one word of the game record. Whole numbers
+below n are exactly uniform: they use rejection (Lemire 2019), never a remainder.
 """
 
 import numpy as np
@@ -16,12 +16,13 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])  # of 0, 1, ... dice
+# number of outcomes of 0, 1, ... dice
+OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])
 
 
 @inlined
 def scramble(word):
-    """The output function of splitmix64: a bijection of 64-bit words that looks random."""
+    """Apply the output function of splitmix64: a bijection of 64-bit words that looks random."""
     word = times(word ^ (word >> np.uint64(30)), _MIX_1)
     word = times(word ^ (word >> np.uint64(27)), _MIX_2)
     return word ^ (word >> np.uint64(31))
@@ -29,7 +30,10 @@ def scramble(word):
 
 @kernel
 def mix(seed, lane, episode):
-    """Seed of game number `episode` in `lane` of a batch or environment with `seed`. All uint64."""
+    """Return the seed of game number `episode` in `lane` of a batch or environment with `seed`.
+
+    All arguments and the result are uint64.
+    """
     word = scramble(plus(seed, _GOLDEN))
     word = scramble(plus(word ^ lane, _GOLDEN))
     return scramble(plus(word ^ episode, _GOLDEN))
@@ -37,14 +41,14 @@ def mix(seed, lane, episode):
 
 @inlined
 def next_word(game):
-    """The next 64 random bits."""
+    """Return the next 64 random bits."""
     game.random = plus(game.random, _GOLDEN)
     return scramble(game.random)
 
 
 @inlined
 def below(game, n):
-    """A whole number 0 ... n - 1, each exactly as likely; 1 <= n < 2**31."""
+    """Return a uniform random whole number 0 ... n - 1, where 1 <= n < 2**31."""
     limit = np.uint64(n)
     product = times(next_word(game) >> _HALF, limit)
     if product & _LOW_HALF < limit:
@@ -56,13 +60,16 @@ def below(game, n):
 
 @inlined
 def any_of(game, words):
-    """A random element of a set that is not empty."""
+    """Return a random element of a set that is not empty."""
     return nth(words, below(game, size(words)))
 
 
 @kernel
 def roll(game, attack_dice, defence_dice):
-    """Roll both sides' dice into `game.rolled`: one number, read as base-6 digits."""
+    """Roll the dice of both sides into `game.rolled`.
+
+    One random number decides all dice. Its base-6 digits are the faces.
+    """
     outcome = below(game, OUTCOMES[attack_dice + defence_dice])
     rest = write_dice(game.rolled[0], attack_dice, outcome)
     write_dice(game.rolled[1], defence_dice, rest)
@@ -70,7 +77,10 @@ def roll(game, attack_dice, defence_dice):
 
 @inlined
 def write_dice(rolled, dice, outcome):
-    """Write the lowest base-6 digits of an outcome as the faces of `dice` dice, 0 beyond; the rest of the outcome."""
+    """Write the lowest base-6 digits of an outcome as the faces of `dice` dice.
+
+    Faces beyond `dice` are 0. Returns the remaining higher digits of the outcome.
+    """
     rest = outcome
     for d in range(len(rolled)):
         higher = outcome // NUM_FACES
@@ -82,7 +92,10 @@ def write_dice(rolled, dice, outcome):
 
 @kernel
 def draw_card(game, seat):
-    """Give a random card of the deck to a seat, if there is one (RULES 2.4)."""
+    """Give a random card of the deck to a seat (RULES 2.4).
+
+    If the deck is empty, the discard pile is shuffled into it first. If both are empty, nothing happens.
+    """
     if size(game.deck) + int64(game.deck_wilds) == 0:
         shuffle_discards(game)
     cards = size(game.deck)
@@ -101,7 +114,10 @@ def draw_card(game, seat):
 
 @inlined
 def shuffle_discards(game):
-    """The discard pile becomes the deck; cards of it that re-rolls had shown are secret again (RULES 2.4)."""
+    """Make the discard pile the deck (RULES 2.4).
+
+    Discarded cards that a re-roll had shown become secret again.
+    """
     for w in range(len(game.deck)):
         game.deck[w] = game.discard[w]
         game.shown[w] &= ~game.discard[w]

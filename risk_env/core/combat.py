@@ -1,4 +1,4 @@
-"""Attack: declaring it, the dice of both sides, losses, capture, elimination (RULES 3.2, 3.3, 9.8, 10.4-10.6)."""
+"""Attacks: declaration, dice, losses, capture and elimination (RULES 3.2, 3.3, 9.8, 10.4-10.6)."""
 
 from numpy import int64
 
@@ -28,7 +28,7 @@ DEFENDER = 1
 
 @inlined
 def most_attack_dice(game):
-    """One die fewer than troops, at most three (RULES 3.2.2)."""
+    """Return one die fewer than troops, at most three (RULES 3.2.2)."""
     return min(MAX_ATTACK_DICE, troops_on(game, int64(game.source)) - 1)
 
 
@@ -39,13 +39,16 @@ def most_defence_dice(game):
 
 @inlined
 def battles_left(game, rules):
-    """Whether another roll may be made this turn (RULES 11.3)."""
+    """Return True if another roll may be made this turn (RULES 11.3)."""
     return game.battles < rules.max_battles
 
 
 @kernel
 def declare_attack(game, board, rules, border):
-    """Attack along a border; ask for the dice where the attacker chooses them (RULES 3.2.4)."""
+    """Attack along a border (RULES 3.2.4).
+
+    The attacker chooses the dice next, unless the rules fix them.
+    """
     game.source = board.border_source[border]
     game.target = board.border_target[border]
     if rules.attack == Attack.CHOICE:
@@ -58,7 +61,7 @@ def declare_attack(game, board, rules, border):
 
 @kernel
 def answer_attack_dice(game, rules, answer):
-    """The attacker's dice (answer 0-2: one to three dice), or a blitz."""
+    """Play the attacker's choice of dice: one to three dice (`answer` 0 to 2), or a blitz."""
     if answer == BLITZ:
         begin_blitz(game)
     else:
@@ -67,7 +70,7 @@ def answer_attack_dice(game, rules, answer):
 
 @kernel
 def choose_attack_dice(game, rules, dice):
-    """The attacker has declared; now the defender, where it has a choice (RULES 3.2.2)."""
+    """Set the attacker's dice, then let the defender choose if the rules allow a choice (RULES 3.2.2)."""
     game.chosen_dice[ATTACKER] = dice
     if rules.defender_dice == DefenderDice.CHOICE:
         game.seat = defending_seat(game, rules)
@@ -78,7 +81,10 @@ def choose_attack_dice(game, rules, dice):
 
 @kernel
 def defending_seat(game, rules):
-    """Who rolls for the attacked territory: its owner, for the neutral army the attacker's opponent (RULES 6.2)."""
+    """Return the seat that rolls for the attacked territory (RULES 6.2).
+
+    This seat is the owner. For the neutral army it is the attacker's opponent.
+    """
     owner = owner_of(game, int64(game.target))
     return owner if owner < rules.num_players else 1 - int64(game.turn)
 
@@ -92,21 +98,24 @@ def choose_defence_dice(game, dice):
 
 @kernel
 def begin_blitz(game):
-    """Roll with the most dice on both sides until it is decided (RULES 3.2.4)."""
+    """Start a blitz: rolls with the most dice on both sides until the battle is decided (RULES 3.2.4)."""
     game.blitz = True
     roll_on(game)
 
 
 @kernel
 def roll_on(game):
-    """The next roll of a blitz."""
+    """Prepare the next roll of a blitz."""
     game.chosen_dice[ATTACKER] = most_attack_dice(game)
     choose_defence_dice(game, most_defence_dice(game))
 
 
 @inlined
 def may_end_within(game, rules, rolls):
-    """Return whether `rolls` rolls can decide a blitz: a roll costs a side up to two troops (RULES 3.2.3)."""
+    """Return True if `rolls` rolls can decide a blitz.
+
+    A roll costs a side at most two troops (RULES 3.2.3).
+    """
     most = MAX_DEFENCE_DICE * rolls
     is_close = troops_on(game, int64(game.source)) - 1 <= most or troops_on(game, int64(game.target)) <= most
     return is_close or rules.max_battles - game.battles <= rolls
@@ -114,7 +123,10 @@ def may_end_within(game, rules, rolls):
 
 @kernel
 def write_roll(game, values):
-    """Write the last roll into int8 (2, 9): per side the dice as rolled, the dice as compared, the losses."""
+    """Write the last roll into int8 (2, 9).
+
+    Each side has the dice as rolled (4), the dice as compared (4) and the losses.
+    """
     for side in range(2):
         for d in range(MAX_DICE):
             values[side, d] = game.rolled[side, d]
@@ -124,7 +136,10 @@ def write_roll(game, values):
 
 @kernel
 def roll_dice(game, board, rules):
-    """Roll the chosen and the extra dice, drop the lowest; then re-roll, commander or losses (RULES 9.8, 10.6)."""
+    """Roll the chosen and the extra dice, and drop the lowest (RULES 9.8, 10.6).
+
+    Next comes a re-roll, the commander, or the losses.
+    """
     defender = owner_of(game, int64(game.target))
     attack_dice = int64(game.chosen_dice[ATTACKER])
     defence_dice = int64(game.chosen_dice[DEFENDER])
@@ -144,7 +159,10 @@ def roll_dice(game, board, rules):
 
 @inlined
 def keep_highest(game, side, dice):
-    """Sort a side's rolled dice downwards into `game.settled`, the highest `dice` of them (RULES 3.2.3, 9.8)."""
+    """Sort a side's rolled dice downwards into `game.settled` (RULES 3.2.3, 9.8).
+
+    Only the highest `dice` of them are kept.
+    """
     settled = game.settled[side]
     for d in range(len(settled)):
         settled[d] = game.rolled[side, d]
@@ -155,7 +173,10 @@ def keep_highest(game, side, dice):
 
 @inlined
 def sort_downwards(dice):
-    """Sort a few small numbers in place, highest first: no branches, since dice are unpredictable."""
+    """Sort a few small numbers in place, highest first.
+
+    The kernel has no branches, because dice are unpredictable.
+    """
     for last in range(len(dice) - 1, 0, -1):
         for d in range(last):
             higher, lower = max(dice[d], dice[d + 1]), min(dice[d], dice[d + 1])
@@ -165,7 +186,7 @@ def sort_downwards(dice):
 
 @kernel
 def may_reroll(game, rules):
-    """Whether the attacker holds the card of either territory (RULES 10.4)."""
+    """Return True if the attacker holds the card of either territory (RULES 10.4)."""
     if not rules.card_reroll or game.blitz:
         return False
     hand = game.hand[game.turn]
@@ -174,7 +195,10 @@ def may_reroll(game, rules):
 
 @kernel
 def reroll(game, board, rules, face):
-    """Show the card, the attacking territory's if both are held, and roll one own die again (RULES 10.4)."""
+    """Show a card and roll one of the attacker's dice again (RULES 10.4).
+
+    If the attacker holds the cards of both territories, the attacking territory's card is shown.
+    """
     source = int64(game.source)
     held = has(game.hand[game.turn], source)
     add(game.shown, source if held else int64(game.target))
@@ -187,7 +211,7 @@ def reroll(game, board, rules, face):
 
 @kernel
 def turn_die(dice, face, other):
-    """Turn one die that shows `face` to another face, and sort again."""
+    """Turn one die that shows `face` to the face `other`, and sort the dice again."""
     for d in range(len(dice)):
         if dice[d] == face:
             dice[d] = other
@@ -197,7 +221,7 @@ def turn_die(dice, face, other):
 
 @kernel
 def may_command(game, rules):
-    """Whether a die can be turned to 6: once a turn, never in a blitz (RULES 10.5, 10.6)."""
+    """Return True if a die can be turned to 6: once a turn, never in a blitz (RULES 10.5, 10.6)."""
     if not rules.commander or game.commander_used or game.blitz:
         return False
     lowest_die = int64(game.settled[ATTACKER, int64(game.chosen_dice[ATTACKER]) - 1])
@@ -214,7 +238,7 @@ def ask_commander(game, board, rules):
 
 @kernel
 def command(game, board, rules, face):
-    """Turn one die just rolled to 6 (RULES 10.5)."""
+    """Turn one of the dice just rolled to 6 (RULES 10.5)."""
     game.commander_used = True
     turn_die(game.settled[ATTACKER], face, NUM_FACES)
     decide_battle(game, board, rules)
@@ -222,13 +246,13 @@ def command(game, board, rules, face):
 
 @inlined
 def airfield_reward(which):
-    """The Reward of airfield 0 (minor) or 1 (major)."""
+    """Return the Reward of airfield 0 (minor) or 1 (major)."""
     return Reward.AIRFIELD.value if which == 0 else Reward.MAJOR_AIRFIELD.value
 
 
 @kernel
 def airfield_helps(game, board, seat, territory):
-    """Whether an airfield of the seat stands on the attacked territory or next to it (RULES 9.8, 9.9)."""
+    """Return True if the seat has an airfield on the attacked territory or next to it (RULES 9.8, 9.9)."""
     found = False
     for which in range(NUM_AIRFIELDS):
         place = int64(game.airfield[which])
@@ -239,7 +263,7 @@ def airfield_helps(game, board, seat, territory):
 
 @kernel
 def add_airfields(game, board):
-    """Add one to the highest die of each side that has an airfield near (RULES 9.8)."""
+    """Add one to the highest die of each side that has an airfield nearby (RULES 9.8)."""
     target = int64(game.target)
     if airfield_helps(game, board, int64(game.turn), target):
         game.settled[ATTACKER, 0] += 1
@@ -249,7 +273,10 @@ def add_airfields(game, board):
 
 @kernel
 def decide_battle(game, board, rules):
-    """Compare the dice, remove the losses; the territory is captured, or the attack continues or ends (RULES 3.2.3)."""
+    """Compare the dice and remove the losses (RULES 3.2.3).
+
+    Then the territory is captured, or the attack continues or ends.
+    """
     if rules.rewards:
         add_airfields(game, board)
     compare_dice(game)
@@ -266,7 +293,7 @@ def decide_battle(game, board, rules):
 
 @kernel
 def compare_dice(game):
-    """Highest with highest, then second with second; ties go to the defender (RULES 3.2.3)."""
+    """Compare the highest dice, then the second-highest; ties go to the defender (RULES 3.2.3)."""
     attacker_loses = 0
     defender_loses = 0
     for d in range(MAX_DEFENCE_DICE):
@@ -281,7 +308,7 @@ def compare_dice(game):
 
 @inlined
 def end_battle(game):
-    """Ask where to attack next."""
+    """Clear the attack, so that the attacker can choose the next one."""
     game.blitz = False
     game.source = NOWHERE
     game.target = NOWHERE
@@ -290,7 +317,10 @@ def end_battle(game):
 
 @kernel
 def capture(game, rules):
-    """Move a troop for each die into the captured territory; the loser may be out (RULES 3.2.5, 3.3.1)."""
+    """Capture the attacked territory (RULES 3.2.5, 3.3.1).
+
+    One troop for each die moves in. The loser is eliminated if it holds no territory.
+    """
     source, target = int64(game.source), int64(game.target)
     moving = int64(game.chosen_dice[ATTACKER])
     loser = owner_of(game, target)
@@ -308,7 +338,10 @@ def capture(game, rules):
 
 @inlined
 def destroy_airfields(game, territory):
-    """An airfield is lost with its territory; the Objective that it came with is kept (RULES 9.8)."""
+    """Remove the airfields on a lost territory, with their Rewards (RULES 9.8).
+
+    The owner keeps the Objective that came with the airfield.
+    """
     for which in range(NUM_AIRFIELDS):
         if game.airfield[which] == territory:
             lose_reward(game, airfield_reward(which))
@@ -316,7 +349,10 @@ def destroy_airfields(game, territory):
 
 @kernel
 def eliminate(game, loser):
-    """The loser is out; its cards and Objectives go to the eliminator, its Rewards are lost (RULES 3.3)."""
+    """Eliminate a seat (RULES 3.3).
+
+    The eliminator gets the loser's cards and Objectives. The loser's Rewards are lost.
+    """
     last = 0
     for seat in range(len(game.death)):
         last = max(last, int64(game.death[seat]))

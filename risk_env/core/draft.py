@@ -14,13 +14,13 @@ TERRITORIES_A_TROOP = 3
 
 @kernel
 def num_cities(game, owner):
-    """Cities held (2008 games)."""
+    """Number of cities held (2008 games)."""
     return common(game.city, game.owned[owner])
 
 
 @kernel
 def continent_troops(game, board, seat):
-    """Bonus of the continents held entirely (RULES 3.1.2)."""
+    """Return the sum of the bonuses of the continents that the seat holds entirely (RULES 3.1.2)."""
     total = 0
     for continent in range(board.num_continents):
         if holds_continent(game, board, seat, continent):
@@ -30,7 +30,7 @@ def continent_troops(game, board, seat):
 
 @kernel
 def capitals_controlled(game, rules, seat):
-    """Capitals held, one's own included (RULES 9.2)."""
+    """Number of capitals held, including the seat's own (RULES 9.2)."""
     total = 0
     for other in range(rules.num_players):
         capital = int64(game.capital[other])
@@ -40,7 +40,10 @@ def capitals_controlled(game, rules, seat):
 
 @kernel
 def troops_due(game, board, rules, seat):
-    """Troops before any cards: territories and cities, continents, capitals, 2 Troops (RULES 3.1, 9.2, 9.8)."""
+    """Return the troops due before any cards (RULES 3.1, 9.2, 9.8).
+
+    They come from territories and cities, continents, capitals and the Reward 2 Troops.
+    """
     places = num_territories(game, seat)
     if rules.deck == Deck.SYMBOL:
         return max(MIN_DRAFT, places // TERRITORIES_A_TROOP) + continent_troops(game, board, seat)
@@ -52,7 +55,10 @@ def troops_due(game, board, rules, seat):
 
 @kernel
 def begin_draft(game, board, rules):
-    """Add up the troops due; ask for cards if the hand holds a set or enough stars (RULES 3.1, 5.3)."""
+    """Begin the draft with the troops due (RULES 3.1, 5.3).
+
+    The seat may trade cards first if its hand holds a set or enough stars.
+    """
     seat = int64(game.turn)
     game.draft_left = troops_due(game, board, rules, seat)
     if can_trade(game, board, rules, seat):
@@ -65,7 +71,7 @@ def begin_draft(game, board, rules):
 
 @kernel
 def anywhere_to_draft(game, rules):
-    """Whether any own territory has room (RULES 10.3)."""
+    """Return True if any own territory has room (RULES 10.3)."""
     roomy = ZERO
     for w in range(len(game.strong)):
         roomy |= with_room(game, rules, w, game.owned[game.turn, w])
@@ -74,7 +80,7 @@ def anywhere_to_draft(game, rules):
 
 @inlined
 def draftable(game, rules, territory):
-    """How many of the troops left the territory can take."""
+    """Return the number of troops left to draft that the territory has room for."""
     return min(int64(game.draft_left), room(game, rules, territory))
 
 

@@ -1,7 +1,7 @@
-"""The kernels that Python calls for one game of an array.
+"""Kernels that Python calls for one game of an array.
 
-`games` is an array of `game_dtype`, `boards` and `rules` are arrays with one record each: passing an array and an index
-is faster than passing a record.
+`games` is an array of `game_dtype`. `boards` and `rules` are arrays with one record each. Passing an array
+and an index is faster than passing a record.
 """
 
 from risk_env.compiler import entry_point
@@ -19,21 +19,24 @@ from risk_env.core.types import Phase
 
 @entry_point
 def seed_of(seed, lane, episode):
-    """Seed of one game (uint64 each)."""
+    """Return the seed of one game. All arguments and the result are uint64."""
     return mix(seed, lane, episode)
 
 
 @entry_point
 def set_up_game(games, i, boards, rules, seed):
-    """Set game `i` up with the generator's state `seed` (uint64); nothing is played, no legal actions are written."""
+    """Set up game `i` with the generator's state `seed` (uint64).
+
+    Nothing is played, and no legal actions are written.
+    """
     set_up(games, i, boards[0], rules[0], seed)
 
 
 @entry_point
 def step_game(games, i, boards, rules, action):
-    """Play an action in game `i` and on to the next asked decision; False, and nothing done, if it is not legal.
+    """Play an action in game `i`, then continue to the next decision.
 
-    With NO_ACTION play on from any position.
+    Returns False, and does nothing, if the action is not legal. NO_ACTION continues from any position.
     """
     if action != NO_ACTION:
         return answer(games[i], boards[0], rules[0], action)
@@ -43,14 +46,17 @@ def step_game(games, i, boards, rules, action):
 
 @entry_point
 def apply_action(games, i, boards, rules, action):
-    """Play one legal action in game `i` and nothing after it; write the legal actions, none if chance is next."""
+    """Play one legal action in game `i` and nothing after it.
+
+    Writes the legal actions. There are none if chance is next.
+    """
     apply(games[i], boards[0], rules[0], action)
     write_legal(games[i], boards[0], rules[0])
 
 
 @entry_point
 def play_chance_once(games, i, boards, rules):
-    """Play one chance event in game `i`, if one is due; whether it was."""
+    """Play one chance event in game `i` if one is due, and return True if it was."""
     if not is_chance(games[i]):
         return False
     play_one_chance(games[i], boards[0], rules[0])
@@ -84,7 +90,7 @@ def play_blitz(games, i, boards, rules, rolls, totals):
 
 @entry_point
 def veil_game(games, i, boards, rules, seat):
-    """Hide from `seat` a secret question to another seat of game `i`; call this on a copy of the game."""
+    """Hide from `seat` a secret decision of another seat of game `i`. Call this on a copy of the game."""
     hidden.veil(games[i], boards[0], rules[0], seat)
 
 
@@ -97,23 +103,32 @@ def placements(games, i, boards, rules, places):
 
 @entry_point
 def observe_game(games, i, boards, rules, seat, words, observation):
-    """Write what `seat` of game `i` may see: `observation` int8 (D,), `words` the same memory as uint64 (D / 8,)."""
+    """Write the observation of `seat` in game `i`.
+
+    `observation` is int8 (D,). `words` is the same memory as uint64 (D / 8,).
+    """
     observe(games[i], boards[0], rules[0], seat, words, observation)
 
 
 @entry_point
 def determinize_game(games, i, boards, rules, seat, seed):
-    """Draw again all that `seat` of game `i` does not know; the generator continues from `seed` (uint64)."""
+    """Draw again everything that `seat` of game `i` does not know.
+
+    The generator continues from `seed` (uint64).
+    """
     hidden.determinize(games[i], boards[0], rules[0], seat, seed)
 
 
 @entry_point
 def write_legal_actions(games, i, boards, rules):
-    """Write the legal actions of game `i`, as after loading a position."""
+    """Write the legal actions of game `i`, for example after loading a position."""
     write_legal(games[i], boards[0], rules[0])
 
 
 @entry_point
 def begin_draft_of_turn(games, i, boards, rules):
-    """Begin the draft of the seat in turn of game `i`: the troops due, and whether cards are asked for first."""
+    """Begin the draft of the seat in turn of game `i`.
+
+    This computes the troops due, and offers a trade if one is possible.
+    """
     begin_draft(games[i], boards[0], rules[0])

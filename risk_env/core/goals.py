@@ -1,4 +1,7 @@
-"""How games are won: domination, headquarters, missions, objectives; places (RULES 6.3, 7.3, 8.2, 9.5-9.7, 11)."""
+"""Victory conditions and places (RULES 6.3, 7.3, 8.2, 9.5-9.7, 11).
+
+A game is won by domination, headquarters, missions or objectives.
+"""
 
 from numpy import int64
 
@@ -22,7 +25,7 @@ OBJECTIVES_TO_WIN = 3
 
 @kernel
 def end_game(game, winner):
-    """End the game: no seat is to act, and no move is under way."""
+    """End the game: no seat is to act, and no move is in progress."""
     game.winner = winner
     game.seat = NOBODY
     game.source = NOWHERE
@@ -33,14 +36,14 @@ def end_game(game, winner):
 
 @kernel
 def truncate(game):
-    """The last round allowed has ended (RULES 11.2)."""
+    """End the game without a winner, because the last round is over (RULES 11.2)."""
     game.truncated = True
     end_game(game, NOBODY)
 
 
 @kernel
 def judge_capture(game, board, rules):
-    """Whether the capture just made ended the game (RULES 3.2.7)."""
+    """End the game if the capture just made wins it, and return True if the game is over (RULES 3.2.7)."""
     if next_alive(game, rules, int64(game.turn)) == game.turn:
         end_game(game, int64(game.turn))
     elif rules.victory == Victory.HEADQUARTERS and headquarters_won(game, rules, int64(game.turn)):
@@ -52,7 +55,10 @@ def judge_capture(game, board, rules):
 
 @kernel
 def headquarters_won(game, rules, seat):
-    """Whether the seat holds its own headquarters and as many others as the rules require (RULES 7.3)."""
+    """Return True if the seat has won by headquarters (RULES 7.3).
+
+    The seat must hold its own headquarters and as many others as the rules require.
+    """
     if not controls(game, seat, int64(game.headquarters[seat])):
         return False
     others = 0
@@ -63,7 +69,10 @@ def headquarters_won(game, rules, seat):
 
 @kernel
 def judge_missions(game, board, rules):
-    """Whether a mission is fulfilled: the player in turn first, then clockwise (RULES 8.2)."""
+    """End the game if a mission is fulfilled, and return True if one is (RULES 8.2).
+
+    The player in turn is judged first, then the others clockwise.
+    """
     if rules.victory != Victory.MISSION:
         return False
     players = int64(rules.num_players)
@@ -77,7 +86,7 @@ def judge_missions(game, board, rules):
 
 @kernel
 def mission_fulfilled(game, board, seat, mission):
-    """Whether the position fulfils a mission for its holder (RULES 8)."""
+    """Return True if the position fulfils a mission for its holder (RULES 8)."""
     kind = board.mission_kind[mission]
     if kind == Mission.CONTINENTS:
         return continents_mission(game, board, seat, mission)
@@ -92,7 +101,7 @@ def mission_fulfilled(game, board, seat, mission):
 
 @kernel
 def continents_held(game, board, seat):
-    """Continents held entirely, as bits."""
+    """Return the continents held entirely, as bits."""
     held = ZERO
     for continent in range(board.num_continents):
         if holds_continent(game, board, seat, continent):
@@ -121,14 +130,14 @@ def territories_with(game, board, seat, least):
 
 @kernel
 def enemy_capitals(game, rules, seat):
-    """Capitals of others held, of eliminated ones too (RULES 9.6)."""
+    """Number of capitals held that belong to other seats, including eliminated seats (RULES 9.6)."""
     own = int64(game.capital[seat])
     return capitals_controlled(game, rules, seat) - int64(own != NOWHERE and controls(game, seat, own))
 
 
 @inlined
 def taken_this_turn(game, seat, w):
-    """Word w of the territories held now and not at the start of the turn (RULES 9.6)."""
+    """Return word `w` of the territories held now but not at the start of the turn (RULES 9.6)."""
     return game.owned[seat, w] & ~game.held_at_start[w]
 
 
@@ -150,7 +159,10 @@ def cities_taken(game, seat):
 
 @kernel
 def continent_taken(game, board, seat):
-    """Whether a continent is held of which nothing was held at the start of the turn (RULES 9.6)."""
+    """Return True if the seat took a whole continent this turn (RULES 9.6).
+
+    At the start of the turn it held nothing of the continent.
+    """
     for continent in range(board.num_continents):
         before = ZERO
         for w in range(len(game.strong)):
@@ -162,7 +174,7 @@ def continent_taken(game, board, seat):
 
 @kernel
 def goal_met(game, board, rules, seat, objective):
-    """Whether the seat meets an objective on the position at hand (RULES 9.6)."""
+    """Return True if the seat meets an objective in the current position (RULES 9.6)."""
     kind = board.goal_kind[objective]
     count = int64(board.goal_count[objective])
     if kind == Goal.CONTINENT:
@@ -184,7 +196,7 @@ def goal_met(game, board, rules, seat, objective):
 
 @kernel
 def objectives_met(game, board, rules):
-    """The face-up objectives that the player in turn may take, as bits (RULES 9.5)."""
+    """Return the face-up objectives that the player in turn may take, as bits (RULES 9.5)."""
     met = ZERO
     for objective in range(NUM_OBJECTIVES):
         face_up = game.objective[objective] == Held.FACE_UP
@@ -195,7 +207,10 @@ def objectives_met(game, board, rules):
 
 @kernel
 def objectives_won(game, rules, seat):
-    """Whether the seat wins at the end of its turn: three objectives and its own capital (RULES 9.7)."""
+    """Return True if the seat wins at the end of its turn (RULES 9.7).
+
+    It needs three objectives and its own capital.
+    """
     if rules.victory != Victory.OBJECTIVES or not controls(game, seat, int64(game.capital[seat])):
         return False
     held = 0
@@ -206,7 +221,11 @@ def objectives_won(game, rules, seat):
 
 @kernel
 def is_better(game, board, seat, other):
-    """Whether a seat ranks above another (RULES 11.2): winner, living by territories and troops, last to fall."""
+    """Return True if a seat ranks above another (RULES 11.2).
+
+    The winner comes first, then living seats by territories and troops, then eliminated seats, last to fall
+    first.
+    """
     if seat == game.winner or other == game.winner:
         return seat == game.winner and other != game.winner
     if not is_alive(game, seat):
@@ -221,7 +240,10 @@ def is_better(game, board, seat, other):
 
 @kernel
 def place_of(game, board, rules, seat):
-    """Place of a seat, from 1; equal ones share the better place (RULES 11.2)."""
+    """Return the place of a seat, from 1 (RULES 11.2).
+
+    Equal seats share the better place.
+    """
     place = 1
     for other in range(rules.num_players):
         if other != seat and is_better(game, board, other, seat):

@@ -1,4 +1,4 @@
-"""Hide the questions that a seat must not see, and draw again the facts that a seat does not know."""
+"""Hidden information: hide secret decisions from a seat, and draw again the facts that it does not know."""
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
@@ -13,18 +13,19 @@ from risk_env.core.turn import continue_draft
 from risk_env.core.types import NOWHERE, Phase, Trade, Victory
 
 MISSION_TRIES = 64  # draws before a mission that is already fulfilled is accepted
-COUNT_BITS = 9  # of each seat's number of cards, in a word that holds all of them
+COUNT_BITS = 9  # bits of each seat's number of cards, in a word that holds all these numbers
 
 
 @kernel
 def veil(game, board, rules, seat):
-    """Hide from `seat` a question that another seat is asked only because of the cards in its hand.
+    """Hide from `seat` a decision that another seat has only because of the cards in its hand.
 
-    The position becomes that of a game in which the other seat holds no such cards: a draft before the first
-    troops instead of an optional trade, undecided dice instead of a re-roll. Cards picked for a set are
-    hidden until the set is traded. An obligatory trade stays visible, because the number of cards is public
-    (RULES 3.3.2, 5.3). If only one territory can be drafted to, the draft is already there: without a trade,
-    nobody is asked for the territory.
+    The position then looks as if the other seat held no such cards. An optional trade becomes a draft before
+    the first troops. A re-roll becomes undecided dice. Cards picked for a set are hidden until the set is
+    traded. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2, 5.3).
+
+    If only one territory can be drafted to, the draft is already there. Without a trade, the choice of the
+    territory would be forced.
     """
     if game.seat == seat:
         return
@@ -44,7 +45,10 @@ def veil(game, board, rules, seat):
 
 @kernel
 def only_draftable(game, rules):
-    """Return the only territory to which the seat in turn can draft; NOWHERE if there are several or none."""
+    """Return the only territory to which the seat in turn can draft.
+
+    Returns NOWHERE if there are several or none.
+    """
     found, count = NOWHERE, 0
     for w in range(len(game.strong)):
         roomy = with_room(game, rules, w, game.owned[game.turn, w])
@@ -56,9 +60,10 @@ def only_draftable(game, rules):
 
 @kernel
 def determinize(game, board, rules, seat, seed):
-    """Draw again all that `seat` does not know, from the distribution given what it knows; the generator gets `seed`.
+    """Draw again everything that `seat` does not know, from its distribution given what `seat` knows.
 
-    Decisions are counted from 0 again: their number would reveal who was asked whether to trade, and so had a set.
+    The generator continues from `seed`. Decisions are counted from 0 again. Their number would reveal which
+    seats could decide about a trade, and so had a set.
     """
     veil(game, board, rules, seat)
     game.random = seed
@@ -77,7 +82,7 @@ def determinize(game, board, rules, seat, seed):
 
 @kernel
 def begin_draft_again(game, board, rules):
-    """Ask for a trade if the new hand of the player in turn holds a set and no troops have been placed."""
+    """Offer a trade if the new hand of the player in turn holds a set and no troops have been placed."""
     is_forced = game.phase == Phase.DRAFT_AMOUNT and only_draftable(game, rules) == game.target
     no_trade = (game.phase == Phase.DRAFT or is_forced) and not game.set_traded
     if no_trade and game.draft_left == troops_due(game, board, rules, int(game.turn)):
@@ -88,7 +93,7 @@ def begin_draft_again(game, board, rules):
 
 @kernel
 def redraw_hands(game, rules, seat):
-    """Shuffle the unknown cards of the other hands into the deck, and deal them out again."""
+    """Shuffle the unknown cards of the other hands into the deck, and deal them again."""
     counts = 0
     for other in range(rules.num_players):
         if other != seat:
@@ -100,7 +105,10 @@ def redraw_hands(game, rules, seat):
 
 @kernel
 def take_back_unknown(game, other):
-    """Put the unknown cards of a hand into the deck, and count them; cards shown for a re-roll stay."""
+    """Put the unknown cards of a hand into the deck, and return their number.
+
+    Cards shown for a re-roll stay in the hand.
+    """
     taken = 0
     for w in range(len(game.deck)):
         unknown = game.hand[other, w] & ~game.shown[w]
@@ -115,14 +123,17 @@ def take_back_unknown(game, other):
 
 @kernel
 def hand_explains_question(game, board, rules, seat):
-    """Return whether the new hand of the player in turn holds a set, if a trade is obligatory."""
+    """Return True if the new hand of the player in turn fits the current decision.
+
+    In a trade, the hand must be able to trade.
+    """
     turn = int(game.turn)
     return turn == seat or game.phase != Phase.TRADE or can_trade(game, board, rules, turn)
 
 
 @kernel
 def redraw_missions(game, board, rules, seat):
-    """Deal the other seats new missions that nobody has fulfilled yet (RULES 8.1, 8.2)."""
+    """Deal the other seats new missions that no seat has fulfilled yet (RULES 8.1, 8.2)."""
     for _ in range(MISSION_TRIES):
         pile = mission_pile(board, rules) & ~bit(int(game.mission[seat]))
         fulfilled = False

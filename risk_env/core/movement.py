@@ -10,7 +10,10 @@ from risk_env.core.types import NOWHERE, Fortify, Phase, Reward
 
 @inlined
 def movable(game, rules):
-    """Troops that can go from source to target: all but one, limited by the target's room (RULES 3.4, 10.3)."""
+    """Return the troops that can move from source to target (RULES 3.4, 10.3).
+
+    All but one troop can move, limited by the target's room.
+    """
     return min(troops_on(game, int64(game.source)) - 1, room(game, rules, int64(game.target)))
 
 
@@ -22,7 +25,7 @@ def move_troops(game, amount):
 
 @inlined
 def next_to(places, board, w):
-    """Word w of the territories next to any of a set."""
+    """Return word `w` of the territories next to any territory of a set."""
     word = ZERO
     for chunk in range(board.num_chunks):
         word |= board.chunk_neighbours[chunk, chunk_of(places, chunk), w]
@@ -31,7 +34,10 @@ def next_to(places, board, w):
 
 @kernel
 def spread(game, board, territory):
-    """Fill `game.reach` with the own territories joined to one by own territories, itself included (RULES 3.4)."""
+    """Fill `game.reach` with the own territories connected to `territory` by own territories (RULES 3.4).
+
+    The set includes `territory`.
+    """
     own = game.owned[game.turn]
     reach = game.reach
     clear(reach)
@@ -47,7 +53,7 @@ def spread(game, board, territory):
 
 @kernel
 def find_destinations(game, board, rules, territory):
-    """Fill `game.reach` with the territories that troops of one may fortify to (RULES 3.4)."""
+    """Fill `game.reach` with the territories to which `territory` may fortify (RULES 3.4)."""
     if rules.fortify == Fortify.ADJACENT:
         for w in range(len(game.reach)):
             game.reach[w] = board.neighbours[territory, w] & game.owned[game.turn, w]
@@ -60,7 +66,7 @@ def find_destinations(game, board, rules, territory):
 
 @kernel
 def can_fortify_from(game, board, rules, w):
-    """Word w of the own territories whose troops can fortify another (RULES 3.4)."""
+    """Return word `w` of the own territories whose troops can fortify another territory (RULES 3.4)."""
     seat = int64(game.turn)
     strong = game.owned[seat, w] & game.strong[w]
     if all_have_room(game, rules, seat):
@@ -78,7 +84,7 @@ def can_fortify_from(game, board, rules, w):
 
 @kernel
 def begin_fortify(game, board, rules):
-    """Ask for the fortify moves of the end of a turn (RULES 3.4, 9.8, 9.10)."""
+    """Begin the fortify moves at the end of a turn (RULES 3.4, 9.8, 9.10)."""
     if rules.fortify == Fortify.FREE:
         game.moves_left = board.num_territories
     else:
@@ -104,7 +110,7 @@ def choose_target(game, territory):
 
 @kernel
 def fortify(game, rules, amount):
-    """Move troops; whether the move is over because no more troops can go."""
+    """Move troops, and return True if the move is over because no more troops can go."""
     move_troops(game, amount)
     game.move_begun = True
     return movable(game, rules) == 0
@@ -112,7 +118,7 @@ def fortify(game, rules, amount):
 
 @kernel
 def end_move(game):
-    """One fortify move is done."""
+    """End one fortify move."""
     game.source = NOWHERE
     game.target = NOWHERE
     game.move_begun = False

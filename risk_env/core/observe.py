@@ -1,11 +1,11 @@
-"""The observation of a seat: what it may see, written into a caller's buffer of int8.
+"""The observation of a seat, written into the caller's buffer of int8.
 
- 0            16             32                    16 T            16 T + G
- | territory 0 | territory 1 | ... | territory T-1 | globals, continents |
+0            16             32                    16 T            16 T + G
+| territory 0 | territory 1 | ... | territory T-1 | globals, continents |
 
-Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise. Counts are coded
-by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the columns: their numbers below,
-the tables of docs/observation.md and the tests follow from them.
+Players are counted from the observing seat: player 0 is the seat itself, player 1 the next seat clockwise.
+Counts are coded by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the
+columns. The column numbers below, the tables of docs/observation.md and the tests follow from them.
 """
 
 from collections import namedtuple
@@ -36,10 +36,11 @@ from risk_env.core.types import (
     Victory,
 )
 
-EXACT_TO = 32  # counts up to this are their own code
+EXACT_TO = 32  # counts up to this number are their own code
 MOST_CODE = 127
-STEPS_AN_OCTAVE = 4  # codes for each doubling beyond
-_BELOW_QUARTERS = 50  # bits of a float's fraction (of 52) below those that give the quarter of the octave
+STEPS_AN_OCTAVE = 4  # codes for each doubling beyond EXACT_TO
+# bits of a float's fraction (52 bits) below the two bits that give the quarter of the octave
+_BELOW_QUARTERS = 50
 _EXPONENTS_BELOW = STEPS_AN_OCTAVE * (1023 + 5) - EXACT_TO  # so that 2**5 has the code 32
 _BYTE = np.uint64(0xFF)
 
@@ -110,25 +111,31 @@ WORDS_A_TERRITORY = TERRITORY_WIDTH // 8
 
 
 def _named(names: list[str], numbers: Any) -> Any:
-    """Numbers by name, which kernels read as constants."""
+    """Return a named tuple of numbers, which kernels read as constants."""
     return namedtuple("Named", names)(*numbers)
 
 
 def num_globals(num_continents: int) -> int:
-    """G: global and continent columns, rounded up with zeros to whole words."""
+    """Return G, the number of global and continent columns.
+
+    It is rounded up to whole words. The columns added are zero.
+    """
     return -(-(GLOBAL_WIDTH + CONTINENT_WIDTH * num_continents) // 8) * 8
 
 
 COLUMN = _named([name for name, _ in TERRITORY_COLUMNS], range(TERRITORY_WIDTH))
 _WIDTHS = [width for _, width, _ in GLOBAL_BLOCKS]
-BLOCK = _named([name for name, _, _ in GLOBAL_BLOCKS], [sum(_WIDTHS[:k]) for k in range(len(_WIDTHS))])  # first columns
+# first column of each block
+BLOCK = _named([name for name, _, _ in GLOBAL_BLOCKS], [sum(_WIDTHS[:k]) for k in range(len(_WIDTHS))])
 
 
 @inlined
 def encode_count(count):
-    """A count as a code 0 ... 127: itself up to 32, then four codes per doubling, saturating at 2**28.75; monotone.
+    """Encode a count as 0 ... 127.
 
-    Beyond 32 the code is read from the count as a float: the exponent, and the two highest bits of the fraction.
+    The code is monotone. Counts up to 32 are their own code. Beyond 32 there are four codes per doubling, up
+    to saturation at 2**28.75. These codes are read from the count as a float: the exponent, and the two
+    highest bits of the fraction.
     """
     beyond = (np.float64(count).view(np.int64) >> _BELOW_QUARTERS) - _EXPONENTS_BELOW
     return min(MOST_CODE, beyond if count > EXACT_TO else count)
@@ -136,20 +143,23 @@ def encode_count(count):
 
 @inlined
 def encode_limit(left):
-    """What is left of a limit: a count, or the highest code where there is none."""
+    """Encode the rest of a limit: a count, or the highest code if there is no limit."""
     return MOST_CODE if left > UNLIMITED // 2 else encode_count(left)
 
 
 @inlined
 def seen_from(rules, seat, other):
-    """Number of another player, counted clockwise from `seat`, which is 0."""
+    """Return the number of player `other`, counted clockwise from `seat`, which is player 0."""
     number = other - seat
     return number if number >= 0 else number + int(rules.num_players)
 
 
 @kernel
 def observe(game, board, rules, seat, words, observation):
-    """Write what `seat` may see: `observation` int8 (D,), `words` the same memory as uint64 (D / 8,)."""
+    """Write the observation of `seat`.
+
+    `observation` is int8 (D,). `words` is the same memory as uint64 (D / 8,).
+    """
     observe_all_but_armies(game, board, rules, seat, words, observation)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for army in range(rules.num_armies):
@@ -158,7 +168,7 @@ def observe(game, board, rules, seat, words, observation):
 
 @kernel
 def observe_all_but_armies(game, board, rules, seat, words, observation):
-    """An observation without the total troops of each army, which are set to zero."""
+    """Write an observation in which the total troops of each army are zero."""
     observe_territories(game, board, rules, seat, words)
     first = TERRITORY_WIDTH * int(board.num_territories)
     for w in range(first // 8, len(words)):
@@ -175,7 +185,10 @@ def observe_all_but_armies(game, board, rules, seat, words, observation):
 
 @kernel
 def observe_territories(game, board, rules, seat, words):
-    """Troops in their holder's column; the other columns zero. Free territories have no troops."""
+    """Write the troops into their holder's column, and zero into the other columns.
+
+    Free territories have no troops.
+    """
     shifts = column_shifts(rules, seat)
     for territory in range(int(board.num_territories)):
         code = np.uint64(encode_count(troops_on(game, territory)))
@@ -186,7 +199,7 @@ def observe_territories(game, board, rules, seat, words):
 
 @inlined
 def column_shifts(rules, seat):
-    """A byte for each owner, FREE first: how far a code is shifted into the owner's column of a word."""
+    """Return one byte per owner, FREE first: the shift of a code into the owner's column of a word."""
     shifts = ZERO
     for owner in range(rules.num_players):
         shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))
@@ -197,7 +210,10 @@ def column_shifts(rules, seat):
 
 @inlined
 def column_of(rules, seat, owner):
-    """The column of an owner's troops; any column for FREE, which has none."""
+    """Return the column of an owner's troops.
+
+    FREE has no troops, so any column will do.
+    """
     return COLUMN.troops_neutral if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
 
 
@@ -208,7 +224,7 @@ def mark(observation, territory, column, value):
 
 @inlined
 def mark_all(observation, first, word, column, value):
-    """Mark all territories of one word of a set that begins with territory `first`."""
+    """Mark all territories of one word of a set. The word begins with territory `first`."""
     while word != ZERO:
         mark(observation, first + lowest(word), column, value)
         word &= word - ONE
@@ -216,7 +232,7 @@ def mark_all(observation, first, word, column, value):
 
 @kernel
 def observe_marks(game, board, rules, seat, observation):
-    """The columns that are zero for most territories: the current move, cards, and what variants add."""
+    """Write the columns that are zero for most territories: current move, cards and variants."""
     mark_move(game, observation, 1)
     for w in range(len(game.hand[seat])):
         mark_all(observation, w << 6, game.discard[w], COLUMN.discarded, 1)
@@ -228,7 +244,7 @@ def observe_marks(game, board, rules, seat, observation):
 
 @inlined
 def mark_move(game, observation, value):
-    """The source and the target of the current move."""
+    """Mark the source and the target of the current move."""
     if game.source != NOWHERE:
         mark(observation, int(game.source), COLUMN.source, value)
     if game.target != NOWHERE:
@@ -237,7 +253,7 @@ def mark_move(game, observation, value):
 
 @kernel
 def observe_places(game, rules, seat, observation):
-    """The columns from `city` on: what variants add to places."""
+    """Write the columns from `city` on: the places that variants add."""
     if rules.deck == Deck.STAR:
         observe_star_marks(game, rules, seat, observation)
     elif rules.victory == Victory.HEADQUARTERS:
@@ -250,7 +266,7 @@ def observe_places(game, rules, seat, observation):
 
 @kernel
 def mark_known_cards(game, rules, seat, w, observation):
-    """Return the cards of word w whose holder is public (RULES 10.4)."""
+    """Mark the cards of word `w` whose holder is public (RULES 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & game.shown[w]
         mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))
@@ -258,7 +274,7 @@ def mark_known_cards(game, rules, seat, w, observation):
 
 @kernel
 def observe_star_marks(game, rules, seat, observation):
-    """Cities, capitals, airfields and what was taken this turn (2008 games)."""
+    """Mark cities, capitals, airfields and the territories taken this turn (2008 games)."""
     for w in range(len(game.city)):
         mark_all(observation, w << 6, game.city[w], COLUMN.city, 1)
         if game.round_number > 0:
@@ -274,7 +290,7 @@ def observe_star_marks(game, rules, seat, observation):
 
 @kernel
 def observe_seats(game, rules, seat, observation):
-    """Which players are alive, their numbers of cards, and the set-up troops that are left."""
+    """Write which players are alive, their numbers of cards, and their set-up troops left."""
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
         if is_alive(game, other):
@@ -287,7 +303,7 @@ def observe_seats(game, rules, seat, observation):
 
 @kernel
 def observe_holdings(game, board, rules, seat, observation):
-    """What follows from the owners of territories: each army's territories and income, and the continents."""
+    """Write the territories and the income of each army, and the continents."""
     for army in range(rules.num_armies):
         observe_lands(game, board, rules, seat, army, observation)
     for continent in range(board.num_continents):
@@ -296,7 +312,7 @@ def observe_holdings(game, board, rules, seat, observation):
 
 @kernel
 def observe_lands(game, board, rules, seat, army, observation):
-    """Number of territories of an army, and the income from them."""
+    """Write the number of territories of an army, and its income."""
     if army == rules.num_players:
         observation[BLOCK.neutral] = encode_count(num_territories(game, army))
     elif is_alive(game, army):
@@ -307,7 +323,7 @@ def observe_lands(game, board, rules, seat, army, observation):
 
 @inlined
 def observe_army(game, rules, seat, army, troops, observation):
-    """The troops of one army on the whole board."""
+    """Write the total troops of one army."""
     if army == rules.num_players:
         observation[BLOCK.neutral + 1] = encode_count(troops)
     elif is_alive(game, army):
@@ -316,7 +332,7 @@ def observe_army(game, rules, seat, army, troops, observation):
 
 @kernel
 def observe_continent(game, board, rules, seat, observation, continent):
-    """The holder of a continent, and how many of its territories the seat holds."""
+    """Write the holder of a continent, and the number of its territories that the seat holds."""
     own = common(board.continent_members[continent], game.owned[seat])
     holder = 0
     for owner in range(rules.num_armies):
@@ -329,7 +345,7 @@ def observe_continent(game, board, rules, seat, observation, continent):
 
 @kernel
 def observe_turn(game, board, rules, seat, observation):
-    """Whose turn it is, the current question, and what is pending."""
+    """Write the player in turn, the current decision, and the state of the turn."""
     observation[BLOCK.turn + seen_from(rules, seat, int(game.turn))] = 1
     observation[BLOCK.starter] = 1 + seen_from(rules, seat, int(game.starter))
     observe_question(game, rules, observation)
@@ -341,7 +357,7 @@ def observe_turn(game, board, rules, seat, observation):
 
 @inlined
 def observe_question(game, rules, observation):
-    """What is asked, and the numbers that only this question has."""
+    """Write the phase, and the numbers that only this phase has."""
     if game.phase < Phase.OVER:
         observation[BLOCK.phase + int(game.phase)] = 1
     if game.phase == Phase.DRAFT_AMOUNT:
@@ -359,7 +375,7 @@ def observe_question(game, rules, observation):
 
 @inlined
 def observe_course(game, rules, observation):
-    """The state of the turn."""
+    """Write the state of the turn."""
     observation[BLOCK.draft_left] = encode_count(int(game.draft_left))
     observation[BLOCK.moves_left] = encode_count(int(game.moves_left))
     observation[BLOCK.battles_left] = encode_limit(int(rules.max_battles) - int(game.battles))
@@ -374,14 +390,14 @@ def observe_course(game, rules, observation):
 
 @inlined
 def observe_rounds(game, rules, observation):
-    """The round, and how many are left."""
+    """Write the round, and the number of rounds left."""
     observation[BLOCK.round] = encode_count(int(game.round_number))
     observation[BLOCK.rounds_left] = encode_limit(max(0, int(rules.max_rounds) - int(game.round_number)))
 
 
 @inlined
 def observe_own_cards(game, board, rules, seat, observation):
-    """The own hand."""
+    """Write the seat's own hand."""
     if rules.deck == Deck.STAR:
         observation[BLOCK.own_stars] = encode_count(stars_in(game.hand[seat], board))
         return
@@ -392,7 +408,7 @@ def observe_own_cards(game, board, rules, seat, observation):
 
 @inlined
 def observe_piles(game, rules, observation):
-    """What all players know about the cards."""
+    """Write the public facts about the cards."""
     observation[BLOCK.picked] = num_picked(game)
     if rules.deck == Deck.SYMBOL:
         observation[BLOCK.next_set] = encode_count(set_troops_due(rules, int(game.sets_traded) + 1))
@@ -401,7 +417,7 @@ def observe_piles(game, rules, observation):
 
 @kernel
 def observe_objectives(game, rules, seat, observation):
-    """Objectives and Rewards: all public (RULES 9.5, 9.8)."""
+    """Write the Objectives and Rewards, which are all public (RULES 9.5, 9.8)."""
     for objective in range(NUM_OBJECTIVES):
         state = int(game.objective[objective])
         if state >= 0:
@@ -418,7 +434,7 @@ def observe_objectives(game, rules, seat, observation):
 
 @kernel
 def observe_mission(game, board, rules, seat, observation):
-    """The own mission, its target counted from the seat (RULES 8)."""
+    """Write the seat's own mission; its target is counted from the seat (RULES 8)."""
     mission = int(game.mission[seat])
     kind = board.mission_kind[mission]
     target = int(board.mission_target[mission])

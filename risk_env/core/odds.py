@@ -1,14 +1,17 @@
-"""Exact odds of a battle: one roll, a blitz.
+"""Exact odds of a battle: one roll, or a blitz.
 
-The convention everywhere: `attackers` are all troops on the attacking territory, the one that has to stay included, so
-that three dice need four of them; `defenders` are the troops on the attacked territory. Books of odds that count
-"attacking armies" mean `attackers - 1`. A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides
-(RULES 3.2.2) until the territory falls or one attacker is left. "Left" attackers are those on both territories, before
-anybody decides how many move in.
+`attackers` are all troops on the attacking territory, including the one that has to stay. Three dice
+therefore need four attackers. Books of odds that count "attacking armies" mean `attackers - 1`. `defenders`
+are the troops on the attacked territory.
 
-Python asks `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot takes the array of `odds_table` as an
-argument and asks `win_chance`, `left_after` and `defenders_after` in its kernels. All are exact (to rounding) within
-the table, or up to `MOST_CELLS`; for larger armies `far_odds` is close.
+A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides (RULES 3.2.2) until the territory
+falls or one attacker is left. "Left" attackers are those on both territories, before any choice of how many
+move in.
+
+Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot takes the array of
+`odds_table` as an argument and calls `win_chance`, `left_after` and `defenders_after` in its kernels. All
+results are exact (to rounding) within the table, or up to `MOST_CELLS`. For larger armies, `far_odds` is a
+close approximation.
 """
 
 import math
@@ -29,13 +32,13 @@ from risk_env.core.types import NUM_FACES
 Floats = NDArray[np.float64]
 
 WIN, ATTACKER_LEFT, DEFENDER_LEFT = range(3)  # the last axis of a table
-LEAST_TABLE = 32  # troops; beneath it `far_odds` would not be close
-MOST_CELLS = 1_000_000  # attackers times defenders that Python works out exactly, in some 10 ms
-_FAR = 192  # troops a side of the battles that `far_odds` is fitted to
+LEAST_TABLE = 32  # minimum number of troops of a table; below it `far_odds` would not be close
+MOST_CELLS = 1_000_000  # largest attackers × defenders that Python computes exactly, in about 10 ms
+_FAR = 192  # troops per side of the battles to which `far_odds` is fitted
 
 
 class BattleOdds(NamedTuple):
-    """How a blitz ends: chance that the territory falls, expected troops left on either side."""
+    """Odds of a blitz: chance that the territory falls, and expected troops left on either side."""
 
     win: float
     attacker_left: float
@@ -46,10 +49,11 @@ class BattleOdds(NamedTuple):
 
 
 def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
-    """How many of all possible rolls cost the defender 0, 1, ... troops (RULES 3.2.3): int64, (compared + 1,).
+    """Return the numbers of rolls that cost the defender 0, 1, ... troops (RULES 3.2.3).
 
-    `compared` is the smaller number of dice; the attacker loses the rest of it. The sum is 6 to the number of dice:
-    `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
+    The array is int64 (compared + 1,). `compared` is the smaller number of dice, which is also the number of
+    troops lost. Troops that the defender does not lose are lost by the attacker. The counts add up to 6 to
+    the power of the number of dice: `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
     """
     compared = min(attack_dice, defence_dice)
     counts = np.zeros(compared + 1, np.int64)
@@ -60,14 +64,17 @@ def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
 
 
 def _highest_dice(rolled: int, compared: int) -> Counter[tuple[int, ...]]:
-    """In how many rolls of a side each tuple of its highest dice comes up."""
+    """Return, for each tuple of a side's highest dice, the number of rolls that show it."""
     rolls = product(range(1, NUM_FACES + 1), repeat=rolled)
     return Counter(tuple(sorted(dice, reverse=True)[:compared]) for dice in rolls)
 
 
 @cache
 def roll_odds() -> Floats:
-    """Chances of one roll: float64, (4, 3, 3), by attack dice, defence dice and troops that the defender loses."""
+    """Return the chances of one roll: float64 (4, 3, 3).
+
+    The axes are attack dice, defence dice and troops that the defender loses.
+    """
     odds = np.zeros((MAX_ATTACK_DICE + 1, MAX_DEFENCE_DICE + 1, MAX_DEFENCE_DICE + 1))
     for attack_dice in range(1, MAX_ATTACK_DICE + 1):
         for defence_dice in range(1, MAX_DEFENCE_DICE + 1):
@@ -82,7 +89,7 @@ def roll_odds() -> Floats:
 
 @inlined
 def dice_of(attackers, defenders):
-    """The most dice of both sides, and how many of them are compared (RULES 3.2.2, 3.2.3)."""
+    """Return the most dice of both sides, and the number of dice compared (RULES 3.2.2, 3.2.3)."""
     attack_dice = min(MAX_ATTACK_DICE, attackers - 1)
     defence_dice = min(MAX_DEFENCE_DICE, defenders)
     return attack_dice, defence_dice, min(attack_dice, defence_dice)
@@ -90,7 +97,7 @@ def dice_of(attackers, defenders):
 
 @inlined
 def after_a_roll(odds, values, attackers, defenders):
-    """Mean of `values` over the outcomes of the next roll."""
+    """Return the mean of `values` over the outcomes of the next roll."""
     attack_dice, defence_dice, compared = dice_of(attackers, defenders)
     mean = 0.0
     for lost in range(compared + 1):
@@ -100,10 +107,10 @@ def after_a_roll(odds, values, attackers, defenders):
 
 @entry_point
 def write_battle_values(odds, values):
-    """Write what every blitz is worth from what its ends are worth.
+    """Write the value of every blitz, given the values of its possible ends.
 
-    `odds` of `roll_odds`; `values` float64 (A + 1, D + 1), by attackers and defenders: column 0 (won) and the first two
-    rows (lost) are given.
+    `odds` comes from `roll_odds`. `values` is float64 (A + 1, D + 1), by attackers and defenders. Column 0
+    (won) and the first two rows (lost) are given.
     """
     for attackers in range(2, values.shape[0]):
         for defenders in range(1, values.shape[1]):
@@ -111,7 +118,10 @@ def write_battle_values(odds, values):
 
 
 def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
-    """(win, attackers left, defenders left) of every blitz: float64, (max_attackers + 1, max_defenders + 1, 3)."""
+    """Return (win, attackers left, defenders left) of every blitz.
+
+    The array is float64 (max_attackers + 1, max_defenders + 1, 3).
+    """
     values = np.zeros((3, max_attackers + 1, max_defenders + 1))
     values[WIN, :, 0] = 1.0
     values[ATTACKER_LEFT, :, 0] = np.arange(max_attackers + 1)
@@ -122,21 +132,22 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
     return np.moveaxis(values, 0, -1).copy()
 
 
-# The table, and what kernels ask of it
+# The table, and its functions for kernels
 #
 #   table[a, d]    a >= 1: win, attackers left, defenders left of a blitz of a against d
-#   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses in a roll of three dice against two
-#   table[0, 1]    shift and variance that the last rolls, with fewer dice, add to the margin; 0
-#   table[0, 2]    troops that the last rolls leave the attacker when won, the defender when lost; 0
+#   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses, three dice against two
+#   table[0, 1]    shift and variance that the last rolls, with fewer dice, add to the margin; then 0
+#   table[0, 2]    troops that the last rolls leave the attacker when won, the defender when lost; then 0
 #   table[0, 3:]   0
 
 
 @lru_cache(maxsize=8)
 def odds_table(max_attackers: int = 128, max_defenders: int = 128) -> Floats:
-    """The odds of all blitzes for compiled bots: float64, (max_attackers + 1, max_defenders + 1, 3), read-only, cached.
+    """Return the odds of all blitzes for compiled bots: float64 (max_attackers + 1, max_defenders + 1, 3).
 
-    `table[attackers, defenders]` holds WIN, ATTACKER_LEFT and DEFENDER_LEFT; row 0 holds what larger armies need. Ask
-    it in kernels through `win_chance`, `left_after` and `defenders_after`, in Python through `look_up`.
+    The array is read-only and cached. `table[attackers, defenders]` holds WIN, ATTACKER_LEFT and
+    DEFENDER_LEFT. Row 0 holds the numbers for larger armies. Kernels read the table through `win_chance`,
+    `left_after` and `defenders_after`. Python code reads it through `look_up`.
     """
     max_attackers = _whole("max_attackers", max_attackers, LEAST_TABLE)
     max_defenders = _whole("max_defenders", max_defenders, LEAST_TABLE)
@@ -149,7 +160,10 @@ def odds_table(max_attackers: int = 128, max_defenders: int = 128) -> Floats:
 
 @inlined
 def blitz_odds(table, attackers, defenders):
-    """(win, attacker_left, defender_left) of a blitz: exact in the table, else `far_odds`; any whole numbers."""
+    """Return (win, attacker_left, defender_left) of a blitz, for any whole numbers.
+
+    The result is exact within the table. Otherwise it comes from `far_odds`.
+    """
     if defenders < 1:
         return 1.0, float(attackers), 0.0
     if attackers < 2:
@@ -162,42 +176,44 @@ def blitz_odds(table, attackers, defenders):
 
 @inlined
 def win_chance(table, attackers, defenders):
-    """Chance that a blitz takes the territory. For kernels."""
+    """Return the chance that a blitz takes the territory. For kernels."""
     return blitz_odds(table, attackers, defenders)[WIN]
 
 
 @inlined
 def left_after(table, attackers, defenders):
-    """Expected troops of the attacker, on both territories, after a blitz, won or lost. For kernels."""
+    """Return the attacker's expected troops on both territories after a blitz, won or lost. For kernels."""
     return blitz_odds(table, attackers, defenders)[ATTACKER_LEFT]
 
 
 @inlined
 def defenders_after(table, attackers, defenders):
-    """Expected troops of the defender after a blitz, won or lost. For kernels."""
+    """Return the defender's expected troops after a blitz, won or lost. For kernels."""
     return blitz_odds(table, attackers, defenders)[DEFENDER_LEFT]
 
 
 @entry_point
 def look_up(table, attackers, defenders):
-    """`blitz_odds` for Python."""
+    """Return `blitz_odds`. For Python code."""
     return blitz_odds(table, attackers, defenders)
 
 
 # Armies beyond the table
 #
-# Three dice against two remove two troops, so that after (attackers - 1 + defenders) / 2 rolls, continued past the end,
-# exactly one side is used up: the attacker wins if its losses are then below attackers - 1. Their sum is nearly normal
-# (with Edgeworth's term for the skewness); the difference is the margin. Winning with u troops to spare leaves u / 2
-# rolls past the end, in which the margin falls from u to u times half the defender's mean loss: hence 2 / (2 - drift).
-# What the last rolls, with fewer dice, change is fitted to exact battles.
+# Three dice against two remove two troops. If the rolls continued past the end, exactly one side would be
+# used up after (attackers - 1 + defenders) / 2 rolls. The attacker wins if its losses are then below
+# attackers - 1. The sum of its losses is nearly normal (with Edgeworth's term for the skewness). The
+# difference is the margin. Winning with u troops to spare leaves u / 2 rolls past the end. In these rolls the
+# margin falls from u to u times half the defender's mean loss: hence 2 / (2 - drift). The effect of the last
+# rolls, which have fewer dice, is fitted to exact battles.
 
 
 @kernel
 def far_odds(table, attackers, defenders):
-    """(win, attacker_left, defender_left) of a blitz of large armies, by the normal law.
+    """Return (win, attacker_left, defender_left) of a blitz of large armies, by a normal approximation.
 
-    With more than 128 troops on a side: win within 0.0011, troops left within 0.25.
+    With more than 128 troops on a side, the error of `win` is at most 0.0011, and that of troops left at most
+    0.25.
     """
     drift = table[0, 0, 0]
     rolls = (float(attackers) - 1.0 + float(defenders)) / 2.0
@@ -218,13 +234,16 @@ def far_odds(table, attackers, defenders):
 
 
 def _far_field() -> Floats:
-    """The numbers of `far_odds`, fitted to exact battles of up to 192 troops: float64, (3, 3); layout above."""
+    """Return the numbers of `far_odds`, fitted to exact battles of up to 192 troops: float64 (3, 3).
+
+    The layout is described above, at row 0 of the table.
+    """
     exact = _exact_values(_FAR, _FAR)
     field = np.zeros((3, 3))
     field[0] = _loss_moments(roll_odds()[MAX_ATTACK_DICE, MAX_DEFENCE_DICE])
     field[1, :2] = _end_of_the_margin(exact, *field[0])
     easy, hopeless = (_FAR, _FAR // 8), (_FAR // 8, _FAR)
-    beyond = field[np.newaxis].copy()  # a table without a battle in it
+    beyond = field[np.newaxis].copy()  # a table without any battles
     beyond.flags.writeable = False
     field[2, 0] = exact[easy][ATTACKER_LEFT] - look_up(beyond, *easy)[ATTACKER_LEFT]
     field[2, 1] = exact[hopeless][DEFENDER_LEFT] - look_up(beyond, *hopeless)[DEFENDER_LEFT]
@@ -232,7 +251,10 @@ def _far_field() -> Floats:
 
 
 def _loss_moments(outcomes: Floats) -> tuple[float, float, float]:
-    """Mean, variance and skewness / 6 of the attacker's losses, of the chances of 0, 1, 2 defender losses."""
+    """Return mean, variance and skewness / 6 of the attacker's losses.
+
+    `outcomes` holds the chances of 0, 1, 2 defender losses.
+    """
     losses = np.arange(len(outcomes))[::-1]
     mean = float(outcomes @ losses)
     variance = float(outcomes @ (losses - mean) ** 2)
@@ -240,7 +262,10 @@ def _loss_moments(outcomes: Floats) -> tuple[float, float, float]:
 
 
 def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float) -> tuple[float, float]:
-    """Shift and loss of variance that two exact battles, a deviation below and above even odds, show."""
+    """Return the shift and the loss of variance that two exact battles show.
+
+    The battles are one standard deviation below and above even odds.
+    """
     rolls = _FAR / 2
     deviation = math.sqrt(variance * rolls)
     margins, scores = [], []
@@ -253,12 +278,16 @@ def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float
     return scores[0] * stretch - margins[0], variance * rolls - stretch * stretch
 
 
-# What Python asks
+# Functions for Python code
 
 
 @lru_cache(maxsize=1 << 14)
 def battle_odds(attackers: int, defenders: int) -> BattleOdds:
-    """Odds of a blitz: exact while attackers × defenders is at most `MOST_CELLS` (RULES 3.2.4), `far_odds` beyond."""
+    """Return the odds of a blitz (RULES 3.2.4).
+
+    The odds are exact while attackers × defenders is at most `MOST_CELLS`. Beyond that they come from
+    `far_odds`.
+    """
     attackers = _whole("attackers", attackers, 1)
     defenders = _whole("defenders", defenders, 1)
     table = odds_table()
@@ -268,12 +297,18 @@ def battle_odds(attackers: int, defenders: int) -> BattleOdds:
 
 
 def win_probability(attackers: int, defenders: int) -> float:
-    """Chance that a blitz takes the territory; 0 with a single attacker, who may not attack (RULES 3.2.1)."""
+    """Return the chance that a blitz takes the territory.
+
+    The chance is 0 with a single attacker, who may not attack (RULES 3.2.1).
+    """
     return battle_odds(attackers, defenders).win
 
 
 def _whole(name: str, value: int, least: int) -> int:
-    """The value as an int, or an error that names argument, value and what is allowed."""
+    """Return the value as an int.
+
+    If it is not allowed, the error names the argument, the value and what is allowed.
+    """
     allowed = f"a whole number of at least {least}"
     try:
         number = operator.index(value)

@@ -1,4 +1,4 @@
-"""Who holds what: the operations that change owners and troops of territories."""
+"""Owners and troops of territories, and the operations that change them."""
 
 from numpy import int64
 
@@ -9,7 +9,7 @@ from risk_env.core.types import MAX_OWNERS, MOST_TROOPS
 
 @inlined
 def owner_of(game, territory):
-    """Seat that holds the territory, the neutral army's number, or FREE."""
+    """Return the seat that holds the territory, the neutral army's number, or FREE."""
     return int64(game.owner[territory])
 
 
@@ -20,7 +20,7 @@ def troops_on(game, territory):
 
 @inlined
 def set_troops(game, territory, troops):
-    """Set the troops of a territory, and whether there are two or more."""
+    """Set the troops of a territory, and record whether it has two or more."""
     game.troops[territory] = troops
     put(game.strong, territory, troops > 1)
 
@@ -46,13 +46,16 @@ def change_owner(game, territory, owner):
 
 @inlined
 def room(game, rules, territory):
-    """Return how many more troops the territory may hold (RULES 1.5, 10.3)."""
+    """Return the number of additional troops that the territory may hold (RULES 1.5, 10.3)."""
     return int64(rules.max_troops) - troops_on(game, territory)
 
 
 @kernel
 def with_room(game, rules, w, word):
-    """Return the territories of word w that have room for another troop; a full one has two or more."""
+    """Return the territories of word `w` that have room for another troop.
+
+    A full territory has two or more troops.
+    """
     strong = word & game.strong[w]
     while strong != ZERO:
         territory = lowest(strong)
@@ -64,7 +67,7 @@ def with_room(game, rules, w, word):
 
 @kernel
 def all_have_room(game, rules, owner):
-    """Return whether every territory of an owner has room for another troop."""
+    """Return True if every territory of an owner has room for another troop."""
     full = ZERO
     for w in range(len(game.strong)):
         full |= game.owned[owner, w] & ~with_room(game, rules, w, game.owned[owner, w])
@@ -73,13 +76,13 @@ def all_have_room(game, rules, owner):
 
 @inlined
 def add_to_draft(game, troops):
-    """Give troops to the player in turn; troops beyond the ceiling are lost (RULES 1.5)."""
+    """Give troops to the player in turn. Troops beyond the ceiling are lost (RULES 1.5)."""
     game.draft_left = min(int64(game.draft_left) + troops, MOST_TROOPS)
 
 
 @inlined
 def free_territories(game, board, w):
-    """Word w of the territories that nobody holds."""
+    """Return word `w` of the territories that nobody holds."""
     held = ZERO
     for owner in range(MAX_OWNERS):
         held |= game.owned[owner, w]
@@ -88,7 +91,7 @@ def free_territories(game, board, w):
 
 @kernel
 def any_free(game, board):
-    """Whether a territory is still to be claimed."""
+    """Return True if a territory is still unclaimed."""
     free = ZERO
     for w in range(len(game.strong)):
         free |= free_territories(game, board, w)
@@ -108,7 +111,7 @@ def holds_nothing(game, owner):
 
 @inlined
 def controls(game, owner, territory):
-    """Whether the owner holds the territory."""
+    """Return True if the owner holds the territory."""
     return has(game.owned[owner], territory)
 
 
@@ -119,7 +122,7 @@ def is_alive(game, seat):
 
 @inlined
 def holds_continent(game, board, owner, continent):
-    """Whether the owner holds every territory of the continent."""
+    """Return True if the owner holds every territory of the continent."""
     missing = ZERO
     for w in range(len(game.strong)):
         missing |= board.continent_members[continent, w] & ~game.owned[owner, w]
@@ -128,7 +131,7 @@ def holds_continent(game, board, owner, continent):
 
 @kernel
 def total_troops(game, owner):
-    """Troops of an owner on the whole board."""
+    """Number of troops of an owner on the whole board."""
     total = 0
     for w in range(len(game.strong)):
         word = game.owned[owner, w]
@@ -140,7 +143,7 @@ def total_troops(game, owner):
 
 @inlined
 def next_alive(game, rules, seat):
-    """The next living seat clockwise."""
+    """Return the next living seat clockwise."""
     players = int64(rules.num_players)
     other = (seat + 1) % players
     while not is_alive(game, other):

@@ -9,13 +9,16 @@ from risk_env.core.position import add_troops, any_free, hold, set_troops, with_
 from risk_env.core.turn import begin_turn
 from risk_env.core.types import NOWHERE, Deck, Held, Mission, Missions, Phase, Placement, Reward, Setup, Victory
 
-NEUTRAL_IN_A_ROW = 2  # own troops placed at a time beside a neutral army (RULES 6.1)
-DRAWN_OBJECTIVES = 4  # of each rank (RULES 9.3)
+NEUTRAL_IN_A_ROW = 2  # own troops placed at a time in a game with a neutral army (RULES 6.1)
+DRAWN_OBJECTIVES = 4  # objectives drawn of each rank (RULES 9.3)
 
 
 @kernel
 def set_up(games, i, board, rules, seed):
-    """Set game `i` up to its first question, with the generator's state `seed`; chance in the order of RULES 11.4."""
+    """Set up game `i` to its first decision, with the generator's state `seed`.
+
+    Chance events come in the order of RULES 11.4.
+    """
     games[i] = rules.empty
     game = games[i]
     game.random = seed
@@ -34,7 +37,10 @@ def set_up(games, i, board, rules, seed):
 
 @kernel
 def draw_starter(game, rules):
-    """The highest of a roll-off starts: every seat as likely; a start chart fixes seat 0 (RULES 4.1, 9.1)."""
+    """Return the starting seat; a start chart fixes seat 0 (RULES 4.1, 9.1).
+
+    Otherwise the highest of a roll-off starts, so all seats are equally likely.
+    """
     if rules.setup == Setup.CHART:
         return 0
     return below(game, int64(rules.num_players))
@@ -42,7 +48,7 @@ def draw_starter(game, rules):
 
 @kernel
 def mission_pile(board, rules):
-    """The missions to deal, as bits: those that name no unused colour (RULES 8.1)."""
+    """Return the missions to deal, as bits; missions that name an unused colour are left out (RULES 8.1)."""
     pile = ZERO
     for mission in range(board.num_missions):
         unused = board.mission_kind[mission] == Mission.DESTROY and board.mission_target[mission] >= rules.num_players
@@ -53,7 +59,7 @@ def mission_pile(board, rules):
 
 @kernel
 def deal_missions(game, board, rules):
-    """One mission each (RULES 8.1)."""
+    """Deal one mission to each seat (RULES 8.1)."""
     pile = mission_pile(board, rules)
     for seat in range(rules.num_players):
         mission = nth_bit(pile, below(game, popcount(pile)))
@@ -63,7 +69,7 @@ def deal_missions(game, board, rules):
 
 @kernel
 def place_cities(game, board, rules):
-    """Cities of Basic Training, or random ones (RULES 9.1, 9.3)."""
+    """Place the cities of Basic Training, or random cities (RULES 9.1, 9.3)."""
     if rules.cities == Placement.FIXED:
         for w in range(len(game.city)):
             game.city[w] = board.fixed_cities[w]
@@ -79,7 +85,11 @@ def place_cities(game, board, rules):
 
 @kernel
 def lay_out_objectives(game, board, rules):
-    """The eight of Basic Training, or four minor and four major ones at random with their Rewards (RULES 9.1, 9.3)."""
+    """Lay out the objectives (RULES 9.1, 9.3).
+
+    They are the eight objectives of Basic Training, or four minor and four major objectives drawn at random,
+    with their Rewards.
+    """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):
             if board.goal_fixed[objective]:
@@ -91,7 +101,10 @@ def lay_out_objectives(game, board, rules):
 
 @kernel
 def draw_objectives(game, board, rules, major, first_reward):
-    """Lay out four objectives of a rank, and that rank's four Rewards on them if the game has any (RULES 9.3)."""
+    """Lay out four objectives of a rank (RULES 9.3).
+
+    If the game has Rewards, each objective gets one of the four Rewards of that rank.
+    """
     pile = ZERO
     for objective in range(board.num_objectives):
         if board.goal_major[objective] == major:
@@ -109,7 +122,10 @@ def draw_objectives(game, board, rules, major, first_reward):
 
 @kernel
 def share_territories(game, board, rules):
-    """Give every army its troops to place; deal or place territories where the set-up does (RULES 4.2, 4.3)."""
+    """Give every army its troops to place (RULES 4.2, 4.3).
+
+    If the set-up deals or places territories, this is done too.
+    """
     for army in range(rules.num_armies):
         game.to_place[army] = rules.initial_troops
     if rules.setup == Setup.CHART:
@@ -123,7 +139,7 @@ def share_territories(game, board, rules):
 
 @kernel
 def set_up_chart(game, board, rules):
-    """The start positions of Basic Training (RULES 9.1)."""
+    """Set up the start positions of Basic Training (RULES 9.1)."""
     for territory in range(board.num_territories):
         hold(game, territory, int64(rules.chart_owner[territory]))
         set_troops(game, territory, int64(rules.chart_troops[territory]))
@@ -134,7 +150,10 @@ def set_up_chart(game, board, rules):
 
 @kernel
 def army_in_turn(game, rules, number):
-    """The army that comes number-th: seats clockwise from the starter, the neutral army after them (RULES 6.1)."""
+    """Return the army that comes in place `number` (RULES 6.1).
+
+    The seats come clockwise from the starter, then the neutral army.
+    """
     place = number % int64(rules.num_armies)
     if place >= rules.num_players:
         return place
@@ -143,7 +162,7 @@ def army_in_turn(game, rules, number):
 
 @kernel
 def deal_territories(game, board, rules):
-    """Deal the territories out one by one, a troop on each (RULES 4.3, 6.1)."""
+    """Deal the territories one by one, with one troop on each (RULES 4.3, 6.1)."""
     for w in range(len(game.reach)):
         game.reach[w] = board.everywhere[w]
     for number in range(board.num_territories):
@@ -161,7 +180,7 @@ def claim_territory(game, territory, army):
 
 @kernel
 def place_at_random(game, rules):
-    """Every troop left on a random own territory with room (RULES 4.3)."""
+    """Place every troop left on a random own territory with room (RULES 4.3)."""
     for army in range(rules.num_armies):
         while game.to_place[army] > 0:
             for w in range(len(game.reach)):
@@ -173,7 +192,7 @@ def place_at_random(game, rules):
 
 @kernel
 def choose_at_random(game, board, rules):
-    """Capitals and headquarters of a random set-up (RULES 4.3, 13)."""
+    """Choose the capitals and headquarters of a random set-up (RULES 4.3, 13)."""
     for seat in range(rules.num_players):
         if rules.capitals:
             game.capital[seat] = any_of(game, game.owned[seat])
@@ -185,14 +204,17 @@ def choose_at_random(game, board, rules):
 
 @kernel
 def choose_headquarters(game, territory, seat):
-    """Its territory card is removed from the deck (RULES 7.1)."""
+    """Set the seat's headquarters, and remove its territory card from the deck (RULES 7.1)."""
     game.headquarters[seat] = territory
     remove(game.deck, territory)
 
 
 @kernel
 def deal_starting_cards(game, rules):
-    """Star deck: the third and fourth player in turn order start with a card, the fifth with two (RULES 9.1, 9.3)."""
+    """Deal the starting cards of the star deck (RULES 9.1, 9.3).
+
+    The third and fourth player in turn order start with one card, the fifth with two.
+    """
     if rules.deck != Deck.STAR:
         return
     for place in range(2, int64(rules.num_players)):
@@ -204,7 +226,7 @@ def deal_starting_cards(game, rules):
 
 @kernel
 def continue_setup(game, board, rules):
-    """Ask the next question of the set-up for `game.turn`, or begin the first turn (docs/decisions.md)."""
+    """Set the next phase of the set-up for `game.turn`, or begin the first turn (docs/decisions.md)."""
     if any_free(game, board):
         capital_due = rules.setup == Setup.CAPITALS and game.capital[game.turn] == NOWHERE
         game.phase = Phase.CAPITAL if capital_due else Phase.CLAIM
@@ -221,7 +243,7 @@ def continue_setup(game, board, rules):
 
 @kernel
 def troops_to_place(game, rules):
-    """Troops that the seats still have to place."""
+    """Number of troops that the seats still have to place."""
     total = 0
     for seat in range(rules.num_players):
         total += int64(game.to_place[seat])
@@ -230,7 +252,7 @@ def troops_to_place(game, rules):
 
 @kernel
 def pass_on(game, seat):
-    """Ask this seat next in the set-up."""
+    """Let this seat act next in the set-up."""
     game.turn = seat
     game.seat = seat
     game.in_a_row = 0
@@ -238,7 +260,7 @@ def pass_on(game, seat):
 
 @kernel
 def next_with_troops(game, rules):
-    """The next seat clockwise that has troops to place, or the starter if none has (RULES 4.4)."""
+    """Return the next seat clockwise that has troops to place, or the starter if none has (RULES 4.4)."""
     players = int64(rules.num_players)
     for step in range(1, players + 1):
         seat = (int64(game.turn) + step) % players
@@ -249,7 +271,10 @@ def next_with_troops(game, rules):
 
 @kernel
 def claim(game, board, rules, territory):
-    """One troop on a free territory (RULES 4.3); with a capital on it at first (RULES 9.3)."""
+    """Place one troop on a free territory (RULES 4.3).
+
+    A seat's first territory is its capital if the game begins with capitals (RULES 9.3).
+    """
     seat = int64(game.turn)
     claim_territory(game, territory, seat)
     if game.phase == Phase.CAPITAL:
@@ -260,7 +285,10 @@ def claim(game, board, rules, territory):
 
 @kernel
 def deploy(game, board, rules, territory):
-    """One troop on an own territory; two in a row beside a neutral army (RULES 4.3, 6.1)."""
+    """Place one troop on a territory of the seat (RULES 4.3, 6.1).
+
+    With a neutral army, a seat places two troops in a row.
+    """
     seat = int64(game.turn)
     add_troops(game, territory, 1)
     game.to_place[seat] -= 1
@@ -273,7 +301,7 @@ def deploy(game, board, rules, territory):
 
 @kernel
 def deploy_neutral(game, board, rules, territory):
-    """One neutral troop; the seats take turns, the starter first (RULES 6.1)."""
+    """Place one neutral troop; the seats take turns, the starter first (RULES 6.1)."""
     add_troops(game, territory, 1)
     game.to_place[rules.num_players] -= 1
     pass_on(game, 1 - int64(game.turn))
@@ -282,7 +310,10 @@ def deploy_neutral(game, board, rules, territory):
 
 @kernel
 def place_headquarters(game, board, rules, territory):
-    """A secret choice; all become public when the last seat has picked (RULES 7.1)."""
+    """Choose a headquarters in secret (RULES 7.1).
+
+    All headquarters become public when the last seat has chosen.
+    """
     seat = int64(game.turn)
     choose_headquarters(game, territory, seat)
     following = (seat + 1) % int64(rules.num_players)

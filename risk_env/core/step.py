@@ -1,4 +1,4 @@
-"""One action: the table of contents of the game."""
+"""One action: its effect by phase, and the chance and forced actions that follow."""
 
 from numpy import int64
 
@@ -33,19 +33,19 @@ from risk_env.core.turn import (
 )
 from risk_env.core.types import Phase
 
-NO_ACTION = -2  # instead of an action: chance and forced actions only
+NO_ACTION = -2  # in place of an action: play only chance and forced actions
 
 
 @kernel
 def start(games, i, board, rules, seed):
-    """Set game `i` up and play to its first asked decision."""
+    """Set up game `i` and play to its first decision that is not forced."""
     set_up(games, i, board, rules, seed)
     resume(games[i], board, rules)
 
 
 @kernel
 def resume(game, board, rules):
-    """Play from any position to the next asked decision."""
+    """Play from any position to the next decision that is not forced."""
     play_chance(game, board, rules)
     write_legal(game, board, rules)
     if is_forced(game):
@@ -54,7 +54,7 @@ def resume(game, board, rules):
 
 @kernel
 def act(game, board, rules, action):
-    """Play a legal action, then chance and forced actions up to the next asked decision or the end."""
+    """Play a legal action, then chance and forced actions up to the next decision or the end of the game."""
     while True:
         apply(game, board, rules, action)
         play_chance(game, board, rules)
@@ -66,7 +66,10 @@ def act(game, board, rules, action):
 
 @inlined
 def answer(game, board, rules, action):
-    """`act` for an action that may be any number; returns False, and does nothing, if it is not legal."""
+    """Call `act` with an action that may be any number.
+
+    Returns False, and does nothing, if the action is not legal.
+    """
     if action < 0 or action >= rules.num_actions or not has(game.legal, action):
         return False
     game.decisions += 1
@@ -76,7 +79,7 @@ def answer(game, board, rules, action):
 
 @inlined
 def is_forced(game):
-    """Whether a single action is legal."""
+    """Return True if exactly one action is legal."""
     return size(game.legal) == 1
 
 
@@ -92,14 +95,14 @@ def is_chance(game):
 
 @inlined
 def play_chance(game, board, rules):
-    """Play chance events until a seat has to decide."""
+    """Play chance events until a seat has to act."""
     while is_chance(game):
         play_one_chance(game, board, rules)
 
 
 @kernel
 def play_one_chance(game, board, rules):
-    """One roll or one card."""
+    """Play one chance event: one roll or one card."""
     if game.phase == Phase.ROLL:
         roll_dice(game, board, rules)
         after_battle(game, board, rules)
@@ -109,7 +112,7 @@ def play_one_chance(game, board, rules):
 
 @kernel
 def apply(game, board, rules, action):
-    """What one action does, by phase."""
+    """Play one action, by phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         if action == rules.done:
@@ -140,13 +143,13 @@ def apply(game, board, rules, action):
 
 @inlined
 def chosen_amount(rules, action, most):
-    """Troops that an AMOUNT action means."""
+    """Return the number of troops that an AMOUNT action takes from `most` troops."""
     return amount_of(rules, action - int64(rules.amount_0), most)
 
 
 @kernel
 def apply_occupy(game, board, rules, action):
-    """More troops into the captured territory, or no more (RULES 3.2.5)."""
+    """Move more troops into the captured territory, or stop (RULES 3.2.5)."""
     if action == rules.done:
         after_occupation(game, board, rules)
     else:
@@ -156,7 +159,7 @@ def apply_occupy(game, board, rules, action):
 
 @kernel
 def apply_trade(game, board, rules, action):
-    """A card for a set, or no (more) cards (RULES 5.3, 9.4)."""
+    """Pick a card for a set, or stop trading (RULES 5.3, 9.4)."""
     if action != rules.done:
         pick_card(game, board, rules, action - int64(rules.card_0))
     else:
@@ -182,7 +185,7 @@ def apply_die(game, board, rules, action):
 
 @kernel
 def apply_fortify(game, board, rules, action):
-    """From where, to where, how many (RULES 3.4)."""
+    """Choose the source, the target or the amount of a fortify move (RULES 3.4)."""
     if game.phase == Phase.FORTIFY_TO:
         choose_target(game, action)
     elif game.phase == Phase.FORTIFY_FROM:
@@ -196,7 +199,7 @@ def apply_fortify(game, board, rules, action):
 
 @kernel
 def apply_setup_or_variant(game, board, rules, action):
-    """Set-up, the bonus of a traded set, an airfield, an objective."""
+    """Play an action of the set-up, the bonus of a traded set, an airfield or an objective."""
     phase = game.phase
     if phase == Phase.CLAIM or phase == Phase.CAPITAL:
         claim(game, board, rules, action)

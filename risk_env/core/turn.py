@@ -1,4 +1,4 @@
-"""The course of a turn: its phases in their order (RULES 3, 3.2.7, 9.5, 11.2; docs/decisions.md)."""
+"""The course of a turn: its phases in order (RULES 3, 3.2.7, 9.5, 11.2; docs/decisions.md)."""
 
 from numpy import int64
 
@@ -16,7 +16,7 @@ from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, 
 
 @kernel
 def begin_turn(game, board, rules, seat):
-    """A seat's turn begins with its draft."""
+    """Begin a seat's turn with its draft."""
     game.turn = seat
     game.seat = seat
     clear_turn(game)
@@ -44,7 +44,7 @@ def clear_turn(game):
 
 @kernel
 def continue_draft(game, board, rules):
-    """Ask again while there are troops and room; else the draft is over (RULES 3.1.4, 10.3)."""
+    """End the draft if no troops or no room are left (RULES 3.1.4, 10.3)."""
     if game.phase == Phase.DRAFT and (game.draft_left == 0 or not anywhere_to_draft(game, rules)):
         game.draft_left = 0
         after_draft(game, board, rules)
@@ -52,7 +52,7 @@ def continue_draft(game, board, rules):
 
 @kernel
 def after_draft(game, board, rules):
-    """Missions, a Starting Maneuver (RULES 9.8), then the attacks."""
+    """Judge missions, then continue with a Starting Maneuver (RULES 9.8) or the attacks."""
     if judge_missions(game, board, rules):
         return
     if game.reward_owner[Reward.STARTING_MANEUVER.value] == game.turn:
@@ -64,21 +64,24 @@ def after_draft(game, board, rules):
 
 @kernel
 def after_battle(game, board, rules):
-    """What follows a capture, if the last roll made one (RULES 3.2.7)."""
+    """Continue after a capture, if the last roll made one (RULES 3.2.7)."""
     if game.phase == Phase.OCCUPY and not judge_capture(game, board, rules):
         continue_occupation(game, board, rules)
 
 
 @kernel
 def continue_occupation(game, board, rules):
-    """Ask again while more troops can move."""
+    """End the occupation if no more troops can move."""
     if movable(game, rules) == 0:
         after_occupation(game, board, rules)
 
 
 @kernel
 def after_occupation(game, board, rules):
-    """Missions, the trades that an elimination forces, more attacks (RULES 3.2.7, 3.3.2)."""
+    """Continue after an occupation (RULES 3.2.7, 3.3.2).
+
+    Missions are judged first. Then come the trades that an elimination forces, or more attacks.
+    """
     if judge_missions(game, board, rules):
         return
     end_battle(game)
@@ -90,7 +93,10 @@ def after_occupation(game, board, rules):
 
 @kernel
 def end_attacks(game, board, rules):
-    """No more attacks: a card (symbol deck) or an Objective (star deck), then fortify (RULES 3, 9.5)."""
+    """End the attacks (RULES 3, 9.5).
+
+    Next comes a card (symbol deck) or an Objective (star deck), then fortifying.
+    """
     game.attacks_over = True
     if rules.deck == Deck.SYMBOL and game.captured:
         game.phase = Phase.DRAW
@@ -119,7 +125,10 @@ def take_objective(game, board, rules, objective):
 
 @inlined
 def airfield_places(game, w):
-    """Word w of the own territories without an own airfield (RULES 9.8)."""
+    """Return word `w` of the territories on which the player in turn can place an airfield (RULES 9.8).
+
+    These are the player's territories without an airfield of this player.
+    """
     word = game.owned[game.turn, w]
     for which in range(NUM_AIRFIELDS):
         place = int64(game.airfield[which])
@@ -147,7 +156,7 @@ def place_airfield(game, board, rules, territory):
 
 @kernel
 def after_move(game, board, rules):
-    """Missions, another move if one is left, else the attacks or the end of the turn."""
+    """Judge missions, then continue with another move, the attacks or the end of the turn."""
     end_move(game)
     if not judge_missions(game, board, rules) and game.moves_left == 0:
         end_fortify(game, board, rules)
@@ -155,7 +164,10 @@ def after_move(game, board, rules):
 
 @kernel
 def end_fortify(game, board, rules):
-    """No more moves: attacks after a Starting Maneuver, else the star deck's card, then the turn ends (RULES 9.5)."""
+    """End the fortify moves (RULES 9.5).
+
+    After a Starting Maneuver come the attacks. Otherwise the star deck's card may be due, then the turn ends.
+    """
     game.moves_left = 0
     if not game.attacks_over:
         game.phase = Phase.ATTACK
@@ -167,14 +179,20 @@ def end_fortify(game, board, rules):
 
 @kernel
 def star_card_due(game):
-    """Whether the turn earned a card: a capture without an Objective, or a Guaranteed Card (RULES 9.5, 9.8)."""
+    """Return True if the turn earned a card (RULES 9.5, 9.8).
+
+    A card is due after a capture without an Objective, or with a Guaranteed Card.
+    """
     guaranteed = game.reward_owner[Reward.GUARANTEED_CARD.value] == game.turn
     return guaranteed or (game.captured and not game.objective_taken)
 
 
 @kernel
 def draw_due_card(game, board, rules):
-    """Draw the turn's card; the symbol deck's before fortifying, the star deck's after it (RULES 3)."""
+    """Draw the card that the turn earned (RULES 3).
+
+    The symbol deck's card is drawn before fortifying, the star deck's card after it.
+    """
     draw_card(game, int64(game.turn))
     if rules.deck == Deck.SYMBOL:
         begin_fortify(game, board, rules)
@@ -184,7 +202,10 @@ def draw_due_card(game, board, rules):
 
 @kernel
 def end_turn(game, board, rules):
-    """The win by objectives, else the next living seat; a round ends at the starter's place (RULES 9.7, 11.2)."""
+    """Judge the win by objectives, then pass the turn to the next living seat (RULES 9.7, 11.2).
+
+    A round ends at the starter's place.
+    """
     if objectives_won(game, rules, int64(game.turn)):
         end_game(game, int64(game.turn))
         return

@@ -1,8 +1,10 @@
 """The terms of the rules as numbers, and the dtypes of the records that kernels read and write.
 
-`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options. Each exists once per
-*size class*, so that all presets, options and player counts of a class run the same compiled code. No field has the
-name of an attribute of `numpy.record` (`round`, `size`, ...): with the JIT off that name would find the attribute.
+`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options. Each exists
+once per *size class*, so that all presets, options and player counts of a class run the same compiled code.
+
+No field has the name of an attribute of `numpy.record` (`round`, `size`, ...). With the JIT off, such a name
+would find the attribute.
 """
 
 from enum import IntEnum
@@ -12,32 +14,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MAX_SEATS = 6
-MAX_OWNERS = 7  # six seats, or two and the neutral army
+MAX_OWNERS = 7  # six seats, or two seats and the neutral army
 MAX_MISSIONS = 64
 NUM_OBJECTIVES = 12
 NUM_REWARDS = 8
 NUM_AIRFIELDS = 2
-MAX_DICE = 4  # three chosen and one of an Attack Die
+MAX_DICE = 4  # three chosen dice and one Attack Die
 FREE = -1  # owner of a territory that nobody has claimed
 NOBODY = -1
 NOWHERE = -1
 NO_REWARD = -1
 UNLIMITED = 2**31 - 1  # a limit that is never reached
-MOST_TROOPS = 2**18  # on a territory, or in a draft (RULES 1.5): sums of troops stay far below 2**31
+MOST_TROOPS = 2**18  # on a territory, or in a draft (RULES 1.5); sums of troops stay far below 2**31
 
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-NUM_AMOUNTS = len(AMOUNTS) + 2  # and "half", "all"
+NUM_AMOUNTS = len(AMOUNTS) + 2  # plus "half" and "all"
 HALF = len(AMOUNTS)
 ALL_OF_THEM = len(AMOUNTS) + 1
-MANY = 2 * AMOUNTS[-1] + 2  # from this many troops on every amount is legal
-BLITZ = 3  # the fourth answer of the DICE block
+MANY = 2 * AMOUNTS[-1] + 2  # with this many troops or more, every amount is legal
+BLITZ = 3  # fourth action of the DICE block
 NUM_DICE_ACTIONS = 4
 NUM_FACES = 6
 
 
 # Terms of the rules. A game record holds their numbers.
 
-Phase = IntEnum(  # what is asked (docs/decisions.md), and after OVER the two phases of chance
+Phase = IntEnum(  # the phases of decisions (docs/decisions.md), then OVER and the two phases of chance
     "Phase",
     "CAPITAL CLAIM DEPLOY DEPLOY_NEUTRAL HEADQUARTERS TRADE BONUS DRAFT DRAFT_AMOUNT ATTACK ATTACK_DICE DEFEND "
     "REROLL COMMANDER OCCUPY OBJECTIVE AIRFIELD FORTIFY_FROM FORTIFY_TO FORTIFY_AMOUNT OVER ROLL DRAW",
@@ -56,9 +58,9 @@ OccupiedBonus = IntEnum("OccupiedBonus", "ONCE_A_TURN ONCE_A_SET", start=0)
 Fortify = IntEnum("Fortify", "ADJACENT CONNECTED FREE", start=0)
 DefenderDice = IntEnum("DefenderDice", "CHOICE MAX", start=0)
 Attack = IntEnum("Attack", "CHOICE MAX BLITZ", start=0)
-# Placement: where cities and objectives come from; NONE is the option's value None.
+# Placement: the source of cities and objectives. NONE is the option's value None.
 Placement = IntEnum("Placement", "NONE FIXED RANDOM", start=0)
-# Trade: why cards are traded in: a free choice, owed at the start of the turn, owed after an elimination.
+# Trade: the reason for a trade: a free choice, owed at the start of the turn, or owed after an elimination.
 Trade = IntEnum("Trade", "FREE OWED ELIMINATION", start=0)
 Symbol = IntEnum("Symbol", "INFANTRY CAVALRY ARTILLERY", start=0)
 Mission = IntEnum("Mission", "CONTINENTS TERRITORIES DESTROY", start=0)  # kinds of mission
@@ -67,14 +69,14 @@ Goal = IntEnum(  # kinds of objective (RULES 9.6)
     "CONTINENT CITIES ENEMY_CAPITALS CITIES_IN_TURN TERRITORIES_IN_TURN TERRITORIES CONTINENTS CONTINENT_IN_TURN",
     start=0,
 )
-Reward = IntEnum(  # RULES 9.8: four minor ones, four major ones
+Reward = IntEnum(  # RULES 9.8: four minor Rewards, four major Rewards
     "Reward",
     "AIRFIELD ADDITIONAL_MANEUVER GUARANTEED_CARD STARTING_MANEUVER MAJOR_AIRFIELD ATTACK_DIE DEFENSE_DIE TWO_TROOPS",
     start=0,
 )
 Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an objective that no seat holds
 
-# Options of RULES 13: those whose values are words (these names in lower case), and those that are on or off.
+# Options of RULES 13. The values of some options are words (these names in lower case). Others are on or off.
 OPTION_VALUES: dict[str, type[IntEnum]] = {
     "deck": Deck,
     "setup": Setup,
@@ -92,15 +94,18 @@ OPTION_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
 
 
 class SizeClass(NamedTuple):
-    """Padded sizes of the arrays of a record: all maps up to these sizes run the same compiled code."""
+    """Padded sizes of the arrays of a record.
+
+    All maps up to these sizes run the same compiled code.
+    """
 
     territories: int
-    borders: int  # directed
+    borders: int  # directed borders
     continents: int
 
     @property
     def words(self) -> int:
-        """Words of a set of territories."""
+        """Number of words in a set of territories."""
         return self.territories // 64
 
     @property
@@ -109,12 +114,15 @@ class SizeClass(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """Groups of six territories, the index of the lookup tables."""
+        """Number of groups of six territories. A group is the index into a lookup table."""
         return -(-self.territories // 6)
 
     @property
     def action_words(self) -> int:
-        """Words of a set of actions, and a spare one for blocks that end at the edge of a word."""
+        """Number of words in a set of actions.
+
+        One word is spare, for blocks that end at the edge of a word.
+        """
         blocks = self.territories + self.borders + NUM_DICE_ACTIONS + NUM_AMOUNTS + self.territories + 1
         return -(-(blocks + 1 + NUM_FACES + NUM_OBJECTIVES) // 64) + 1
 
@@ -123,7 +131,10 @@ SIZE_CLASSES = (SizeClass(64, 192, 16), SizeClass(128, 512, 32), SizeClass(256, 
 
 
 def size_class(territories: int, borders: int, continents: int) -> SizeClass:
-    """The smallest class that holds such a map (ValueError beyond the largest)."""
+    """Return the smallest size class that holds such a map.
+
+    Raises ValueError if the map is larger than the largest class.
+    """
     for sizes in SIZE_CLASSES:
         if territories <= sizes.territories and borders <= sizes.borders and continents <= sizes.continents:
             return sizes
@@ -135,29 +146,32 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
 
 @cache
 def game_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """One game in progress. T, TW, AW: territories, words of a territory set, words of an action set of the class."""
+    """Return the dtype of one game in progress.
+
+    T, TW and AW are the class's numbers of territories, words of a territory set and words of an action set.
+    """
     T, TW, AW = sizes.territories, sizes.words, sizes.action_words
     chapters = [_course_fields(AW), _position_fields(T, TW), _card_fields(TW), _goal_fields(), _dice_fields()]
     return packed([field for chapter in chapters for field in chapter])
 
 
 def _position_fields(T: int, TW: int) -> list[Any]:
-    """Who holds what (RULES 1, 3.1-3.4), and what the question at hand is about."""
+    """Owners and troops (RULES 1, 3.1-3.4), and the territories of the current decision."""
     return [
         ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
         ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
-        ("reach", np.uint64, (TW,)),  # (TW,) working memory: free territories in set-up, where troops can move to
+        ("reach", np.uint64, (TW,)),  # (TW,) working memory: free territories, or destinations of a move
         ("held_at_start", np.uint64, (TW,)),  # (TW,) own territories when the turn began
         ("city", np.uint64, (TW,)),  # (TW,) territories with a city
         ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
-        ("source", np.int16),  # territory that attacks, or that troops leave, or NOWHERE
+        ("source", np.int16),  # attacking territory, or territory that troops leave, or NOWHERE
         ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
         ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
         ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of the minor and of the major one, or NOWHERE
+        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of the minor and the major one, or NOWHERE
         ("draft_left", np.int32),  # troops still to be placed
         ("battles", np.int32),  # rolls made this turn
-        ("moves_left", np.int16),  # fortify moves
+        ("moves_left", np.int16),  # fortify moves left
         ("troops", np.int32, (T,)),  # (T,) troops, 0 only on free territories
         ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, FREE
     ]
@@ -170,9 +184,9 @@ def _card_fields(TW: int) -> list[Any]:
         ("deck", np.uint64, (TW,)),  # (TW,) territory cards not drawn
         ("discard", np.uint64, (TW,)),  # (TW,) territory cards traded in
         ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a set
-        ("shown", np.uint64, (TW,)),  # (TW,) cards known to all by a re-roll (RULES 10.4)
+        ("shown", np.uint64, (TW,)),  # (TW,) cards that a re-roll made public (RULES 10.4)
         ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get its bonus (RULES 5.4)
-        ("sets_traded", np.int32),  # in the whole game, by all
+        ("sets_traded", np.int32),  # in the whole game, by all seats
         ("wilds", np.int8, (MAX_SEATS,)),  # (6,) wild cards held
         ("deck_wilds", np.int8),
         ("discard_wilds", np.int8),
@@ -181,58 +195,61 @@ def _card_fields(TW: int) -> list[Any]:
 
 
 def _goal_fields() -> list[Any]:
-    """Missions, Objectives and Rewards, and who is out (RULES 3.3, 7-9, 11)."""
+    """Missions, Objectives, Rewards, and the order of elimination (RULES 3.3, 7-9, 11)."""
     return [
         ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
-        ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for the living, else 1 for the first to fall, 2, ...
-        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a Held
+        ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for living seats, else 1 for the first to fall, 2, ...
+        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a value of Held
         ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward that comes with it, or -1
-        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat, or NOBODY
-        ("winner", np.int8),  # or NOBODY
+        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat that owns it, or NOBODY
+        ("winner", np.int8),  # seat, or NOBODY
     ]
 
 
 def _dice_fields() -> list[Any]:
-    """The roll under way, or the last one (RULES 3.2, 10.4-10.6)."""
+    """The current or the last roll (RULES 3.2, 10.4-10.6)."""
     return [
         ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, 0 beyond
-        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) the same after drop, re-roll, commander, sort and airfields
-        ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost by the last roll
-        ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 none
+        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) after drop, re-roll, commander, sort and airfields
+        ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost in the last roll
+        ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 if none
         ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender
     ]
 
 
 def _course_fields(AW: int) -> list[Any]:
-    """Whose turn it is, what is asked, and the marks of the turn."""
+    """The player in turn, the current decision, and the marks of the turn."""
     return [
         ("random", np.uint64),  # state of the game's own generator
-        ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the decision at hand, empty when over
+        ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the current decision, empty when over
         ("round_number", np.int32),  # 0 in set-up, then from 1
-        ("decisions", np.int32),  # actions asked and answered so far
+        ("decisions", np.int32),  # decisions so far, without forced actions
         ("phase", np.uint8),
-        ("seat", np.int8),  # to decide
-        ("turn", np.int8),  # whose turn it is
+        ("seat", np.int8),  # seat to act
+        ("turn", np.int8),  # seat in turn
         ("starter", np.int8),
-        ("trade", np.int8),  # a Trade
-        ("in_a_row", np.int8),  # troops this seat has deployed since it was asked first (RULES 6.1)
+        ("trade", np.int8),  # a value of Trade
+        ("in_a_row", np.int8),  # troops that this seat has deployed in a row (RULES 6.1)
         ("truncated", np.bool_),
         ("blitz", np.bool_),  # this attack is rolled until it is decided
         ("captured", np.bool_),  # a territory fell this turn
-        ("eliminated", np.bool_),  # the capture under way eliminated a seat
-        ("set_traded", np.bool_),  # this turn
-        ("bonus_paid", np.bool_),  # RULES 5.4, this turn
-        ("commander_used", np.bool_),  # this turn
-        ("objective_taken", np.bool_),  # this turn
-        ("attacks_over", np.bool_),  # this turn
-        ("move_begun", np.bool_),  # an amount of this fortify move was moved
-        ("headquarters_open", np.bool_),  # all have picked: headquarters are public
+        ("eliminated", np.bool_),  # the current capture eliminated a seat
+        ("set_traded", np.bool_),  # a set was traded this turn
+        ("bonus_paid", np.bool_),  # the bonus of RULES 5.4 was paid this turn
+        ("commander_used", np.bool_),  # the commander was used this turn
+        ("objective_taken", np.bool_),  # an Objective was taken this turn
+        ("attacks_over", np.bool_),  # the attacks of this turn are over
+        ("move_begun", np.bool_),  # some troops of this fortify move have moved
+        ("headquarters_open", np.bool_),  # all seats have chosen: headquarters are public
     ]
 
 
 @cache
 def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """One map. Chunk tables: for each six territories and each subset of them, what its members have together."""
+    """Return the dtype of one map.
+
+    A chunk is six territories. A chunk table has one entry for each subset of each chunk.
+    """
     T, B, C, TW, BW = sizes.territories, sizes.borders, sizes.continents, sizes.words, sizes.border_words
     return packed(
         [
@@ -265,7 +282,10 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 @cache
 def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """One choice of options, the first action of each block on one map, and what a game begins with."""
+    """Return the dtype of one choice of options.
+
+    It includes the first action of each block on one map, and the record with which a game begins.
+    """
     T = sizes.territories
     return packed(
         [
@@ -273,7 +293,7 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chart_troops", np.int32, (T,)),
             ("initial_troops", np.int64),
             ("max_troops", np.int64),  # per territory, at most MOST_TROOPS (RULES 1.5, 10.3)
-            ("max_rounds", np.int64),  # UNLIMITED for no limit, as in the next field
+            ("max_rounds", np.int64),  # UNLIMITED if there is no limit, as in the next field
             ("max_battles", np.int64),
             ("amount_words", np.uint32, (MANY + 1,)),  # legal amounts (bits) of 0, 1, ... MANY or more troops
             ("amounts", np.int32, (len(AMOUNTS),)),
@@ -281,7 +301,7 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chart_owner", np.int8, (T,)),
             ("headquarters_to_win", np.int8),
             ("num_players", np.int64),
-            ("num_armies", np.int64),  # players, and the neutral army
+            ("num_armies", np.int64),  # players, plus the neutral army if there is one
             ("num_actions", np.int64),
             *((f"{block}_0", np.int64) for block in ("border", "dice", "amount", "card", "die", "objective")),
             ("done", np.int64),
@@ -292,7 +312,10 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 
 def packed(fields: list[Any]) -> np.dtype[Any]:
-    """A record of these fields, widest first, without padding: equal games are equal bytes."""
+    """Return the dtype of a record of these fields, widest first, without padding.
+
+    Equal games are equal bytes.
+    """
     widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
     spare = -np.dtype(widest_first).itemsize % 8
     fields = widest_first + ([("spare", np.int8, (spare,))] if spare else [])

@@ -1,1 +1,1 @@
-"""Kernels that only the doors need, compiled and cached apart from the core."""
+"""Environments for Gymnasium and PettingZoo, and the lanes of learners inside them."""

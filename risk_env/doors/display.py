@@ -1,4 +1,4 @@
-"""What environments show of a game: text, pixels or a window, by their `render_mode`."""
+"""The display of environments: text, pixels or a window, depending on their `render_mode`."""
 
 import time
 from typing import Any
@@ -12,7 +12,10 @@ MODES = ("human", "rgb_array", "ansi")
 
 
 def draw(game: Game, render_mode: str) -> Any:
-    """A game as text for people ("ansi") or as pixels, uint8 (H, W, 3) ("rgb_array"); public facts only."""
+    """Return a game as text for people ("ansi") or as pixels, uint8 (H, W, 3) ("rgb_array").
+
+    Only public facts are shown.
+    """
     if render_mode == "ansi":
         return str(game)
     from risk_env.render.rgb import draw_rgb
@@ -21,7 +24,10 @@ def draw(game: Game, render_mode: str) -> Any:
 
 
 class Display:
-    """What an environment shows by its `render_mode`; a window shows at most `render_fps` pictures a second."""
+    """The display of an environment, depending on its `render_mode`.
+
+    A window shows at most `render_fps` pictures per second.
+    """
 
     def __init__(self, render_mode: str | None, render_fps: float) -> None:
         check_choice("render_mode", render_mode, (None, *MODES))
@@ -30,7 +36,7 @@ class Display:
         self._next_frame = 0.0
 
     def render(self, game: Game) -> Any:
-        """The board as text, as pixels, or in the window (then None)."""
+        """Return the board as text or as pixels, or show it in the window and return None."""
         if self.mode == "human":
             return self._show(game)
         if self.mode is not None:
@@ -48,11 +54,11 @@ class Display:
             self._next_frame = time.monotonic() + self._pause
 
     def close(self) -> None:
-        """Close the window, if there is one; may be called again."""
+        """Close the window, if there is one. May be called again."""
         if self.window is not None:
             self.window.close()
             self.window = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the window: a copy opens its own."""
+        """Return everything except the window. A copy opens its own window."""
         return {**vars(self), "window": None}

@@ -1,7 +1,7 @@
-"""Gymnasium: `risk_env/Risk-v0`, one seat of a game whose other seats are played by opponents inside the environment.
+"""Gymnasium: the environment `risk_env/Risk-v0` for one seat of a game.
 
-`make_vec` makes a vector environment at the speed of the core. `import risk_env` registers both;
-`gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
+Opponents inside the environment play the other seats. `make_vec` makes a vector environment at the speed of
+the core. `import risk_env` registers both. `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
 """
 
 from copy import deepcopy
@@ -37,13 +37,16 @@ def make_lanes(
     illegal_action: str = "raise",
     **options: Any,
 ) -> SeatLanes:
-    """The lanes of an environment with these arguments.
+    """Return the lanes of an environment with these arguments.
 
-    `options` are those of `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
-    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or a
-    list of them. `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
-    "drawn": every seat gets a random one. `seat=None` gives the learner all seats in turn. `illegal_action="random"`
-    plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
+    `options` are passed to `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
+
+    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or
+    a list of players. `opponent_order` seats the list "clockwise" from the learner or "shuffled" again for
+    each game. With "drawn", every seat gets a random player of the list.
+
+    `seat=None` gives the learner all seats in turn. `illegal_action="random"` plays a random legal action
+    instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
         training_rules(preset, **options),
@@ -61,13 +64,17 @@ def make_lanes(
 class RiskEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
-    `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game; by default attacks are
-    blitzes and the defender rolls the most dice. `opponents`, `seat`, `opponent_order` and `illegal_action` choose who
-    plays and how (docs/gymnasium.md). Observations are float32 (D,), or a Dict with `observation="structured"`.
-    `info["action_mask"]`, int8 (n,), marks the legal actions, and `info["seat"]` is the learner's seat; at the end info
-    also has winner, placement, rounds and seed. `reset(seed=s)` begins the game of `Game(seed=s)`, a reset without a
-    seed the next game of that seed, and `reset(options={"position": text})` continues a position written by
-    `Game.to_text`, with the chance of seed and episode.
+    `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game. By default,
+    attacks are blitzes and the defender rolls the most dice. `opponents`, `seat`, `opponent_order` and
+    `illegal_action` choose the players (docs/gymnasium.md).
+
+    Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
+    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
+    placement, rounds and seed.
+
+    `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of that
+    seed. `reset(options={"position": text})` continues a position written by `Game.to_text`. Its chance
+    events follow from seed and episode.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
@@ -86,9 +93,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the referee's game, with the hidden cards and the coming dice.
+        """A copy of the game with all hidden cards and the coming dice.
 
-        A search in this copy foresees the dice: use `sample` for search.
+        A search in this copy foresees the dice. Use `sample` for search.
         """
         self._check_begun()
         return self.lanes.batch.game(0)
@@ -103,7 +110,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self.lanes.sample(0, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions, bool (n,): the method that sb3-contrib calls."""
+        """Return the legal actions, bool (n,). This is the method that sb3-contrib calls."""
         return self._mask.astype(np.bool_)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -111,7 +118,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         _check_options(options, "position")
         position = (options or {}).get("position")
         super().reset(seed=seed)
-        self._is_running = False  # and stays so if an error follows
+        self._is_running = False  # stays False if an error follows
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed)
         self._is_seeded = True
         if position is not None:
@@ -124,7 +131,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play an action, then those of all other seats until the learner decides again or its episode ends."""
+        """Play an action, then let all other seats play until the learner must act or its episode ends."""
         if not self._is_running:
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun, call reset() first")
         self.lanes.step(np.array([action]))
@@ -152,26 +159,26 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return info
 
     def render(self) -> Any:
-        """The board as text, as pixels, or in a window (then None), by `render_mode`."""
+        """Return the board as text or as pixels, or show it in a window and return None (`render_mode`)."""
         return self._display.render(self.game)
 
     def close(self) -> None:
-        """Close the window; may be called again."""
+        """Close the window. May be called again."""
         self._display.close()
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` seats, one in each lane, each in one game after another, at the speed of the core.
 
-    It takes the arguments of `RiskEnv` (docs/gymnasium.md) but has no window. Lane i plays the games with the seeds
-    `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; lane 0 plays those of `RiskEnv`. `autoreset_mode` is one of Gymnasium's
-    `AutoresetMode`, or its value:
+    It takes the arguments of `RiskEnv` (docs/gymnasium.md) but has no window. Lane i plays the games with the
+    seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the games of `RiskEnv`. `autoreset_mode` is
+    one of Gymnasium's `AutoresetMode`, or its value:
 
-    - `SAME_STEP`: when a game ends, the next one begins in the same step. Observation and info are those of the next
-      game, `info["final_obs"]` and `info["final_info"]` those of the end.
-    - `NEXT_STEP`: observation and info are those of the end. The next step of that lane begins its next game, whatever
-      its action, with the reward 0.
-    - `DISABLED`: observation and info are those of the end. A step raises ResetNeeded until that lane is reset.
+    - `SAME_STEP`: when a game ends, the next game begins in the same step. Observation and info belong to the
+      next game, `info["final_obs"]` and `info["final_info"]` to the end.
+    - `NEXT_STEP`: observation and info belong to the end. The next step of that lane begins its next game,
+      whatever its action, with the reward 0.
+    - `DISABLED`: observation and info belong to the end. A step raises ResetNeeded until that lane is reset.
 
     `reset(options={"reset_mask": bool (N,)})` begins the next game in some lanes.
     """
@@ -198,7 +205,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.metadata = {**deepcopy(self.metadata), "autoreset_mode": self.autoreset_mode}
         self.lanes = make_lanes(num_envs, **arguments)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
-        self._is_over = np.zeros(num_envs, np.bool_)  # (N,) whether the lane's game has ended and no other has begun
+        # (N,) true if the lane's game has ended and no other has begun
+        self._is_over = np.zeros(num_envs, np.bool_)
         self.single_observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.single_action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
         self._is_seeded = False
@@ -210,11 +218,14 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions of every lane, bool (N, n); none where the game is over."""
+        """Return the legal actions of every lane, bool (N, n). A game that is over has none."""
         return self._masks().astype(np.bool_)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin the next game in every lane, or the first with `seed`; returns observations (N, ...) and info."""
+        """Begin the next game in every lane, or the first game of `seed`.
+
+        Returns observations (N, ...) and info.
+        """
         chosen = _lanes_of(options, self.num_envs)
         if seed is not None and chosen is not None and len(chosen) < self.num_envs:
             raise ValueError("reset: a seed is for all lanes; give none if options['reset_mask'] leaves some out")
@@ -225,7 +236,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        """Play an action (int, (N,)) in every lane, then those of all other seats until every learner decides again."""
+        """Play an action, int (N,), in every lane, then let all other seats play.
+
+        Every lane stops when its learner must act.
+        """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))
         info = self._info()
@@ -239,7 +253,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), lanes.reward.astype(np.float64), terminated, truncated, info
 
     def _step_lanes(self, actions: Array) -> None:
-        """Step the lanes whose game goes on, and begin the next game in the others (NEXT_STEP)."""
+        """Step the lanes whose game continues, and begin the next game in the others (NEXT_STEP)."""
         over = np.flatnonzero(self._is_over)
         if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
             raise gymnasium.error.ResetNeeded(
@@ -252,7 +266,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """What every learner sees, float32 (N, ...): where its game is over, what it saw last."""
+        """Return every learner's observation, float32 (N, ...). If its game is over, it is the last one."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
@@ -273,7 +287,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
-        """`final_obs` and `final_info` of the lanes that ended, in Gymnasium's form: arrays (N, ...) and masks."""
+        """Return `final_obs` and `final_info` of the lanes that ended, in Gymnasium's form.
+
+        This form is arrays (N, ...) and masks.
+        """
         observations = np.full(self.num_envs, None, dtype=object)
         for lane, observation in zip(ended, _rows(self.lanes.final_observation(ended)), strict=True):
             observations[lane] = observation
@@ -283,31 +300,31 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**ends, **_marks(ends, self.lanes.ended)}
 
     def render(self) -> tuple[Any, ...] | None:
-        """The board of every lane, as text or as pixels, by `render_mode`."""
+        """Return the board of every lane, as text or as pixels, by `render_mode`."""
         if self.render_mode is None:
             return None
         return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))
 
 
 def _rows(values: Any) -> list[Any]:
-    """Observations (k, ...) as a list of k."""
+    """Return observations (k, ...) as a list of k observations."""
     if isinstance(values, dict):
         return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return list(values)
 
 
 def _parts(values: Any) -> list[Array]:
-    """The arrays of observations (k, ...)."""
+    """Return the arrays of observations (k, ...)."""
     return list(values.values()) if isinstance(values, dict) else [values]
 
 
 def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
-    """Gymnasium's masks of an info: the lanes, bool (N,), for which each value was written."""
+    """Return Gymnasium's masks of an info: the lanes, bool (N,), for which each value was written."""
     return {f"_{name}": where.copy() for name in info}
 
 
 def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
-    """The lanes in a `reset_mask`; None: all."""
+    """Return the lanes in a `reset_mask`, or None for all lanes."""
     _check_options(options, "reset_mask")
     if not options:
         return None

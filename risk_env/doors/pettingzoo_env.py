@@ -1,6 +1,6 @@
 """PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
 
-`env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both an illegal
+`env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both, an illegal
 action raises IllegalAction and changes nothing. Arrays, dicts and lists returned by `env` are copies.
 """
 
@@ -29,7 +29,7 @@ from risk_env.game import Game, observation_size, split_view
 from risk_env.lanes import REWARDS, check_choice
 
 OBSERVATIONS = ("flat", "structured")
-_SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # of observations and masks
+_SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
 
 Observation = dict[str, Any]
 Mask = npt.NDArray[np.int8]
@@ -44,17 +44,17 @@ def env(
     reward: str = "win",
     **options: Any,
 ) -> OrderedEnv:
-    """The environment in PettingZoo's usual wrapper; the arguments are those of `raw_env`."""
+    """Return the environment in PettingZoo's usual wrapper. It takes the arguments of `raw_env`."""
     return OrderedEnv(raw_env(preset, num_players, board, render_mode, max_rounds, reward, **options))
 
 
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
-    """A game of Risk, `player_0` in seat 0 and so on.
+    """A game of Risk. `player_0` has seat 0, and so on.
 
     `preset`, `num_players` (None: 3, or 2 for `two_player`), `max_rounds` and further `options` are those of
-    `Rules.preset`, `board` is a `Board` or what `load_map` takes. `reward` is `"win"` or `"placement"`, `observation`
-    `"flat"` or `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
-    (G,)}, "action_mask": int8 (n,)}.
+    `Rules.preset`. `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
+    `observation` is `"flat"` or `"structured"`. An agent observes {"observation": float32 (D,), or
+    {"territories": (T, F), "globals": (G,)}, "action_mask": int8 (n,)}.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (as in PettingZoo)
@@ -86,20 +86,21 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
-        self._ending = True  # whether the next step is that of an agent that has ended, or no step is due
+        self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_question`
-        self._buffer: Any = None  # the step buffer that it takes
-        self._nothing = _frozen(np.zeros(self._num_actions, np.int8))  # the mask of all agents that are not asked
+        self._buffer: Any = None  # the step buffer of the kernel
+        # the mask of all agents that are not to act
+        self._nothing = _frozen(np.zeros(self._num_actions, np.int8))
         self._nothing.flags.writeable = False
         self._make_agents()
 
     def _make_agents(self) -> None:
-        """The possible agents and their spaces; `agents` is empty before `reset`."""
+        """Make the possible agents and their spaces. `agents` is empty before `reset`."""
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self.agent_selection = ""
-        self._asked: Any = None  # the agent that the game asks, None if it asks nobody
+        self._asked: Any = None  # the agent to act, or None
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
@@ -109,18 +110,18 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return spaces.Dict({"observation": observation_space(self.board, self._kind), "action_mask": mask})
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of an agent's observations; the same object every time."""
+        """Return the space of an agent's observations, the same object every time."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of an agent's actions; the same object every time."""
+        """Return the space of an agent's actions, the same object every time."""
         return self.action_spaces[agent]
 
     @property
     def game(self) -> Game:
-        """The referee's game, with hidden cards and coming dice. Inspect or copy it, but do not step it.
+        """The game with all hidden cards and coming dice. Inspect or copy it, but do not step it.
 
-        A search in a copy of this game foresees the dice: use `sample` for search.
+        A search in a copy of this game foresees the dice. Use `sample` for search.
         """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
@@ -131,13 +132,13 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         game = self.game
         return game.determinize(self.possible_agents.index(self.agent_selection), seed)
 
-    # ------------------------------------------------------------------------------------------ beginning
+    # -------------------------------------------------------------------------------- beginning
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin the first episode of `seed`, or without a seed the next episode of the last one.
+        """Begin the first episode of `seed`, or, without a seed, the next episode of the last seed.
 
-        `options={"position": text}` begins at a position written by `Game.to_text`, with the chance of seed and
-        episode. Other options are ignored.
+        `options={"position": text}` begins at a position written by `Game.to_text`. Its chance events follow
+        from seed and episode. Other options are ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._begin(self._new_game((options or {}).get("position"), seed, episode))
@@ -154,7 +155,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return game
 
     def _begin(self, game: Game) -> None:
-        """All living agents take part, and the game asks the first of them."""
+        """Begin with all living agents. The game's seat acts first."""
         self._game = game
         self._use_buffer_of(game)
         self.agents = [agent for agent, lives in zip(self.possible_agents, game.alive, strict=True) if lives]
@@ -172,14 +173,15 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _use_buffer_of(self, game: Game) -> None:
         self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
 
-    # ------------------------------------------------------------------------------------------ playing
+    # -------------------------------------------------------------------------------- playing
 
     def step(self, action: int | None) -> None:
         """Play a legal action of the selected agent, or None for an agent that has ended.
 
         An illegal action raises IllegalAction and changes nothing.
         """
-        if self._ending:  # remove an agent that has ended; after the last of them a game that is not over continues
+        # Remove an agent that has ended. After the last one, a game that is not over continues.
+        if self._ending:
             if not self.agents:
                 raise RuntimeError("no agent is left to step: call reset() first")
             self._was_dead_step(action)
@@ -192,7 +194,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.render()
 
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """Give the decision to a seat; NOBODY means that agents have ended and must leave first."""
+        """Give the decision to a seat. NOBODY means that agents have ended and must leave first."""
         if seat == NOBODY:
             self._end_agents(view, mask)
             return
@@ -201,7 +203,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.infos[self._asked] = {"action_mask": self._nothing}
             self._asked = self.agent_selection = agent
         self.infos[agent] = {"action_mask": _frozen(mask.copy())}
-        self._view, self._mask = view, mask  # of the agent to act; the environment returns copies
+        self._view, self._mask = view, mask  # current observation and mask; callers get copies
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""
@@ -226,16 +228,22 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": self._nothing, **ends}
 
     def _reward_of(self, seat: int, place: int) -> float:
-        """1 or -1 / (P - 1); with `reward="placement"` from 1 (first place) to -1 (last) in even steps."""
+        """Return the reward of a seat: 1 or -1 / (P - 1).
+
+        With `reward="placement"`, it goes from 1 (first place) to -1 (last) in even steps.
+        """
         others = self.rules.num_players - 1
         if self._reward == "placement":
             return (others + 2.0 - 2.0 * place) / others
         return 1.0 if seat == self.game.winner else -1.0 / others
 
-    # ------------------------------------------------------------------------------------------ seeing
+    # -------------------------------------------------------------------------------- seeing
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since its last action, terminated, truncated and info of the selected agent."""
+        """Return observation, reward, terminated, truncated and info of the selected agent.
+
+        The reward is the sum since the agent's last action.
+        """
         agent = self.agent_selection
         return (
             self.observe(agent) if observe else None,
@@ -246,7 +254,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
 
     def observe(self, agent: str) -> Observation:
-        """The observation of an agent; the mask is all zero except for the agent that the game asks."""
+        """Return the observation of an agent. The mask is all zero unless the agent is to act."""
         if agent == self._asked:
             view = self._view.copy()
             seen = view if self._kind == "flat" else split_view(view, self.board)
@@ -257,21 +265,24 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
     def state(self) -> npt.NDArray[np.float32]:
-        """The flat observations of all seats, one after another, float32 (P * D,)."""
+        """Return the flat observations of all seats, one after another, float32 (P * D,)."""
         return np.concatenate([self.game.observe(seat) for seat in range(self.rules.num_players)])
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """The board as text, as pixels uint8 (H, W, 3) or in a window (then None); public facts only."""
+        """Return the board as text or as pixels, uint8 (H, W, 3), or show it in a window and return None.
+
+        Only public facts are shown.
+        """
         return self._display.render(self.game)
 
     def close(self) -> None:
         """Close the window, if there is one."""
         self._display.close()
 
-    # ------------------------------------------------------------------------------------------ copies
+    # -------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the kernel and its buffer."""
+        """Return everything except the kernel and its buffer."""
         return {**self.__dict__, "_kernel": None, "_buffer": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -288,18 +299,18 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return other
 
     def __copy__(self) -> raw_env:
-        """A deep copy: two environments cannot share a game."""
+        """Return a deep copy, because two environments cannot share a game."""
         return deepcopy(self)
 
 
 def _frozen(mask: Mask) -> Mask:
-    """Make a mask of an info read-only: infos of equal content compare equal only if they share it."""
+    """Make a mask of an info read-only. Infos of equal content compare equal only if they share it."""
     mask.flags.writeable = False
     return mask
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
-    """PettingZoo's wrapper that detects calls in the wrong order; `last` and `step` bypass it for speed.
+    """PettingZoo's wrapper that detects calls in the wrong order. `last` and `step` bypass it for speed.
 
     Returned lists and dicts are copies.
     """
@@ -307,7 +318,10 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
     env: raw_env
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since its last action, terminated, truncated and info of the selected agent."""
+        """Return observation, reward, terminated, truncated and info of the selected agent.
+
+        See `raw_env.last`.
+        """
         return self.env.last(observe) if self._has_reset else super().last(observe)
 
     def step(self, action: int | None) -> None:
@@ -321,52 +335,52 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Name, render modes and frames a second."""
+        """Name, render modes and frames per second."""
         return deepcopy(self.env.metadata)
 
     @property
     def action_spaces(self) -> dict[str, spaces.Space[Any]]:
-        """The space of each agent's actions."""
+        """Space of each agent's actions."""
         return {**self.env.action_spaces}
 
     @property
     def observation_spaces(self) -> dict[str, spaces.Space[Any]]:
-        """The space of each agent's observations."""
+        """Space of each agent's observations."""
         return {**self.env.observation_spaces}
 
     @property
     def possible_agents(self) -> list[str]:
-        """The agents of all seats."""
+        """Agents of all seats."""
         return [*self.env.possible_agents]
 
     @property
     def agents(self) -> list[str]:
-        """The agents that have not left the game."""
+        """Agents that have not left the game."""
         return [*(self.env.agents if self._has_reset else self.__getattr__("agents"))]
 
     @property
     def rewards(self) -> dict[str, float]:
-        """The reward of the last step, by agent."""
+        """Reward of the last step, by agent."""
         return {**self.__getattr__("rewards")}
 
     @property
     def terminations(self) -> dict[str, bool]:
-        """Whether the game has ended, by agent."""
+        """True if the agent's game has ended, by agent."""
         return {**self.__getattr__("terminations")}
 
     @property
     def truncations(self) -> dict[str, bool]:
-        """Whether the game was truncated after `max_rounds`, by agent."""
+        """True if the game was truncated after `max_rounds`, by agent."""
         return {**self.__getattr__("truncations")}
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """The info, by agent."""
+        """Info, by agent."""
         return {agent: info.copy() for agent, info in self.__getattr__("infos").items()}
 
     @property
     def agent_selection(self) -> str:
-        """The agent that acts next."""
+        """Agent that acts next."""
         return self.env.agent_selection if self._has_reset else self.__getattr__("agent_selection")
 
     def __str__(self) -> str:

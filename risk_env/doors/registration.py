@@ -1,5 +1,6 @@
-"""Register the environments with Gymnasium and PettingZoo when `risk_env` is imported, before or after them.
+"""Registration of the environments with Gymnasium and PettingZoo.
 
+It happens when `risk_env` is imported, before or after Gymnasium and PettingZoo.
 `gymnasium.make("risk_env:risk_env/Risk-v0")` imports `risk_env` itself.
 """
 
@@ -25,10 +26,13 @@ def register() -> None:
 
 @dataclass
 class PlainSpec(EnvSpec):
-    """An EnvSpec that refuses arguments which JSON would change."""
+    """An EnvSpec that refuses arguments that JSON would change."""
 
     def to_json(self) -> str:
-        """Return the spec as JSON; raise ValueError for arguments that JSON would change, e.g. a `Board`."""
+        """Return the spec as JSON.
+
+        Raises ValueError for arguments that JSON would change, for example a `Board`.
+        """
         for name, value in self.kwargs.items():
             if not _is_plain(value):
                 kind = type(value).__name__
@@ -37,7 +41,7 @@ class PlainSpec(EnvSpec):
 
 
 class SpecAttribute:
-    """The attribute `spec`, which Gymnasium sets; it is stored as a PlainSpec."""
+    """The attribute `spec`, which Gymnasium sets. It is stored as a PlainSpec."""
 
     def __get__(self, env: Any, owner: Any = None) -> PlainSpec | None:
         return None if env is None else vars(env).get("_spec")
@@ -51,12 +55,12 @@ class SpecAttribute:
 
 
 def _as_lists(value: Any) -> Any:
-    """A value with lists in the place of tuples, which JSON does not know."""
+    """Return a value with lists in place of tuples, which JSON does not know."""
     return [_as_lists(each) for each in value] if type(value) in (list, tuple) else value
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether JSON keeps a value: None, True, False, numbers, texts and lists of these."""
+    """Return True if JSON keeps a value: None, True, False, numbers, texts and lists of these."""
     if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

@@ -1,7 +1,7 @@
-"""Lanes of one learner each: all other seats are played inside (the Gymnasium and SB3 doors).
+"""Lanes with one learner each, for the Gymnasium and SB3 environments. All other seats are played inside.
 
-Opponents move until the learner must decide. When it has died, or the game is over, the lane ends and its next game
-begins at once: the rest of a game whose learner has died is not played.
+Opponents play until the learner must act. When the learner is eliminated or the game is over, the lane ends
+and its next game begins at once. The rest of a game whose learner is eliminated is not played.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,23 +24,24 @@ from risk_env.seeds import game_seed, word
 
 Opponent = Any  # the name of a compiled bot, a CompiledBot or a Policy
 
-MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
+MAX_ROUNDS = 100  # default of the environments (RULES 11.2)
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
-MOST_EMPTY = 1000  # games in a row in which no learner had a decision
-_ORDER_SALT = np.uint64(0x5EA7)  # keeps the seating's chance apart from the bots' own
-_SPARE_BITS = np.uint64(11)  # of a word, beyond the 53 of a number in [0, 1)
-_REPLACED = 2  # a stream of chance beside the bots' own (seeds.bot_seed)
+MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
+_ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots
+_SPARE_BITS = np.uint64(11)  # bits of a word beyond the 53 of a number in [0, 1)
+_REPLACED = 2  # a random stream that no bot uses (seeds.bot_seed)
 
 
 FINAL = np.dtype(
     [
-        ("winner", np.int64),  # seat, -1 if nobody has won: truncated, or still open when the learner died
+        # seat, -1 without a winner: truncated, or undecided when the learner was eliminated
+        ("winner", np.int64),
         ("placement", np.int64),  # the learner's place (RULES 11.2)
         ("rounds", np.int64),
-        ("seat", np.int64),  # the learner's
-        ("seed", np.uint64),  # of the game
+        ("seat", np.int64),  # the learner's seat
+        ("seed", np.uint64),  # seed of the game
     ]
 )
 
@@ -48,10 +49,10 @@ FINAL = np.dtype(
 def training_rules(
     preset: str = "classic", /, num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
 ) -> Rules:
-    """The rules of a preset with the defaults of the learners' environments; `options` are those of RULES 13.
+    """Return the rules of a preset with the defaults of the learners' environments.
 
-    Attacks are blitzes (RULES 3.2.4), or single rolls with the most dice where re-roll or commander is played; the
-    defender rolls the most dice.
+    `options` are those of RULES 13. By default, attacks are blitzes (RULES 3.2.4), and the defender rolls the
+    most dice. If re-roll or commander is played, attacks are single rolls with the most dice.
     """
     single_rolls = any(options.get(option) for option in ("expert", "card_reroll", "commander"))
     usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max"}
@@ -59,12 +60,13 @@ def training_rules(
 
 
 class SeatLanes:
-    """`num_lanes` learners, lane i in the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
+    """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
-    `seat` is the learners' seat in every game; None: each lane takes all seats in turn, beginning at different ones.
-    `opponents` is one player for all other seats, or a list; `order` seats a list of P - 1 players `"clockwise"` from
-    the learner or `"shuffled"` in each game, or fills every seat with a player `"drawn"` from a list of any length.
-    `illegal="random"` plays a random legal action instead of an illegal one, for learners without masks.
+    `seat` is the learners' seat in every game. With None, each lane takes all seats in turn. The lanes begin
+    at different seats. `opponents` is one player for all other seats, or a list. `order` seats a list of P -
+    1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every seat gets a
+    player drawn from a list of any length. `illegal="random"` plays a random legal action instead of an
+    illegal one, for learners without masks.
     """
 
     def __init__(
@@ -92,7 +94,8 @@ class SeatLanes:
         players = _players(opponents, rules.num_players, order)
         self.players: list[Any] = list(dict.fromkeys(players))
         self._plan = np.array([self.players.index(player) for player in players])
-        self._bounds = np.linspace(0, 1, len(players) + 1)[1:]  # (K,) of [0, 1): where each drawn player's part ends
+        # (K,) in [0, 1): upper end of each drawn player's part
+        self._bounds = np.linspace(0, 1, len(players) + 1)[1:]
         self._is_even = True
         self.batch = Lanes(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.arena = Arena(self.batch, self.players, observation=observation)
@@ -100,33 +103,33 @@ class SeatLanes:
         self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
         self._options |= {"illegal": illegal}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
-        self._is_interrupted = False  # whether a step or reset has begun and not ended
+        self._is_interrupted = False  # true if a step or reset has begun and not ended
         self._make_arrays()
 
     def _make_arrays(self) -> None:
         N = self.num_lanes
         self._all = self.batch._all
-        self._has_decided = np.zeros(N, np.bool_)  # (N,) whether the learner has had anything to decide in this game
+        self._has_decided = np.zeros(N, np.bool_)  # (N,) true if the learner has had a decision in this game
         self._words = np.zeros((N, MAX_SEATS), np.uint64)
         self.seat = self.arena.stop_at_death  # (N,) the learner's seat
         self.seat[:] = 0
-        self.reward = np.zeros(N, np.float32)  # (N,) what the last step brought the learner
+        self.reward = np.zeros(N, np.float32)  # (N,) the learner's reward for the last step
         self.terminated = np.zeros(N, np.bool_)
         self.truncated = np.zeros(N, np.bool_)
         self.ended = np.zeros(N, np.bool_)  # (N,) terminated or truncated: the final fields are valid
         self.replaced = np.zeros(N, np.bool_)  # (N,) an illegal action was replaced (illegal="random")
-        self.final = np.zeros(N, FINAL)  # (N,) how the lane's last game ended
+        self.final = np.zeros(N, FINAL)  # (N,) the end of the lane's last game
         self._final_codes = np.zeros(self.batch.observation.shape, np.int8)
 
-    # ------------------------------------------------------------------------------------------ what doors call
+    # -------------------------------------------------------------------------------- public methods
 
     @property
     def num_actions(self) -> int:
-        """n: how many action numbers there are."""
+        """n, the number of action numbers."""
         return self.batch.num_actions
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
-        """Begin the next game of every lane, or of these; with `seed` their first."""
+        """Begin the next game of every lane, or of `lanes`; with `seed`, their first game."""
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
         self._is_interrupted = True
@@ -141,12 +144,12 @@ class SeatLanes:
         self._is_interrupted = others_interrupted
 
     def step(self, actions: Array, lanes: Array | None = None) -> None:
-        """Play the learners' actions (int, N) and everybody else's until every learner is to decide again.
+        """Play the learners' actions, int (N,), then let all other seats play until every learner must act.
 
-        Only in these lanes (int64, k; None: in all); in the others nothing happens, whatever their actions. An illegal
-        one raises IllegalAction, and no lane is stepped. Written are reward, terminated, truncated, ended and, where
-        it ended, the final fields; without `autoreset` a lane that has ended needs a reset. After an opponent's error
-        has interrupted a step, all lanes need one.
+        Only `lanes` (int64, k; None: all) are stepped. In the others nothing happens, whatever their actions.
+        An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
+        truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
+        ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
         """
         if self._is_interrupted:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")
@@ -164,15 +167,21 @@ class SeatLanes:
         self._is_interrupted = False
 
     def observation(self) -> Any:
-        """What every learner sees: a new float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}."""
+        """Return every learner's observation, as a new array.
+
+        It is float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}.
+        """
         return as_floats(np.asarray(self.batch.observation), self.board, self.observation_kind)
 
     def masks(self) -> npt.NDArray[np.int8]:
-        """The learners' legal actions: a new int8 (N, n)."""
+        """Return the learners' legal actions: a new int8 (N, n)."""
         return self._mask.copy()
 
     def final_observation(self, lanes: Array) -> Any:
-        """What the learners of these lanes (k) saw last: a new float32 (k, D), or as `observation`."""
+        """Return the last observation of the learners of `lanes` (k,).
+
+        It is a new float32 (k, D), or a dict as in `observation`.
+        """
         return as_floats(self._final_codes[self.batch.as_lanes(lanes)], self.board, self.observation_kind)
 
     def sample(self, lane: int, seed: int) -> Game:
@@ -180,7 +189,10 @@ class SeatLanes:
         return self.batch.game(lane).determinize(int(self.seat[lane]), seed)
 
     def draw_by(self, weights: Array) -> None:
-        """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
+        """Draw opponent k of the list with a probability proportional to `weights[k]`, float (K,).
+
+        This takes effect in each lane's next game.
+        """
         weights = np.asarray(weights, np.float64)
         if self.order != "drawn" or weights.shape != self._bounds.shape:
             raise ValueError(
@@ -194,7 +206,10 @@ class SeatLanes:
         self._is_even = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All games, players' chance and memories, for `load_state_dict`; not who the players are."""
+        """Return all games, and the players' random states and memories, for `load_state_dict`.
+
+        The players themselves are not included.
+        """
         draw = None if self._is_even else self._bounds.copy()
         arrays = [attrgetter(name)(self).copy() for name in _STATE]
         return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": arrays}
@@ -215,7 +230,10 @@ class SeatLanes:
             self.batch.ask(self._all)
 
     def place(self, lane: int, position: str) -> None:
-        """Continue in a lane from a position as text, with the chance of the lane's game; opponents begin there."""
+        """Continue in a lane from a position as text.
+
+        The chance events follow from seed, lane and episode. The opponents begin anew at this position.
+        """
         batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
         batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
@@ -227,7 +245,10 @@ class SeatLanes:
         self.batch.ask(self._all)
 
     def _made_legal(self, actions: Array, lanes: Array) -> Array:
-        """The actions, with a random legal one, by the game's seed and length, for each illegal one in these lanes."""
+        """Return the actions, with a random legal one for each illegal one in these lanes.
+
+        The random action depends on the game's seed and its number of decisions.
+        """
         mask = self._mask
         inside = (actions >= 0) & (actions < self.num_actions)
         is_legal = inside & (mask[self._all, np.where(inside, actions, 0)] > 0)
@@ -240,14 +261,14 @@ class SeatLanes:
             actions[lane] = legal[int(chance) % len(legal)]
         return actions
 
-    # ------------------------------------------------------------------------------------------ the games
+    # -------------------------------------------------------------------------------- the games
 
     def _clear_results(self, lanes: Array) -> None:
         for result in (self.reward, self.terminated, self.truncated, self.ended):
             result[lanes] = 0
 
     def _begin(self, lanes: Array) -> None:
-        """Begin the next game of these lanes, everybody seated."""
+        """Begin the next game of these lanes, and seat all players."""
         self.batch.begin(lanes)
         self._has_decided[lanes] = False
         P = self.rules.num_players
@@ -262,7 +283,7 @@ class SeatLanes:
         self.arena.seat_players(lanes)
 
     def _chosen(self, lanes: Array) -> Array:
-        """int (k, P - 1): number of the player of each seat clockwise from the learner."""
+        """Return the player numbers of the seats clockwise from the learner, int (k, P - 1)."""
         others = self.rules.num_players - 1
         if self.order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
@@ -275,7 +296,10 @@ class SeatLanes:
         return self._plan[np.searchsorted(self._bounds, (words >> _SPARE_BITS) * 2.0**-53, side="right")]
 
     def _play_on(self, lanes: Array) -> None:
-        """Play on in these lanes until their learners have to decide; games end and the next ones begin on the way."""
+        """Play in these lanes until their learners must act.
+
+        Games may end meanwhile, and the next ones begin.
+        """
         empty = 0
         for over in self.arena.run(lanes):
             decided = self._has_decided[over]
@@ -284,13 +308,14 @@ class SeatLanes:
                 raise RuntimeError(f"in {MOST_EMPTY} games in a row the learner had nothing to decide")
             if decided.any():
                 self._write_end(over[decided])
-            again = over if self.autoreset else over[~decided]  # where the learner decided nothing, it is no game
+            # a game without a decision of the learner does not count
+            again = over if self.autoreset else over[~decided]
             if len(again):
                 self._begin(again)
                 self.arena.resume(again)
 
     def _write_end(self, lanes: Array) -> None:
-        """What the learners of these lanes got at the end, and how it came."""
+        """Write the results of these lanes' learners, and the end of their games."""
         batch, seats = self.batch, self.seat[lanes]
         batch.finish(lanes)
         self.ended[lanes] = True
@@ -304,10 +329,10 @@ class SeatLanes:
         self.final["seat"][lanes] = seats
         self.final["seed"][lanes] = batch.seeds[lanes]
 
-    # ------------------------------------------------------------------------------------------ copies
+    # -------------------------------------------------------------------------------- copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are new lanes with the same state."""
+        """Return the arguments for a copy or pickle: new lanes with the same state."""
         return _restored, (self._arguments, self._options, self.autoreset, self.state_dict())
 
 
@@ -326,7 +351,7 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], autoreset: bo
 
 
 def _players(opponents: Opponent | Sequence[Opponent], num_players: int, order: str) -> list[CompiledBot | Policy]:
-    """The opponents as players: P - 1 of them, or any number to draw from."""
+    """Return the opponents as players: P - 1 of them, or any number to draw from."""
     if isinstance(opponents, list | tuple):
         players = [_player(opponent) for opponent in opponents]
         if order != "drawn" and len(players) != num_players - 1:
@@ -350,7 +375,7 @@ def _player(opponent: Opponent) -> CompiledBot | Policy:
 
 
 def check_seat(seat: Any, num_players: int) -> None:
-    """ValueError unless a learner's seat is None (all in turn) or one of the game's."""
+    """Raise ValueError unless a learner's seat is None (all in turn) or one of the game's seats."""
     is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
     if seat is not None and not is_seat:
         raise ValueError(f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}")

@@ -1,4 +1,4 @@
-"""The spaces of observations, for all doors."""
+"""The observation spaces of all environments."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ from risk_env.game import observation_size
 
 
 def observation_space(board: Board, observation: str = "flat") -> spaces.Space[Any]:
-    """The space of observations on a map: Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,)."""
+    """Return the space of observations on a map.
+
+    It is a Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,).
+    """
     D, T = observation_size(board), board.num_territories
     shapes = {"territories": (T, TERRITORY_WIDTH), "globals": (D - T * TERRITORY_WIDTH,)}
     if observation == "flat":

@@ -1,1 +1,1 @@
-"""What makes the rules fast: batch loop, incremental observations, vectors, prefetching, threads."""
+"""Kernels for speed: the batch loop, incremental observations, vectors, prefetching and threads."""

@@ -1,6 +1,7 @@
-"""The batch loop: many games, arrays in, arrays out (`GameBatch`).
+"""The batch loop of `GameBatch`: many games, arrays in, arrays out.
 
-All outputs are buffers of the caller, in groups (`groups`). A *lane* is a row of the batch: one game after another.
+All outputs are buffers of the caller, in groups (`groups`). A *lane* is a row of the batch. It plays one game
+after another.
 """
 
 import numpy as np
@@ -42,13 +43,16 @@ PLAYED_AT_ONCE = 32
 
 @entry_point
 def first_illegal(games, rules, lanes, actions):
-    """The first lane whose action (int64, N) is not legal, or NO_LANE; finished games need no action."""
+    """Return the first lane whose action is not legal, or NO_LANE.
+
+    `actions` is int64 (N,). Finished games need no action.
+    """
     return illegal_among(0, len(lanes), games, rules, lanes, actions)
 
 
 @kernel
 def illegal_among(first, last, games, rules, lanes, actions):
-    """`first_illegal` from lane number `first` to before `last`."""
+    """Return the result of `first_illegal` for the lane numbers from `first` to before `last`."""
     most = int(rules[0].num_actions)
     for k in range(first, last):
         lane = lanes[k]
@@ -63,7 +67,7 @@ def illegal_among(first, last, games, rules, lanes, actions):
 def first_wrong(games, marks, lanes, stamp, are_begun):
     """Return the number of the first lane that is out of range or named twice, or NO_LANE if all are valid.
 
-    If `are_begun`, a lane without a game is invalid, too. Before the call, all `marks`, int64 (N,), must be
+    If `are_begun`, a lane without a game is invalid too. Before the call, all `marks`, int64 (N,), must be
     below `stamp`.
     """
     for k in range(len(lanes)):
@@ -78,7 +82,7 @@ def first_wrong(games, marks, lanes, stamp, are_begun):
 
 @inlined
 def any_legal(game):
-    """Return whether any action is legal."""
+    """Return True if any action is legal."""
     for w in range(len(game.legal)):
         if game.legal[w] != ZERO:
             return True
@@ -87,7 +91,7 @@ def any_legal(game):
 
 @entry_point
 def write_seeds(seed, lanes, episodes, seeds):
-    """Seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
+    """Write the seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
     for k in range(len(lanes)):
         write_seed(seed, lanes[k], episodes, seeds)
 
@@ -99,21 +103,22 @@ def write_seed(seed, lane, episodes, seeds):
 
 @entry_point
 def start_lanes(games, boards, rules, lanes, seeds):
-    """Begin a game in each of the lanes, with chance from its seed, uint64 (N,)."""
+    """Begin a game in each of the lanes, with its seed from `seeds`, uint64 (N,)."""
     for k in range(len(lanes)):
         start(games, lanes[k], boards[0], rules[0], seeds[lanes[k]])
 
 
 @entry_point
 def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes, actions, share):
-    """Play a legal action (int64, N) in each of the lanes; write the results of each seat.
+    """Play a legal action, int64 (N,), in each of the lanes, and write the results of each seat.
 
-    A full step is one of all lanes, in their order. It first checks all actions: if one is illegal, it returns False
-    and does nothing. While a lane's game is in the processor's cache, it also writes the end of a game (`write_final`),
-    begins the next game (with autoreset), and writes the next question (`write_questions`).
+    A full step is a step of all lanes, in their order. It first checks all actions. If one is illegal, it
+    returns False and does nothing. While a lane's game is in the processor's cache, a full step also writes
+    the end of a game (`write_final`), begins the next game (with autoreset), and writes the next decision
+    (`write_questions`).
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
-    (`work_stealing`); a helper repeats it whenever it is called.
+    (`work_stealing`). A helper repeats the call whenever it is called.
     """
     if share.thread == ALONE:
         if is_full_step and illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) != NO_LANE:
@@ -135,9 +140,9 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
 
 @kernel
 def check_shared(records, lanes, actions, share):
-    """Check the actions together with other threads; whether all are known to be legal.
+    """Check the actions together with other threads, and return True if all are known to be legal.
 
-    If another thread takes long, the caller alone checks all actions and plays all lanes.
+    If another thread takes too long, the caller checks all actions and plays all lanes alone.
     """
     first, last = take(share, FIRST, CHECKED_AT_ONCE)
     while first < last:
@@ -154,15 +159,18 @@ def check_shared(records, lanes, actions, share):
 
 @kernel
 def step_some(first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, is_shared):
-    """`step_lanes` from lane number `first` to before `last`; `is_shared` if other threads step the other lanes."""
+    """Step the lane numbers from `first` to before `last`, as `step_lanes` does.
+
+    `is_shared` is true if other threads step the other lanes.
+    """
     games, board, rules = records.games, records.boards[0], records.rules[0]
     clear_rewards(first, last, lanes, is_full_step, results)
     for k in range(first, last):
         lane = lanes[k]
-        if k + 1 < len(lanes):  # mostly the lane that this thread steps next
+        if k + 1 < len(lanes):  # usually the lane that this thread steps next
             if len(games) > NEAR_ROWS:
                 fetch_lane(lanes[k + 1], games, is_full_step, questions)
-            elif is_shared:  # it may be in the cache of the thread that chose its action
+            elif is_shared:  # the lane may be in the cache of the thread that chose its action
                 fetch(games, lanes[k + 1])
         is_over = step_game(games[lane], board, rules, actions[lane], lane, results)
         if is_full_step:
@@ -175,7 +183,10 @@ def step_some(first, last, records, results, ends, episodes, questions, is_full_
 
 @inlined
 def clear_rewards(first, last, lanes, are_all, results):
-    """Set the results of the lanes to zero; if these are all lanes in their order, by slices, which is faster."""
+    """Set the results of the lanes to zero.
+
+    If these are all lanes in their order, slices are used, which is faster.
+    """
     if are_all:
         results.rewards[first:last] = 0.0
         results.terminated[first:last] = False
@@ -189,7 +200,7 @@ def clear_rewards(first, last, lanes, are_all, results):
 
 @inlined
 def begin_next(games, board, rules, lane, episodes):
-    """The lane's next game."""
+    """Begin the lane's next game."""
     episodes.numbers[lane] += 1
     write_seed(episodes.seed, lane, episodes.numbers, episodes.seeds)
     start(games, lane, board, rules, episodes.seeds[lane])
@@ -197,7 +208,7 @@ def begin_next(games, board, rules, lane, episodes):
 
 @inlined
 def fetch_lane(lane, games, is_full_step, questions):
-    """Prefetch what a step of a lane reads and writes."""
+    """Prefetch the memory that a step of a lane reads and writes."""
     fetch(games, lane)
     if is_full_step:
         fetch(questions.masks, lane)
@@ -207,7 +218,10 @@ def fetch_lane(lane, games, is_full_step, questions):
 
 @inlined
 def step_game(game, board, rules, action, lane, results):
-    """Play a legal action, none in a game that is over; write the results of seats that end. Whether it is over."""
+    """Play a legal action, write the results of seats that end, and return True if the game is over.
+
+    In a game that was over before, nothing is played.
+    """
     was_over = game.phase == Phase.OVER
     dead = seats_marked(game.death)
     if not was_over:
@@ -223,7 +237,10 @@ def step_game(game, board, rules, action, lane, results):
 
 @kernel
 def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, truncated):
-    """Seats that died get their reward and end; at the end of the game so do all others (docs/batch.md)."""
+    """Write the rewards of seats that end (docs/batch.md).
+
+    A seat ends when it is eliminated. All other seats end with the game.
+    """
     over = game.phase == Phase.OVER
     for seat in range(rules.num_players):
         dies = not is_alive(game, seat)
@@ -237,7 +254,10 @@ def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, tr
 
 @kernel
 def reward_of(game, board, rules, seat, kind):
-    """The reward of a seat that ends: 1 or -1 / (P - 1); or by its place, from 1 down to -1 in even steps."""
+    """Return the reward of a seat that ends.
+
+    The reward is 1 or -1 / (P - 1). By placement, it goes from 1 down to -1 in even steps.
+    """
     others = int(rules.num_players) - 1
     if kind == PLACEMENT_REWARD:
         return (others + 2.0 - 2.0 * place_of(game, board, rules, seat)) / others
@@ -253,7 +273,7 @@ def write_final(records, ends, lanes):
 
 @kernel
 def write_end(game, board, rules, lane, ends):
-    """The places and the last observations of all seats, and the round."""
+    """Write the places and the last observations of all seats, and the round."""
     ends.rounds[lane] = game.round_number
     for seat in range(rules.num_players):
         ends.placements[lane, seat] = place_of(game, board, rules, seat)
@@ -264,14 +284,14 @@ def write_end(game, board, rules, lane, ends):
 
 @entry_point
 def write_questions(records, questions, lanes):
-    """Write the seat to decide in each lane, its mask and its observation."""
+    """Write the seat to act in each lane, its mask and its observation."""
     for k in range(len(lanes)):
         write_question(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], questions)
 
 
 @inlined
 def write_question(game, board, rules, lane, questions):
-    """The seat to decide in one game, its mask and its observation."""
+    """Write the seat to act in one game, its mask and its observation."""
     mask, words = questions.masks[lane], questions.observations[lane]
     seat = int(game.seat)
     if questions.mask_kind == BIT_MASK:
@@ -285,21 +305,27 @@ def write_question(game, board, rules, lane, questions):
 
 @inlined
 def write_bits(game, mask):
-    """The legal actions as they are: action a in bit a % 64 of word a // 64."""
+    """Copy the legal actions: action a is bit a % 64 of word a // 64."""
     for w in range(len(mask)):
         mask[w] = game.legal[w]
 
 
 @inlined
 def write_bytes(game, mask):
-    """The legal actions as bytes 0 or 1, eight to a word; `mask` has room for 64 actions at a time."""
+    """Write the legal actions as bytes 0 or 1, eight to a word.
+
+    `mask` has room for a multiple of 64 actions.
+    """
     for w in range(len(mask) >> 3):
         write_flags(game.legal[w], mask, 8 * w)
 
 
 @entry_point
 def seed_bots(seeds, lanes, randoms):
-    """State of each bot's own chance: randoms uint64 (N, 6) from the seeds of the lanes' games, uint64 (N,)."""
+    """Write the random state of each bot, uint64 (N, 6).
+
+    The states come from `seeds`, the seeds of the lanes' games, uint64 (N,).
+    """
     for k in range(len(lanes)):
         for seat in range(randoms.shape[1]):
             randoms[lanes[k], seat] = mix(seeds[lanes[k]], np.uint64(seat), np.uint64(1))

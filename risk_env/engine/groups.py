@@ -1,7 +1,8 @@
 """The arrays of a batch in named groups, as the kernels of the batch loop take them.
 
-N lanes, P players, D columns of an observation, W words of a mask (one for 64 actions as bits, eight as bytes).
-Observations (int8) are passed as words, eight columns to each: one array less to unbox in every call.
+N lanes, P players, D columns of an observation, W words of a mask (one word for 64 actions as bits, eight
+words as bytes). Observations (int8) are passed as words, eight columns to each word. This saves unboxing one
+array in every call.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ Array = npt.NDArray[Any]
 
 
 class Records(NamedTuple):
-    """The games of all lanes, and the map and the rules that they are played by."""
+    """The games of all lanes, with their map and rules."""
 
     games: Array  # game_dtype (N,)
     boards: Array  # board_dtype (1,)
@@ -23,35 +24,35 @@ class Records(NamedTuple):
 class Results(NamedTuple):
     """The results of a step for each seat."""
 
-    kind: int  # of reward: WIN_REWARD or PLACEMENT_REWARD
+    kind: int  # kind of reward: WIN_REWARD or PLACEMENT_REWARD
     rewards: npt.NDArray[np.float32]  # (N, P)
     terminated: npt.NDArray[np.bool_]  # (N, P)
     truncated: npt.NDArray[np.bool_]  # (N, P)
-    over: npt.NDArray[np.bool_]  # (N,) whether the lane's game is over
+    over: npt.NDArray[np.bool_]  # (N,) true if the lane's game is over
 
 
 class Ends(NamedTuple):
-    """How games ended, where they are over."""
+    """Places, rounds and last observations of games that are over."""
 
     placements: npt.NDArray[np.int64]  # (N, P) places, from 1
     rounds: npt.NDArray[np.int64]  # (N,)
-    observations: npt.NDArray[np.uint64]  # (N, P, D / 8) each seat's last one
+    observations: npt.NDArray[np.uint64]  # (N, P, D / 8) each seat's last observation
 
 
 class Episodes(NamedTuple):
-    """Which game each lane plays."""
+    """Number and seed of each lane's game."""
 
-    autoreset: bool  # whether a lane's next game begins when one is over
-    seed: np.uint64  # of the batch
+    autoreset: bool  # true if a lane's next game begins when one is over
+    seed: np.uint64  # seed of the batch
     numbers: npt.NDArray[np.int64]  # (N,)
     seeds: npt.NDArray[np.uint64]  # (N,) `mix(seed, lane, number)`
 
 
 class Questions(NamedTuple):
-    """What each lane's seat to decide is asked."""
+    """The decision in each lane: the seat to act, its mask and its observation."""
 
     mask_kind: int  # NO_MASK, BIT_MASK or BYTE_MASK
     masks: npt.NDArray[np.uint64]  # (N, W)
-    view_cache: Array  # view_cache_dtype (N,) the facts that the observations were written from
+    view_cache: Array  # view_cache_dtype (N,) the facts from which the observations were written
     observations: npt.NDArray[np.uint64]  # (N, D / 8)
     seats: npt.NDArray[np.int64]  # (N,)

@@ -1,8 +1,8 @@
 """Observations of a batch, updated where they have changed since they were written.
 
-One decision changes little of what a seat sees, and a batch keeps its observations. A *view cache* (`view_cache_dtype`)
-holds the facts that an observation was written from. They are compared with the game as it is now: how the game changed
-does not matter. No other code may write into the observation.
+One action changes little of an observation, and a batch keeps its observations. A *view cache*
+(`view_cache_dtype`) holds the facts from which an observation was written. They are compared with the current
+game. How the game changed does not matter. No other code may write into the observation.
 """
 
 from functools import cache as cached
@@ -53,38 +53,43 @@ from risk_env.engine.vectors import (
     rotated,
 )
 
-_WORD = 8  # columns
+_WORD = 8  # columns of an observation in a word
 _BYTE = np.uint64(0xFF)
-_HOLDERS = np.uint64(0x0706050403020100)  # byte k is k, the code of a holder: nobody, six seats, the neutral army
-_BEFORE_PLACES = (ONE << np.uint64(8 * (COLUMN.city % _WORD))) - ONE  # of a territory's second word
+# byte k is k, the code of a holder: nobody, six seats, the neutral army
+_HOLDERS = np.uint64(0x0706050403020100)
+# columns before `city` in a territory's second word
+_BEFORE_PLACES = (ONE << np.uint64(8 * (COLUMN.city % _WORD))) - ONE
 
 
 CACHED = (
     *("owned", "owner", "troops", "to_place", "source", "target", "hand", "wilds", "deck", "deck_wilds", "discard"),
     *("picked", "picked_wilds", "shown", "sets_traded", "round_number", "phase", "turn", "death"),
-    "seat",  # that observes; NOBODY: nothing is written yet
+    "seat",  # observing seat; NOBODY if no observation is written yet
 )
 
 
 @cached
 def view_cache_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """The facts that a lane's observation was written from, by their names in the game."""
+    """Return the dtype of the facts from which a lane's observation was written.
+
+    The fields have the names that they have in the game.
+    """
     game = game_dtype(sizes)
     return packed(
         [
             *((name, game[name].base, game[name].shape) for name in CACHED),
-            ("own_hand", np.uint64, (sizes.words,)),  # (TW,) of the observing seat
+            ("own_hand", np.uint64, (sizes.words,)),  # (TW,) hand of the observing seat
             ("army_troops", np.int64, (MAX_OWNERS,)),  # (7,) troops of each owner on the whole board
-            ("changed_armies", np.uint64),  # whose territories the last update changed, as bits
-            ("changed_continents", np.uint64),  # in which these lie, as bits
-            ("own_mission", np.int8),  # of the observing seat
+            ("changed_armies", np.uint64),  # armies whose territories the last update changed, as bits
+            ("changed_continents", np.uint64),  # continents of the changed territories, as bits
+            ("own_mission", np.int8),  # mission of the observing seat
             ("moved", np.bool_),  # the last update changed troops or holders
         ]
     )
 
 
 def new_view_caches(count: int, sizes: SizeClass) -> np.ndarray[Any, Any]:
-    """View caches of `count` lanes whose observations are not written yet."""
+    """Return the view caches of `count` lanes whose observations are not written yet."""
     caches = np.zeros(count, view_cache_dtype(sizes))
     caches["seat"] = NOBODY
     return caches
@@ -92,7 +97,10 @@ def new_view_caches(count: int, sizes: SizeClass) -> np.ndarray[Any, Any]:
 
 @kernel
 def update_observation(game, board, rules, seat, cache, words, observation):
-    """Write what `seat` may see, as `observe` does, over the observation that `cache` describes, and update `cache`."""
+    """Update an observation to that of `seat`, as `observe` would write it.
+
+    `cache` describes the observation before the call, and is updated.
+    """
     is_same = is_same_view(game, seat, cache)
     global_part = observation[TERRITORY_WIDTH * int64(board.num_territories) :]
     if is_same and cache.seat != seat:
@@ -119,14 +127,17 @@ def update_observation(game, board, rules, seat, cache, words, observation):
 
 @inlined
 def is_same_view(game, seat, cache):
-    """Whether the cached observation is of the same living seats and, if of this seat, of the same mission."""
+    """Return True if the cached observation can be updated.
+
+    It must show the same living seats. If it belongs to `seat`, it must show the same mission.
+    """
     same = cache.seat != NOBODY and (cache.seat != seat or game.mission[seat] == cache.own_mission)
     return same and differing_marks(game.death, cache.death, 0) == ZERO
 
 
 @kernel
 def write_cache(game, rules, seat, cache):
-    """Store the facts that an observation was written from, except those of territories."""
+    """Store the facts from which an observation was written, except the facts about territories."""
     cache.seat = seat
     cache.own_mission = game.mission[seat]
     cache.source = game.source
@@ -151,7 +162,11 @@ def cache_marked_cards(game, seat, cache, w):
 
 @inlined
 def cache_counted_cards(game, cache):
-    """What `observe_seats`, `observe_own_cards` and `observe_piles` count, except the cards that are marked too."""
+    """Store the counts of cards and troops that `observe_seats` and two other kernels write.
+
+    The other kernels are `observe_own_cards` and `observe_piles`. Cards that are marked as well are stored
+    elsewhere.
+    """
     for w in range(len(game.strong)):
         cache.deck[w] = game.deck[w]
         for other in range(len(game.hand)):
@@ -167,11 +182,15 @@ def cache_counted_cards(game, cache):
 
 @kernel
 def rotate_observation(game, board, rules, seat, cache, words, observation):
-    """Make it another seat's observation: the same facts with players counted from there, and that seat's own cards."""
+    """Turn the observation into that of another seat.
+
+    The facts are the same. Players are counted from the new seat, and the seat's own cards are written.
+    """
     first = TERRITORY_WIDTH * int64(board.num_territories)
     field, down, up = rotation(rules, seen_from(rules, int64(cache.seat), seat))
     rotate_territories(board, field, down, up, words)
-    rotate_blocks(observation[first:], BLOCK.turn, field, down, up)  # the eight with a column for each player
+    # the eight blocks with a column for each player
+    rotate_blocks(observation[first:], BLOCK.turn, field, down, up)
     holders = rotated(_HOLDERS >> np.uint64(8), field, up, down) << np.uint64(8)
     rewrite_continents(board, seat, holders, cache, observation[first:])
     observe_own_cards(game, board, rules, seat, observation[first:])
@@ -184,7 +203,7 @@ def rotate_observation(game, board, rules, seat, cache, words, observation):
 
 @inlined
 def rotate_territories(board, field, down, up, words):
-    """The players' columns: of four territories at a time, then of the remaining ones one by one."""
+    """Rotate the players' columns: four territories at a time, then the rest one by one."""
     territories = int64(board.num_territories)
     for territory in range(0, territories - 3, 4):
         rotate_every_other(words, WORDS_A_TERRITORY * territory, field, down, up)
@@ -195,14 +214,20 @@ def rotate_territories(board, field, down, up, words):
 
 @inlined
 def rotation(rules, places):
-    """For `rotated` of a word of players' columns (bytes), by that many places: the field, the shifts down and up."""
+    """Return the arguments of `rotated` for a word of players' columns (bytes): field, shift down, shift up.
+
+    `places` is the number of columns to rotate by.
+    """
     players = int64(rules.num_players)
     return (ONE << np.uint64(8 * players)) - ONE, np.uint64(8 * places), np.uint64(8 * (players - places))
 
 
 @inlined
 def rewrite_continents(board, seat, holders, cache, observation):
-    """The holder of each continent, whose new code is byte `code` of `holders`, and the seat's territories in it."""
+    """Rewrite the holder of each continent, and the seat's number of territories in it.
+
+    The new code of a holder is byte `code` of `holders`.
+    """
     for continent in range(board.num_continents):
         first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
         observation[first] = (holders >> (np.uint64(8) * np.uint64(observation[first]))) & _BYTE
@@ -211,7 +236,7 @@ def rewrite_continents(board, seat, holders, cache, observation):
 
 @inlined
 def clear_mission(board, observation):
-    """Clear the columns of the own mission."""
+    """Clear the columns of the seat's own mission."""
     for column in range(BLOCK.mission_target, GLOBAL_WIDTH):
         observation[column] = 0
     for continent in range(board.num_continents):
@@ -220,7 +245,7 @@ def clear_mission(board, observation):
 
 @kernel
 def update_territories(game, board, rules, seat, cache, words):
-    """The troops of territories whose troops or holder changed; record what changed."""
+    """Update the troops of territories whose troops or holder changed, and record the changes."""
     cache.moved = False
     cache.changed_armies = ZERO
     cache.changed_continents = ZERO
@@ -248,7 +273,10 @@ def note_taken(game, board, cache, territory):
 
 @kernel
 def update_territory(game, rules, seat, cache, words, territory):
-    """The troops of one territory, and of its old and new army; marks in its first word are cleared."""
+    """Update the troops of one territory, and of its old and new army.
+
+    Marks in the territory's first word are cleared.
+    """
     before, owner, troops = owner_of(cache, territory), owner_of(game, territory), troops_on(game, territory)
     if before != FREE:
         cache.army_troops[before] -= troops_on(cache, territory)
@@ -265,14 +293,15 @@ def update_territory(game, rules, seat, cache, words, territory):
 
 @inlined
 def update_cards(game, board, rules, seat, cache, observation, global_part):
-    """The columns of cards, and the counts of cards, where something changed; `global_part` holds the counts."""
+    """Update the columns of cards, and the counts of cards in `global_part`, where something changed."""
     counted = counts_have_changed(game, cache)
     for w in range(len(game.strong)):
         changed = game.discard[w] ^ cache.discard[w]
         changed |= (game.picked[w] ^ cache.picked[w]) | (game.shown[w] ^ cache.shown[w])
         counted |= changed != ZERO
         changed |= game.hand[seat, w] ^ cache.own_hand[w]  # usually another seat's hand
-        changed |= game.picked[w] | game.shown[w]  # few; their holder or the observer may have changed
+        # these cards are few; their holder or the observer may have changed
+        changed |= game.picked[w] | game.shown[w]
         if changed != ZERO:
             cache_marked_cards(game, seat, cache, w)
         while changed != ZERO:
@@ -287,7 +316,10 @@ def update_cards(game, board, rules, seat, cache, observation, global_part):
 
 @inlined
 def counts_have_changed(game, cache):
-    """Whether counts of cards or of troops to place changed, except by cards that are marked too."""
+    """Return True if counts of cards or of troops to place changed.
+
+    Cards that are marked as well are compared elsewhere.
+    """
     changed = differing_marks(game.wilds, cache.wilds, 0) | differing_armies(game.to_place, cache.to_place, 0)
     for w in range(len(game.strong)):
         changed |= game.deck[w] ^ cache.deck[w]
@@ -299,7 +331,7 @@ def counts_have_changed(game, cache):
 
 @inlined
 def update_card(game, rules, seat, cache, observation, card):
-    """The columns of one territory's card."""
+    """Update the columns of one territory's card."""
     own, picked, discarded = has(cache.own_hand, card), has(cache.picked, card), has(cache.discard, card)
     mark(observation, card, COLUMN.own_card, (2 if picked else 1) if own else 0)
     mark(observation, card, COLUMN.known_card, 0)
@@ -319,7 +351,10 @@ def update_move(game, cache, observation):
 
 @kernel
 def update_holdings(game, board, rules, seat, cache, observation):
-    """`observe_holdings` for the armies and continents that changed, in games where it depends on owners only."""
+    """Update the armies and continents that changed, as `observe_holdings` would write them.
+
+    Use this in games where these columns depend on owners only.
+    """
     for army in range(rules.num_armies):
         if (cache.changed_armies >> np.uint64(army)) & ONE != ZERO:
             observe_lands(game, board, rules, seat, army, observation)
@@ -331,7 +366,7 @@ def update_holdings(game, board, rules, seat, cache, observation):
 
 @inlined
 def update_places(game, board, rules, seat, words, observation):
-    """What variants add to places. These are few, so all are marked again."""
+    """Update the places that variants add. There are few of them, so all are marked again."""
     if rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
         for territory in range(board.num_territories):
             words[WORDS_A_TERRITORY * territory + 1] &= _BEFORE_PLACES
@@ -340,7 +375,7 @@ def update_places(game, board, rules, seat, words, observation):
 
 @inlined
 def update_turn(game, rules, seat, cache, observation):
-    """Whose turn it is, the current question and what is pending."""
+    """Update the player in turn, the current decision and the state of the turn."""
     clear_question(cache, observation)
     cache.phase = game.phase
     observation[BLOCK.starter] = 1 + seen_from(rules, seat, int64(game.starter))
@@ -368,7 +403,7 @@ def clear_question(cache, observation):
 
 @inlined
 def update_objectives(game, rules, seat, observation):
-    """Objectives and Rewards, written again."""
+    """Write the Objectives and Rewards again."""
     for column in range(BLOCK.objectives_held, BLOCK.objectives_held + MAX_SEATS):
         observation[column] = 0
     for column in range(BLOCK.objective, BLOCK.reward):

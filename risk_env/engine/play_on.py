@@ -1,8 +1,8 @@
-"""Play in many lanes without returning to Python, until a player that is not a compiled bot has to decide.
+"""Play in many lanes without returning to Python, until a player must act that is not a compiled bot.
 
-Bots are called by their addresses (`compiler.calls`), so this kernel is compiled once for all players. Players that a
-kernel cannot call (policies, agents in Python) are asked from Python, which writes their answers into `Flow.actions`
-and calls again.
+Bots are called by their addresses (`compiler.calls`), so this kernel is compiled once for all players. A
+kernel cannot call policies and Python agents. Python calls these players, writes their actions into
+`Flow.actions`, and calls the kernel again.
 """
 
 from typing import Any, NamedTuple
@@ -16,44 +16,48 @@ from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.engine.batch_loop import NO_LANE, clear_rewards, step_game
 
-CALLER = -1  # instead of a player's number: the caller decides for this seat
-ANY_SEAT = -2  # instead of a seat: the next turn of any
-NO_ACTION = -(2**63)  # the seat to decide has not been asked
-UNANSWERED = -1  # it has been asked, and has written nothing
+CALLER = -1  # in place of a player's number: the caller acts for this seat
+ANY_SEAT = -2  # in place of a seat: the next turn of any seat
+NO_ACTION = -(2**63)  # the seat to act has not been called
+UNANSWERED = -1  # the seat has been called, and has written nothing
 RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
-UNFIT = -1  # returned instead of a number of lanes: nothing was played
+UNFIT = -1  # returned in place of a number of lanes: nothing was played
 
 
 class Seats(NamedTuple):
-    """Who plays."""
+    """The players at the seats."""
 
     numbers: Any  # int64 (N, 6): number of the player at each seat, or CALLER
-    addresses: Any  # int64 (K,): address of each player's entry point, NO_ADDRESS for one that is asked from Python
-    randoms: Any  # uint64 (N, 6): state of each bot's own chance
-    memory: Any  # int32 (N, 6, M): what each bot keeps
+    # int64 (K,): address of each player's entry point, NO_ADDRESS for a player that Python calls
+    addresses: Any
+    randoms: Any  # uint64 (N, 6): random state of each bot
+    memory: Any  # int32 (N, 6, M): memory of each bot
 
 
 class Stops(NamedTuple):
-    """Where a lane stops before its game is over."""
+    """The conditions that stop a lane before its game is over."""
 
-    death: Any  # int64 (N,): when this seat is dead; NOBODY: at no death
-    turn: Any  # int64 (N,): when a turn of this seat, or of ANY_SEAT, begins; NOBODY: at no turn
+    death: Any  # int64 (N,): stop when this seat is eliminated; NOBODY: at no elimination
+    turn: Any  # int64 (N,): stop when a turn of this seat, or of ANY_SEAT, begins; NOBODY: at no turn
 
 
 class Tally(NamedTuple):
-    """What is counted of the game in each lane; arrays of 0 lanes, `log` of 0 actions, where it is not."""
+    """Counters of the game in each lane.
 
-    decisions: Any  # int64 (N, P): how often each seat was asked
-    turns: Any  # int64 (N, P): rounds in which it was asked anything, set-up counting as one
-    last_round: Any  # int64 (N, P): round in which it was last asked, -1 before
-    cycles: Any  # uint64 (N, P): of the processor, that its answers took in this call
+    To switch counting off, pass arrays of 0 lanes, and a `log` of 0 actions.
+    """
+
+    decisions: Any  # int64 (N, P): number of decisions of each seat
+    turns: Any  # int64 (N, P): rounds in which the seat made a decision; set-up counts as one
+    last_round: Any  # int64 (N, P): round of the seat's last decision, -1 before the first
+    cycles: Any  # uint64 (N, P): processor cycles that the seat's bot took in this call
     log: Any  # int32 (N, A): the actions of the game
 
 
 class Flow(NamedTuple):
-    """What the kernel and Python exchange."""
+    """Data that the kernel and Python exchange."""
 
-    actions: Any  # int64 (N,): the answer to be played next, NO_ACTION where there is none yet
+    actions: Any  # int64 (N,): action to be played next, NO_ACTION if there is none yet
     states: Any  # int8 (N,): RUNNING, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
     stopped: Any  # int64 (N,): lanes that have stopped
     left: Any  # int64 (N,): lanes that wait for a player
@@ -61,13 +65,15 @@ class Flow(NamedTuple):
 
 @entry_point
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
-    """Play the actions in `flow.actions`, then those of compiled bots, in each of the lanes.
+    """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
-    A lane waits when another player has to decide, the lane stops, or `most` actions have been played in the
-    lane. `results` accumulate; a call with `is_first` clears them. Return the number of lanes that have
-    stopped and the number that wait for a player (both in `flow`), and the cycles that the call took, 0 if
-    cycles are not counted. The `seats` and `stops` of all lanes are checked first: for an invalid lane,
-    return UNFIT and the lane, and play nothing.
+    A lane waits when another player must act, the lane stops, or `most` actions have been played in the lane.
+    `results` accumulate. A call with `is_first` clears them. Returns the number of lanes that have stopped,
+    the number that wait for a player (both lists are in `flow`), and the cycles that the call took, 0 if
+    cycles are not counted.
+
+    The `seats` and `stops` of all lanes are checked first. For an invalid lane, the kernel returns UNFIT and
+    the lane, and plays nothing.
     """
     begun = cycles_now(tally)
     unfit = first_unfit(records.rules[0], seats, stops, lanes)
@@ -103,13 +109,13 @@ def first_unfit(rules, seats, stops, lanes):
 
 @inlined
 def cycles_now(tally):
-    """The cycle counter, 0 if cycles are not counted."""
+    """Return the cycle counter, or 0 if cycles are not counted."""
     return cycle_counter() if len(tally.cycles) > 0 else np.uint64(0)
 
 
 @kernel
 def play_lane(records, results, seats, stops, tally, flow, one, most):
-    """Play on in the lane one[0]."""
+    """Continue the game of the lane `one[0]`."""
     lane = one[0]
     game = records.games[lane]
     flow.states[lane] = state_of(game, stops, lane)
@@ -123,7 +129,7 @@ def play_lane(records, results, seats, stops, tally, flow, one, most):
 
 @inlined
 def state_of(game, stops, lane):
-    """OVER, STOPPED or RUNNING."""
+    """Return the lane's state: OVER, STOPPED or RUNNING."""
     if game.phase == Phase.OVER:
         return OVER
     watched = stops.death[lane]
@@ -132,7 +138,7 @@ def state_of(game, stops, lane):
 
 @kernel
 def bot_answers(records, seats, tally, actions, one):
-    """Ask the compiled bot that has to decide; False if another player has to."""
+    """Call the compiled bot that must act; return False if another player must act."""
     lane = one[0]
     seat = int(records.games[lane].seat)
     number = seats.numbers[lane, seat]
@@ -152,7 +158,7 @@ def bot_answers(records, seats, tally, actions, one):
 
 @kernel
 def play_answer(records, results, stops, tally, actions, lane):
-    """Play the answer in a lane; the lane's state afterwards."""
+    """Play the action in a lane, and return the lane's state afterwards."""
     game, board, rules, action = records.games[lane], records.boards[0], records.rules[0], actions[lane]
     if not (0 <= action < int(rules.num_actions) and has(game.legal, action)):
         return REFUSED
@@ -169,14 +175,14 @@ def play_answer(records, results, stops, tally, actions, lane):
 
 @entry_point
 def count_decisions(games, tally, lanes):
-    """Count a decision of the seat that is asked in each of the lanes."""
+    """Count a decision of the seat to act in each of the lanes."""
     for k in range(len(lanes)):
         count_decision(games[lanes[k]], tally, lanes[k])
 
 
 @inlined
 def count_decision(game, tally, lane):
-    """Count a decision of the seat that is asked."""
+    """Count a decision of the seat to act."""
     seat, now = int(game.seat), int(game.round_number)
     tally.decisions[lane, seat] += 1
     if tally.last_round[lane, seat] != now:

@@ -1,7 +1,7 @@
-"""One seat's action and the next seat's question in one call: who decides, what it may do, what it sees, as arrays.
+"""One call for one seat's action and the next seat's decision: seat, legal actions and observation as arrays.
 
-A *step buffer*, an array of one record, holds everything that the kernel needs of one game: passing more arrays would
-take longer than the step itself.
+A *step buffer*, an array of one record, holds everything that the kernel needs of one game. Passing more
+arrays would take longer than the step itself.
 """
 
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rule
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
 
-ILLEGAL = -2  # instead of a seat
+ILLEGAL = -2  # in place of a seat
 
 _ONE = np.float32(MOST_CODE)
 
 
 @cache
 def step_buffer_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """One game, its map and rules, and working memory."""
+    """Return the dtype of one game, its map and rules, and working memory."""
     most_columns = TERRITORY_WIDTH * sizes.territories + num_globals(sizes.continents)
     fields: list[Any] = [
         ("room", np.uint64, (most_columns // 8,)),  # for the int8 codes of an observation
-        ("fallen", np.int64),  # how many seats had been eliminated at the last question
+        ("fallen", np.int64),  # number of seats eliminated at the last decision
         ("game", game_dtype(sizes)),
         ("rules", rules_dtype(sizes)),
         ("board", board_dtype(sizes)),
@@ -41,7 +41,7 @@ def step_buffer_dtype(sizes: SizeClass) -> np.dtype[Any]:
 def new_step_buffer(
     games: npt.NDArray[Any], rules: npt.NDArray[Any], board: npt.NDArray[Any], sizes: SizeClass
 ) -> npt.NDArray[Any]:
-    """A step buffer with copies of a game, its rules and its map (arrays of one record)."""
+    """Return a step buffer with copies of a game, its rules and its map (arrays of one record)."""
     buffer = np.zeros(1, step_buffer_dtype(sizes))
     buffer["game"], buffer["rules"], buffer["board"] = games, rules, board
     buffer["fallen"] = np.count_nonzero(games["death"])
@@ -50,17 +50,18 @@ def new_step_buffer(
 
 @cache
 def question_kernel(sizes: SizeClass) -> Callable[..., int]:
-    """`next_question` for the step buffers of a size class."""
+    """Return `next_question`, compiled for the step buffers of a size class."""
     outputs = np.zeros(0, np.float32), np.zeros(0, np.int8)
     return compiled_for(next_question, np.zeros(1, step_buffer_dtype(sizes)), NO_ACTION, *outputs)
 
 
 @brief_entry_point
 def next_question(buffers, action, observation, mask):
-    """Play an action, unless it is NO_ACTION, and on to the next asked decision; write what the seat to decide there
-    sees (float32, D) and may do (int8, n), and return its number.
+    """Play an action, unless it is NO_ACTION, and continue to the next decision.
 
-    Returns ILLEGAL, and does nothing, if the action is not legal; NOBODY if the game is over or a seat was eliminated.
+    Writes the observation (float32, D) and the legal actions (int8, n) of the seat to act there, and returns
+    its number. Returns ILLEGAL, and does nothing, if the action is not legal. Returns NOBODY if the game is
+    over or a seat was eliminated.
     """
     buffer = buffers[0]
     game, board, rules = buffer.game, buffer.board, buffer.rules
@@ -80,14 +81,17 @@ def next_question(buffers, action, observation, mask):
 
 @inlined
 def write_fractions(codes, observation):
-    """The codes divided by the highest code."""
+    """Write the codes divided by the highest code."""
     for column in range(len(observation)):
         observation[column] = np.float32(codes[column]) / _ONE
 
 
 @inlined
 def write_mask(game, mask):
-    """The legal actions as 0 or 1 each: 64 at a time, then the rest."""
+    """Write each legal action as 1 and each other action as 0.
+
+    Actions are written 64 at a time, then the rest one by one.
+    """
     rest = len(mask) & ~63
     write_bytes(game, mask[:rest].view(np.uint64))
     for action in range(rest, len(mask)):

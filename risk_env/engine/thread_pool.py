@@ -1,8 +1,8 @@
 """A thread pool for work of a few hundred microseconds.
 
-A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for it, a quarter of what two threads save
-on a step of a thousand games. Threads that wait at locks of their own take less than half of that, and those that stay
-in a kernel between two calls (`ThreadPool.repeat`) about one µs.
+A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for it. That is a quarter of what
+two threads save on a step of a thousand games. Threads that wait at locks of their own take less than half of
+that. Threads that stay in a kernel between two calls (`ThreadPool.repeat`) take about one µs.
 """
 
 from __future__ import annotations
@@ -31,15 +31,19 @@ from risk_env.engine.work_stealing import (
     wait_for_all,
 )
 
-SPIN_FOR = 200e-6  # seconds that a helper spins for the next call before it sleeps, and the caller for the checks
-SPIN_FOR_EACH = 50e-9  # the same for each element, if that is more: about as long as the work itself takes
-NAP = 20e-6  # seconds between two tests whether slower helpers have finished
+# seconds that a helper spins for the next call before it sleeps, and the caller for the checks
+SPIN_FOR = 200e-6
+SPIN_FOR_EACH = 50e-9  # seconds per element, used if that is longer: about as long as the work itself takes
+NAP = 20e-6  # seconds between two tests for slower helpers to finish
 NOTHING: tuple[Any, int] = (None, 0)  # no repeated work
 _TRIED_SPINS = 1000
 
 
 class ThreadPool:
-    """`size` threads, the caller's included; the others end when the pool is garbage-collected."""
+    """A pool of `size` threads, including the caller's.
+
+    The other threads end when the pool is garbage-collected.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -50,15 +54,15 @@ class ThreadPool:
         self._helpers = [_Helper() for _ in range(self._size - 1)]
         self._signals = new_signals(self._size)
         self._bounds = np.zeros(self._size + 1, np.int64)
-        self._repeated = NOTHING  # the work, and its size, that helpers may be waiting in
-        self._shares: list[Sharing] = []  # of the threads in it, the caller's last
-        self._is_repeating = False  # whether a repetition has begun and is not known to have ended
+        self._repeated = NOTHING  # the work in which helpers may be waiting, and its size
+        self._shares: list[Sharing] = []  # shares of the threads in this work, the caller's last
+        self._is_repeating = False  # true if a repetition has begun and is not known to have ended
         weakref.finalize(self, _dismiss, self._helpers)
 
     def share(self, work: Callable[..., None], parts: Sequence[Any], *arguments: Any) -> None:
         """Call `work(part, *arguments)` for each of at most `size` parts, the first in the caller's thread.
 
-        Returns when all have ended; if one raised, its error is raised.
+        Returns when all calls have ended. If one raised an error, this error is raised.
         """
         self._prepare(NOTHING)
         busy = list(zip(self._helpers[: len(parts) - 1], parts[1:], strict=True))
@@ -71,11 +75,12 @@ class ThreadPool:
         _raise_first(errors)
 
     def repeat(self, work: Callable[[Sharing], Any], size: int) -> Any:
-        """Do a kernel's work on elements 0 ... `size` - 1 in all threads, for calls that come again and again.
+        """Do a kernel's work on elements 0 ... `size` - 1 in all threads.
 
-        `work(share)` calls the kernel (`work_stealing`); the result is that of the caller's thread. Helpers stay in
-        the kernel for a while, with the arguments of its first call, until `work` is another object or `size` another
-        number. With the JIT disabled or in plain mode the caller works alone.
+        Use this for calls that are repeated many times. `work(share)` calls the kernel (`work_stealing`). The
+        result comes from the caller's thread. Helpers stay in the kernel for a while, with the arguments of
+        its first call, until `work` or `size` changes. With the JIT disabled or in plain mode, the caller
+        works alone.
         """
         if JIT_DISABLED or PLAIN:
             return work(NOT_SHARED)
@@ -93,10 +98,10 @@ class ThreadPool:
         return result
 
     def _prepare(self, repeated: tuple[Any, int]) -> None:
-        """Make sure that there are helpers, that none is working, and that none waits in other repeated work."""
+        """Make sure that there are helpers, and that none is working or waits in other repeated work."""
         if self._process != os.getpid():  # threads do not survive a fork
             self._start()
-        if self._is_repeating:  # an interrupt came while helpers were called or waited for
+        if self._is_repeating:  # an interrupt came while helpers were being called or waited for
             self._errors_at_end()
         if repeated != self._repeated:
             for number, helper in enumerate(self._helpers):
@@ -109,12 +114,12 @@ class ThreadPool:
             self._repeated = repeated
 
     def _errors_at_end(self) -> list[BaseException | None]:
-        """Wait until no helper is working; the errors of those that have left the kernel."""
+        """Wait until no helper is working, and return the errors of those that have left the kernel."""
         while not wait_for_all(self._signals, self._shares[-1].patience):
             time.sleep(NAP)
         errors = []
         for number, helper in enumerate(self._helpers):
-            if not helper.is_busy:  # an interrupt came before it could begin
+            if not helper.is_busy:  # an interrupt came before the helper could begin
                 self._signals[number, STATE] = ASLEEP
             elif self._signals[number, STATE] == ASLEEP:
                 errors.append(helper.finish())
@@ -123,7 +128,10 @@ class ThreadPool:
 
 
 class _Helper:
-    """A thread that does one piece of work after another, and keeps no reference to it while it waits."""
+    """A thread that does one piece of work after another.
+
+    It keeps no reference to its work while it waits.
+    """
 
     def __init__(self) -> None:
         self._wanted, self._done = Lock(), Lock()
@@ -135,14 +143,17 @@ class _Helper:
         Thread(target=self._serve, daemon=True, name="risk_env helper").start()
 
     def begin(self, work: Callable[[], None]) -> None:
-        """Start the work; if an interrupt prevented the call of `finish` for an earlier piece, wait for that first."""
+        """Start the work.
+
+        If an interrupt prevented the call of `finish` for an earlier piece, wait for that piece first.
+        """
         self.finish()
         self.is_busy = True
         self._work = work
         self._wanted.release()
 
     def finish(self) -> BaseException | None:
-        """Wait for the end of its work, if it has any; the error that this raised."""
+        """Wait for the end of the helper's work, if it has any, and return the error that the work raised."""
         if self.is_busy:
             self._done.acquire()
             self.is_busy = False
@@ -152,7 +163,7 @@ class _Helper:
     def dismiss(self) -> None:
         """Let the thread end."""
         self._is_dismissed = True
-        if self._wanted.locked():  # else it is about to begin, and will notice
+        if self._wanted.locked():  # otherwise the thread is about to begin, and will notice
             self._wanted.release()
 
     def _serve(self) -> None:
@@ -174,7 +185,10 @@ def _dismiss(helpers: list[_Helper]) -> None:
 
 
 def _serve(work: Callable[[Sharing], Any], share: Sharing) -> None:
-    """A helper's part of repeated work, until no call comes for a while; an error leaves it asleep."""
+    """Do a helper's part of repeated work until no call comes for a while.
+
+    An error leaves the helper asleep.
+    """
     try:
         work(share)
     except BaseException:
@@ -183,13 +197,16 @@ def _serve(work: Callable[[Sharing], Any], share: Sharing) -> None:
 
 
 def turns_to_spin(size: int) -> int:
-    """Turns of a spin loop before a thread sleeps, or stops waiting, in work on `size` elements."""
+    """Return the number of turns of a spin loop before a thread sleeps, or stops waiting.
+
+    `size` is the number of elements of the work.
+    """
     return max(1, round(max(SPIN_FOR, SPIN_FOR_EACH * size) * turns_per_second()))
 
 
 @cache
 def turns_per_second() -> float:
-    """Turns of a spin loop in one second."""
+    """Return the number of turns of a spin loop in one second."""
     signals = new_signals(2)
     signals[0, STATE] = WORKING
     took = []

@@ -1,7 +1,8 @@
 """Operations on a whole board, view or mask at once, in vectors.
 
-LLVM vectorizes either all loops of a kernel or none, and vectorized short loops are slower (`compiler.decorators`). So
-the few operations that gain by it are written in LLVM's vectors (`compiler.vectors`). The functions here define them.
+LLVM vectorizes either all loops of a kernel or none, and vectorized short loops are slower
+(`compiler.decorators`). The few operations that gain from vectors are therefore written in LLVM's vectors
+(`compiler.vectors`). The functions here define them.
 """
 
 import numpy as np
@@ -10,13 +11,16 @@ from risk_env.compiler import in_vectors, inlined
 from risk_env.core.bits import ONE, ZERO
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS
 
-WORD = 64  # elements of a word of a set
-BLOCKS = 8  # of a number for each seat
+WORD = 64  # elements in a word of a set
+BLOCKS = 8  # blocks, each with a number for each seat
 EVERY_OTHER_OF = 8  # words
 
 
 def _differing(size, bits):
-    """The k < `size` for which `numbers[first + k]` is not `others[first + k]`, as bits of a word."""
+    """Return a helper that compares `numbers` with `others` from index `first` on.
+
+    Bit k of its result is set if `numbers[first + k]` is not `others[first + k]`, for each k < `size`.
+    """
 
     @in_vectors("differing", size, bits)
     def differing(numbers, others, first):
@@ -36,7 +40,7 @@ differing_armies = _differing(MAX_OWNERS, 32)
 
 @in_vectors("nonzero", MAX_SEATS)
 def seats_marked(marks):
-    """The seats whose mark (int8, (6,)) is not zero, as bits of a word."""
+    """Return the seats whose mark, int8 (6,), is not zero, as bits of a word."""
     word = ZERO
     for seat in range(MAX_SEATS):
         word |= np.uint64(marks[seat] != 0) << np.uint64(seat)
@@ -45,7 +49,7 @@ def seats_marked(marks):
 
 @in_vectors("unpack_bits")
 def write_flags(word, flags, first):
-    """The bits of a word as bytes 0 or 1, eight to each of the eight uint64 from `flags[first]` on."""
+    """Write the bits of a word as bytes 0 or 1, eight to each of the eight uint64 from `flags[first]` on."""
     for k in range(WORD // 8):
         flags[first + k] = 0
         for j in range(8):
@@ -55,14 +59,20 @@ def write_flags(word, flags, first):
 
 @inlined
 def rotated(word, field, down, up):
-    """The word with its bits `field` rotated: shifted down, those that leave the field come in at its top (`up`)."""
+    """Return the word with its bits `field` rotated by `down` bits.
+
+    The bits that leave the field at the bottom come in at its top, shifted by `up`.
+    """
     before = word & field
     return (word & ~field) | (before >> down) | ((before << up) & field)
 
 
 @in_vectors("rotate_blocks", BLOCKS, MAX_SEATS)
 def rotate_blocks(numbers, first, field, down, up):
-    """`rotated` of each of eight blocks of six numbers (int8, none negative) from `numbers[first]` on."""
+    """Apply `rotated` to each of eight blocks of six numbers from `numbers[first]` on.
+
+    The numbers are int8 and not negative.
+    """
     for block in range(first, first + BLOCKS * MAX_SEATS, MAX_SEATS):
         word = ZERO
         for k in range(MAX_SEATS):
@@ -74,6 +84,6 @@ def rotate_blocks(numbers, first, field, down, up):
 
 @in_vectors("rotate_every_other", EVERY_OTHER_OF)
 def rotate_every_other(words, first, field, down, up):
-    """`rotated` of the first, third, ... of eight words from `words[first]` on."""
+    """Apply `rotated` to the first, third, ... of eight words from `words[first]` on."""
     for k in range(0, EVERY_OTHER_OF, 2):
         words[first + k] = rotated(words[first + k], field, down, up)

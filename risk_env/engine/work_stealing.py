@@ -1,14 +1,16 @@
 """Threads that share the elements of a kernel's work, steal from one another, and wait in spin loops.
 
-A sleeping thread takes tens of microseconds to wake, as long as half a step of a thousand games. So the helpers of a
-batch (`thread_pool`) stay in the kernel for a while after a step and read the next call from memory in a spin loop.
-The work has two stages: each element is checked first; the second stage begins when all are checked and none failed.
+A sleeping thread takes tens of microseconds to wake, as long as half a step of a thousand games. The helpers
+of a batch (`thread_pool`) therefore stay in the kernel for a while after a step. They read the next call from
+memory in a spin loop. The work has two stages. Each element is checked first. The second stage begins when
+all are checked and none failed.
 
-`signals` int64 (threads, 8) has a row, a cache line, for each thread: its state, whether it was asleep when it was
-called, and the next element of its part in each stage. The last row is the caller's; it also holds how many elements
-are checked and whether one failed. `bounds` int64 (threads + 1,) holds the parts' limits.
+`signals` int64 (threads, 8) has a row, a cache line, for each thread: its state, whether it was asleep when
+it was called, and the next element of its part in each stage. The last row is the caller's. It also holds the
+number of checked elements, and whether one failed. `bounds` int64 (threads + 1,) holds the limits of the
+parts.
 
-A thread that has finished its own part steals from the other parts, so nobody waits for a slow thread.
+A thread that has finished its own part steals from the other parts. No thread waits for a slow thread.
 """
 
 from typing import Any, NamedTuple
@@ -19,14 +21,15 @@ import numpy.typing as npt
 from risk_env.compiler import entry_point, in_memory, inlined
 from risk_env.engine.prefetch import LINE
 
-STATE, SLEPT, CHECKED, FAILED, NEXT = range(5)  # columns; NEXT of the first stage, followed by that of the second
+# columns; NEXT of the first stage, followed by NEXT of the second
+STATE, SLEPT, CHECKED, FAILED, NEXT = range(5)
 FIRST, SECOND = range(2)  # stages
 
 ASLEEP = 0  # not in the kernel, or about to leave it
 READY = 1  # waiting in the kernel for a call, or about to
 CALLED = 2
 WORKING = 3
-LEAVE = 4  # has to go to sleep
+LEAVE = 4  # the helper has to go to sleep
 
 CLOSED = -(2**62)  # far below any number of checked elements
 
@@ -34,16 +37,16 @@ ALONE = -1  # in place of a thread's number: the work is not shared
 
 
 class Sharing(NamedTuple):
-    """How a thread shares a kernel's work with others."""
+    """A thread's share of a kernel's work."""
 
     signals: npt.NDArray[np.int64]  # (threads, 8)
     bounds: npt.NDArray[np.int64]  # (threads + 1,)
-    thread: int  # its number, the caller's is the last; or ALONE
-    patience: int  # turns of a spin loop before it gives up
+    thread: int  # number of the thread, the last for the caller; or ALONE
+    patience: int  # turns of a spin loop before the thread gives up
 
 
 def new_signals(threads: int) -> Any:
-    """The signals of these threads, all asleep."""
+    """Return the signals of these threads, all asleep."""
     return np.full((threads, LINE // 8), ASLEEP, np.int64)
 
 
@@ -52,7 +55,10 @@ NOT_SHARED = Sharing(new_signals(1), np.zeros(2, np.int64), ALONE, 0)
 
 @entry_point
 def call_all(signals, bounds):
-    """Call all helpers to work on the parts; whether any was asleep: the pool has to send it into the kernel."""
+    """Call all helpers to work on the parts, and return True if any was asleep.
+
+    The pool has to send a sleeping helper into the kernel.
+    """
     threads = len(signals)
     for thread in range(threads):
         signals[thread, NEXT + FIRST] = bounds[thread]
@@ -68,9 +74,9 @@ def call_all(signals, bounds):
 
 @entry_point
 def wait_for_all(signals, patience):
-    """When all elements are taken: wait until no helper is working, for at most `patience` turns; whether none is.
+    """Wait until no helper is working, for at most `patience` turns, and return True if none is.
 
-    A helper that has not begun yet is not called any more.
+    Call this when all elements are taken. A helper that has not begun yet is not called any more.
     """
     for helper in range(len(signals) - 1):
         if not compare_exchange(signals, helper, STATE, CALLED, READY):
@@ -90,7 +96,7 @@ def send_to_sleep(signals, helper):
 
 @inlined
 def is_called(share):
-    """Wait, as a helper, for the next call; whether one came within `share.patience` turns."""
+    """Wait, as a helper, for the next call, and return True if one came within `share.patience` turns."""
     signals, helper = share.signals, share.thread
     while True:
         for _ in range(share.patience):
@@ -105,19 +111,22 @@ def is_called(share):
 
 @inlined
 def is_caller(share):
-    """Whether this thread called the others."""
+    """Return True if this thread called the others."""
     return share.thread == len(share.signals) - 1
 
 
 @inlined
 def become_ready(share):
-    """A helper has found all elements taken, and finished its own."""
+    """Mark a helper as ready: all elements are taken, and its own are finished."""
     exchange(share.signals, share.thread, STATE, READY)
 
 
 @inlined
 def take(share, stage, size):
-    """The next `size` elements of a stage, from the own part or stolen from another; equal bounds if none is left."""
+    """Take the next `size` elements of a stage, from the thread's own part or from another part.
+
+    Returns the bounds of the elements, which are equal if none is left.
+    """
     signals, bounds = share.signals, share.bounds
     threads = len(signals)
     for after in range(threads):
@@ -131,7 +140,7 @@ def take(share, stage, size):
 
 @inlined
 def report_checked(share, size, failed):
-    """`size` elements of the first stage are checked; whether one of them failed."""
+    """Report that `size` elements of the first stage are checked, and whether one of them failed."""
     signals = share.signals
     if failed:
         exchange(signals, len(signals) - 1, FAILED, 1)
@@ -140,7 +149,10 @@ def report_checked(share, size, failed):
 
 @inlined
 def all_are_checked(share, size):
-    """Whether all `size` elements are checked within `share.patience` turns, and before the caller closes the stage."""
+    """Return True if all `size` elements are checked within `share.patience` turns.
+
+    Returns False if the caller closes the stage before that.
+    """
     signals, patience = share.signals, share.patience
     while True:
         checked = load(signals, len(signals) - 1, CHECKED)
@@ -154,24 +166,28 @@ def all_are_checked(share, size):
 
 @inlined
 def close_checks(share, size):
-    """The caller stops waiting for the checks; if they are not all done, no helper begins the second stage."""
+    """Stop waiting for the checks, as the caller, and return True if all are done.
+
+    If they are not all done, no helper begins the second stage.
+    """
     signals = share.signals
     return exchange(signals, len(signals) - 1, CHECKED, CLOSED) == size
 
 
 @inlined
 def one_failed(share):
-    """Whether a check failed; known when all are done."""
+    """Return True if a check failed. This is known when all checks are done."""
     signals = share.signals
     return load(signals, len(signals) - 1, FAILED) != 0
 
 
-# The plain forms below are right for one thread only: where they run, no work is shared (`ThreadPool.repeat`).
+# The plain forms below are correct for one thread only. No work is shared when they run
+# (`ThreadPool.repeat`).
 
 
 @in_memory("exchange")
 def exchange(signals, row, column, value):
-    """Write a number atomically; the number before."""
+    """Write a number atomically, and return the number before."""
     before = signals[row, column]
     signals[row, column] = value
     return before
@@ -179,7 +195,7 @@ def exchange(signals, row, column, value):
 
 @in_memory("fetch_add")
 def fetch_add(signals, row, column, value):
-    """Add to a number atomically; the number before."""
+    """Add to a number atomically, and return the number before."""
     before = signals[row, column]
     signals[row, column] += value
     return before
@@ -187,7 +203,7 @@ def fetch_add(signals, row, column, value):
 
 @in_memory("compare_exchange")
 def compare_exchange(signals, row, column, value, other):
-    """Write `other` where `value` is, atomically; whether it was."""
+    """Replace `value` by `other` atomically, and return True if the number was `value`."""
     was = signals[row, column] == value
     if was:
         signals[row, column] = other
@@ -196,7 +212,7 @@ def compare_exchange(signals, row, column, value, other):
 
 @in_memory("load")
 def load(signals, row, column):
-    """Read a number, and see all that was written before it."""
+    """Read a number. All writes before the number was written are then visible."""
     return signals[row, column]
 
 

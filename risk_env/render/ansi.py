@@ -1,4 +1,4 @@
-"""A position as text: the territories by continent, in columns, and a line for every player."""
+"""A position as text: the territories by continent, in columns, and one line per player."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -17,7 +17,10 @@ MARKS = "* city   ^ capital   # headquarters   + airfield"
 
 
 def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100) -> str:
-    """A public position as text of at most `width` columns (more if names are long); `colour` adds ANSI colours."""
+    """Return a public position as text of at most `width` columns, or more if names are long.
+
+    `colour` adds ANSI colours.
+    """
     check_scene(board, scene)
     blocks = [_block(board, scene, c, colour) for c in range(len(board.continents))]
     columns = max(1, (width + GAP) // (_block_width(board) + GAP))
@@ -36,12 +39,12 @@ def _name_width(board: Board) -> int:
 
 
 def _block_width(board: Board) -> int:
-    """Owner, name, troops, four marks."""
+    """Return the width of a block: owner, name, troops and four marks."""
     return max(2 + _name_width(board) + 1 + 6 + 4, *(cell_len(c) + 6 for c in board.continents))
 
 
 def _block(board: Board, scene: Scene, continent: int, colour: bool) -> list[str]:
-    """A continent: its name, bonus and territories, in lines of equal width on the screen."""
+    """Return a continent's name, bonus and territories, in lines of equal width on the screen."""
     title = f"{board.continents[continent]} +{board.bonuses[continent]}"
     own = [t for t, c in enumerate(board.continent_of) if c == continent]
     width = _block_width(board)
@@ -57,14 +60,14 @@ def _territory(board: Board, scene: Scene, t: int, width: int, colour: bool) -> 
 
 
 def sign(scene: Scene, owner: int) -> str:
-    """One character for an owner: the number of the seat, N for the neutral army, . for nobody."""
+    """Return one character for an owner: the seat's number, N for the neutral army, . for nobody."""
     if owner == scene.num_players:
         return "N"
     return str(owner) if owner >= 0 else "."
 
 
 def _marked(scene: Scene) -> list[tuple[str, Sequence[int]]]:
-    """Marks, and the territories that have them."""
+    """Return the marks, each with the territories that have it."""
     capitals, headquarters = scene.capitals.tolist(), scene.headquarters.tolist()
     return [("*", scene.cities), ("^", capitals), ("#", headquarters), ("+", scene.airfields)]
 
@@ -76,12 +79,12 @@ def _code(scene: Scene, owner: int) -> int:
 
 
 def painted(text: str, code: int) -> str:
-    """Text in an ANSI colour."""
+    """Return text in an ANSI colour."""
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
 def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
-    """Blocks one below another in columns; each block goes to the shortest column."""
+    """Arrange blocks in columns. Each block goes to the shortest column."""
     stacks: list[list[str]] = [[] for _ in range(columns)]
     for block in blocks:
         min(stacks, key=len).extend([*block, " " * width])

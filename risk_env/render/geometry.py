@@ -18,22 +18,22 @@ Edge = tuple[Point, Point]
 
 SEA = -1
 DASH, GAP = 5.0, 4.0
-REACH = 5.0  # how far a sea line continues on land
-SHORTEST = 20.0  # sea line
+REACH = 5.0  # length by which a sea line continues on land
+SHORTEST = 20.0  # minimum length of a sea line
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """What is drawn of a map in every position."""
+    """The parts of a map that are drawn in every position."""
 
     inner: tuple[Path, ...]  # borders within a continent
-    outer: tuple[tuple[Path, ...], ...]  # per continent, its coasts and borders with others
+    outer: tuple[tuple[Path, ...], ...]  # per continent, its coasts and its borders with other continents
     sea: tuple[Path, ...]  # sea lines, from shore to shore
     touching: frozenset[tuple[int, int]]  # pairs of territories whose areas touch
 
 
 def geometry_of(board: Board) -> Geometry:
-    """The geometry of a board (cached)."""
+    """Return the geometry of a board (cached)."""
     return _geometry(drawing_of(board), board.borders, board.continent_of)
 
 
@@ -58,7 +58,7 @@ def _edges(ring: Ring) -> Iterator[Edge]:
 
 
 def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
-    """The territory on the other side of each edge of each territory, or `SEA`."""
+    """Return the territory on the other side of each edge of each territory, or `SEA`."""
     edges = [(t, edge) for t, rings in enumerate(drawing.outlines) for ring in rings for edge in _edges(ring)]
     sides: dict[Edge, list[int]] = defaultdict(list)
     for t, (a, b) in edges:
@@ -67,17 +67,17 @@ def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
 
 
 def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
-    """The longest paths of wanted edges around a ring."""
+    """Return the longest paths of wanted edges around a ring."""
     if all(wanted):
         return [(*ring, ring[0])]
     start, size = wanted.index(False), len(ring)
-    edges = ((start + i) % size for i in range(size))  # by the points where they begin
+    edges = ((start + i) % size for i in range(size))  # indices of the points where the edges begin
     runs = [list(run) for is_wanted, run in groupby(edges, wanted.__getitem__) if is_wanted]
     return [tuple(ring[i] for i in (*run, (run[-1] + 1) % size)) for run in runs]
 
 
 def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """The sea line of a border: shore to shore, or over both edges of the map."""
+    """Return the sea line of a border: from shore to shore, or over both edges of the map."""
     if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
         return around(drawing, source, target)
     for one, other, points in drawing.routes:
@@ -93,7 +93,10 @@ def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
-    """The two points, one of each outline, that are nearest to each other; of equal pairs the first."""
+    """Return the two points, one of each outline, that are nearest to each other.
+
+    Among equal pairs, the first is returned.
+    """
     one, other = (np.array([p for ring in drawing.outlines[t] for p in ring]) for t in (source, target))
     distance = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
     i, j = np.unravel_index(int(distance.argmin()), distance.shape)
@@ -101,7 +104,7 @@ def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
 
 
 def around(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """A line from one territory to another across the left and right edge of the map, in two parts."""
+    """Return a line between two territories across the left and right edge of the map, in two parts."""
     a, b = drawing.centres[source], drawing.centres[target]
     height = (a[1] + b[1]) / 2
     edges = (0.0, float(drawing.width)) if a[0] <= b[0] else (float(drawing.width), 0.0)
@@ -109,14 +112,14 @@ def around(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def way(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """The line of an attack, from centre to centre."""
+    """Return the line of an attack, from centre to centre."""
     if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
         return around(drawing, source, target)
     return [(drawing.centres[source], drawing.centres[target])]
 
 
 def dashes(path: Path) -> list[Path]:
-    """A path as dashes; every straight part begins and ends with a whole dash."""
+    """Return a path as dashes. Every straight part begins and ends with a whole dash."""
     found: list[Path] = []
     for a, b in pairwise(path):
         count = max(1, round((hypot(b[0] - a[0], b[1] - a[1]) + GAP) / (DASH + GAP)))
@@ -127,5 +130,5 @@ def dashes(path: Path) -> list[Path]:
 
 
 def between(a: Point, b: Point, part: float) -> Point:
-    """The point at `part` (0 ... 1) of the line from a to b."""
+    """Return the point at `part` (0 ... 1) of the line from a to b."""
     return a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part

@@ -1,4 +1,7 @@
-"""An automatic drawing for maps without one: adjacent territories lie near each other. It is the same every time."""
+"""An automatic drawing for maps without one. It is the same every time.
+
+Adjacent territories lie near each other.
+"""
 
 from functools import lru_cache
 
@@ -8,8 +11,8 @@ from numpy.typing import NDArray
 from risk_env.board.drawings import Drawing, Ring, label_below
 from risk_env.board.maps import Board
 
-WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of a drawing, for a map with that number of territories
-SMALLEST, LARGEST = 0.45, 2.5  # scale for maps with fewer or more
+WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of a drawing with that number of territories
+SMALLEST, LARGEST = 0.45, 2.5  # scale for maps with fewer or more territories
 MARGIN = 50
 STEPS = 200
 
@@ -18,13 +21,16 @@ Size = NDArray[np.float64]  # (2,) width and height
 
 
 def drawing_of(board: Board) -> Drawing:
-    """The drawing of the map, or an automatic one."""
+    """Return the drawing of the map, or an automatic one."""
     return board.drawing or automatic_drawing(board.num_territories, board.borders)
 
 
 @lru_cache(maxsize=16)
 def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
-    """Discs that do not overlap, adjacent territories near each other, their lines clear of other discs if possible."""
+    """Return a drawing with discs that do not overlap.
+
+    Adjacent territories are near each other, and the lines between them avoid other discs if possible.
+    """
     scale = np.clip(np.sqrt(num_territories / TERRITORIES), SMALLEST, LARGEST)
     size = np.round([scale * WIDTH, scale * HEIGHT])
     room = min(160.0, 0.8 * np.sqrt((size - 2 * MARGIN).prod() / num_territories))
@@ -44,7 +50,7 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
 
 
 def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """The number of borders between any two territories, float64 (T, T)."""
+    """Return the number of borders between any two territories, float64 (T, T)."""
     steps = np.full((num_territories, num_territories), np.inf)
     steps[np.diag_indices(num_territories)] = 0.0
     for source, target in borders:
@@ -55,7 +61,10 @@ def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) ->
 
 
 def unfolded(steps: NDArray[np.float64]) -> Places:
-    """Places whose distances are as near as possible to the steps, short distances first (stress majorization)."""
+    """Return places whose distances are as near as possible to the steps (stress majorization).
+
+    Short distances count most.
+    """
     turn = 2 * np.pi * np.arange(len(steps)) / len(steps)
     places = len(steps) ** 0.5 * np.stack([1.5 * np.cos(turn), np.sin(turn)], axis=1)
     weight = 1 / np.where(steps > 0, steps, np.inf) ** 2
@@ -67,7 +76,7 @@ def unfolded(steps: NDArray[np.float64]) -> Places:
 
 
 def fit(places: Places, size: Size) -> Places:
-    """The places turned so that their longer extent is horizontal, and stretched to the picture."""
+    """Return the places turned so that their longer extent is horizontal, and stretched to the picture."""
     centred = places - places.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
@@ -76,9 +85,10 @@ def fit(places: Places, size: Size) -> Places:
 
 
 def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) -> Places:
-    """The places pushed apart until each has `room`, inside the picture, in whole pixels.
+    """Push the places apart until each has `room`, inside the picture, in whole pixels.
 
-    `lines` (L, 2) are pairs of places that a line joins; at first places are pushed away from these lines too.
+    `lines` (L, 2) are pairs of places that a line joins. At first, places are pushed away from these lines
+    too.
     """
     others = 1 - np.eye(len(places))
     for step in range(STEPS):
@@ -92,7 +102,7 @@ def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) ->
 
 
 def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
-    """How far every place (T, 2) should move for the lines that pass it at less than `room`."""
+    """Return the move of every place, (T, 2), away from the lines that pass it at less than `room`."""
     start, along = places[lines[:, 0]], places[lines[:, 1]] - places[lines[:, 0]]
     length = np.maximum((along**2).sum(axis=1), 1e-6)
     part = np.clip(((places[:, None] - start) * along).sum(axis=2) / length, 0.0, 1.0)  # (T, L)
@@ -104,17 +114,17 @@ def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Pl
 
 
 def distances(places: Places) -> NDArray[np.float64]:
-    """The distance between any two places, (T, T)."""
+    """Return the distance between any two places, (T, T)."""
     x, y = places.T
     return np.hypot(x[:, None] - x, y[:, None] - y)
 
 
 def nearest_distance(places: Places) -> float:
-    """The smallest distance between two places, at least 10."""
+    """Return the smallest distance between two places, at least 10."""
     return max(10.0, float((distances(places) + np.diag(np.full(len(places), np.inf))).min()))
 
 
 def disc(x: float, y: float, radius: float) -> Ring:
-    """A round outline."""
+    """Return a round outline."""
     turn = 2 * np.pi * np.arange(24) / 24
     return tuple((float(x + radius * np.cos(a)), float(y + radius * np.sin(a))) for a in turn)

@@ -1,6 +1,6 @@
 """A position as a list of simple shapes, which `svg` and `rgb` draw.
 
-All lengths are those of the map's drawing; the panels above and below it grow with its width.
+All lengths are in the units of the map's drawing. The panels above and below it grow with its width.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,21 +17,22 @@ from risk_env.render.geometry import Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
 
-SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")  # distinct for colour-blind people too
+# also distinct for colour-blind people
+SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")
 NEUTRAL, FREE = "#9aa0a6", "#f4f0e6"
 WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff", "#ffc928", "#54718a"
 CONTINENTS = ("#c9a227", "#b5533c", "#3f6fa3", "#8a6d3b", "#4f8a5b", "#7d5ba6", "#3aa0a0", "#7a9a3a", "#a34f74")
 
-UNIT = 1200  # width of a map whose panels have the sizes written here
+UNIT = 1200  # width of a map whose panels have the sizes given here
 HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
-LETTERS, FACE_UP_ROWS = 165, 2  # letters of a line below the map; lines for Objectives that are face up
+LETTERS, FACE_UP_ROWS = 165, 2  # characters per line below the map; number of lines for face-up Objectives
 LABEL = 12.0
 DISC = 10.0
 
 
 @dataclass(frozen=True)
 class Area:
-    """Filled rings; an SVG viewer shows `title` under the mouse pointer."""
+    """Filled rings. An SVG viewer shows `title` under the mouse pointer."""
 
     rings: tuple[Ring, ...]
     fill: str
@@ -49,7 +50,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners around its middle x, y; a disc if `radius` is half its size."""
+    """A rectangle with round corners, centred at x, y. It is a disc if `radius` is half its size."""
 
     x: float
     y: float
@@ -63,7 +64,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """One line of text; x is its start, middle or end, as `anchor` says, and y the middle of its height."""
+    """One line of text.
+
+    x is its start, middle or end, depending on `anchor`. y is the middle of its height.
+    """
 
     x: float
     y: float
@@ -79,7 +83,7 @@ Shape = Area | Lines | Box | Text
 
 @dataclass(frozen=True)
 class Picture:
-    """Shapes in the order in which they are drawn; texts are drawn last."""
+    """Shapes in the order in which they are drawn. Texts are drawn last."""
 
     width: float
     height: float
@@ -87,19 +91,19 @@ class Picture:
 
 
 def seat_colour(scene: Scene, seat: int) -> str:
-    """The colour of a seat, of the neutral army or of nobody."""
+    """Return the colour of a seat, of the neutral army or of nobody."""
     if seat == scene.num_players:
         return NEUTRAL
     return SEATS[seat % len(SEATS)] if seat >= 0 else FREE
 
 
 def continent_colour(board: Board, continent: int) -> str:
-    """The colour that the map gives a continent, or one of CONTINENTS."""
+    """Return the colour that the map gives a continent, or one of CONTINENTS."""
     return board.colours[continent] or CONTINENTS[continent % len(CONTINENTS)]
 
 
 def compose(board: Board, scene: Scene) -> Picture:
-    """The picture of a position; ValueError if the scene is not of this board."""
+    """Return the picture of a position. Raises ValueError if the scene does not belong to this board."""
     check_scene(board, scene)
     drawing = drawing_of(board)
     unit = drawing.width / UNIT
@@ -122,7 +126,7 @@ def compose(board: Board, scene: Scene) -> Picture:
 
 
 def compose_map(board: Board) -> Picture:
-    """The picture of a map without a position: all territories free, and the continents below."""
+    """Return the picture of a map without a position: all territories free, and the continents below."""
     free = np.full(board.num_territories, NOBODY)
     scene, drawing = Scene(free, np.zeros_like(free), 0), drawing_of(board)
     unit = drawing.width / UNIT
@@ -137,12 +141,15 @@ def compose_map(board: Board) -> Picture:
 
 
 def in_order(shapes: Iterable[Shape]) -> list[Shape]:
-    """The shapes in the order of drawing: texts last."""
+    """Return the shapes in the order of drawing: texts last."""
     return sorted(shapes, key=lambda shape: isinstance(shape, Text))
 
 
 def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
-    """The same shape, scaled from the origin by `factor` (of a Box only the place), then moved by dx, dy."""
+    """Return the shape scaled from the origin by `factor`, then moved by dx, dy.
+
+    Only the place of a Box or a Text is scaled, not its size.
+    """
 
     def put(points: Iterable[Point]) -> tuple[Point, ...]:
         return tuple((x * factor + dx, y * factor + dy) for x, y in points)
@@ -155,7 +162,7 @@ def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
     return replace(shape, x=shape.x * factor + dx, y=shape.y * factor + dy)
 
 
-# ------------------------------------------------------------------------------------------------ the map
+# ------------------------------------------------------------------------------------ the map
 
 
 def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
@@ -183,20 +190,21 @@ def _title(board: Board, scene: Scene, t: int) -> str:
 
 
 def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator[Shape]:
-    """Name and marks of one territory."""
+    """Draw the name and the marks of one territory."""
     x, y = drawing.labels[t]
     lines = name_lines(board.territories[t])
     for i, line in enumerate(lines):
         yield Text(x, y + LABEL * (i - (len(lines) - 1) / 2), line, LABEL, INK, halo=PAPER)
     x, y = drawing.centres[t]
     label = drawing.labels[t]
-    across = -1 if label[0] > x + DISC and abs(label[1] - y) < DISC else 1  # left of the disc if the name is right
+    # left of the disc if the name is on the right
+    across = -1 if label[0] > x + DISC and abs(label[1] - y) < DISC else 1
     free = 1 if label[1] < y - DISC else -1  # below the disc if the name is above
     yield from _marks(scene, t, (x, y), disc_width(scene.troops[t]) / 2, across, free * (DISC - 1))
 
 
 def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: float) -> Iterator[Shape]:
-    """City, airfield, capitals and headquarters around a disc that is 2 `half` wide."""
+    """Draw city, airfield, capitals and headquarters around a disc that is 2 `half` wide."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
         yield from _city(right + 2, y + side)
@@ -209,7 +217,7 @@ def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: 
 
 
 def _troops(scene: Scene, t: int, x: float, y: float) -> Iterator[Shape]:
-    """The number of troops in a disc of the owner's colour; nothing on a free territory."""
+    """Draw the number of troops in a disc. A free territory gets no disc."""
     if scene.owner[t] < 0:
         return
     yield Box(x, y, disc_width(scene.troops[t]), 2 * DISC, DISC, INK, PAPER, 1.5)
@@ -217,19 +225,19 @@ def _troops(scene: Scene, t: int, x: float, y: float) -> Iterator[Shape]:
 
 
 def disc_width(troops: int) -> float:
-    """The width of a disc with this number."""
+    """Return the width of a disc with this number of troops."""
     return 2 * DISC + 6.0 * max(0, len(short_number(troops)) - 2)
 
 
 def short_number(troops: int) -> str:
-    """A number in at most five characters: 9999, 12k, 999k, 1M, 2147M."""
+    """Return a number in at most five characters: 9999, 12k, 999k, 1M, 2147M."""
     if troops < 10_000:
         return str(troops)
     return f"{troops // 1000}k" if troops < 1_000_000 else f"{troops // 1_000_000}M"
 
 
 def name_lines(name: str) -> list[str]:
-    """A name in one line, or in two lines of similar length if it is long."""
+    """Return a name in one line, or in two lines of similar length if it is long."""
     words = name.split(" ")
     if len(name) <= 9 or len(words) == 1:
         return [name]
@@ -238,19 +246,19 @@ def name_lines(name: str) -> list[str]:
 
 
 def _city(x: float, y: float) -> Iterator[Shape]:
-    """A star with a rim."""
+    """Draw a star with a rim."""
     yield Area((star(x, y, 7.5),), INK)
     yield Area((star(x, y, 5.5),), GOLD)
 
 
 def star(x: float, y: float, radius: float) -> Ring:
-    """A five-pointed star: a city."""
+    """Return a five-pointed star, the sign of a city."""
     turns = [(pi * i / 5 - pi / 2, radius if i % 2 == 0 else radius * 0.45) for i in range(10)]
     return tuple((x + r * cos(a), y + r * sin(a)) for a, r in turns)
 
 
 def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
-    """A capital, in the colour of the seat that placed it."""
+    """Draw a capital, in the colour of the seat that placed it."""
     ring = ((-7, 5), (-7, -5), (-3.5, 0), (0, -6), (3.5, 0), (7, -5), (7, 5))
     points = tuple((x + dx, y + dy) for dx, dy in ring)
     yield Lines(((*points, points[0]),), PAPER, 4.0)
@@ -259,7 +267,7 @@ def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
 
 
 def _flag(x: float, y: float, colour: str) -> Iterator[Shape]:
-    """A headquarters, in the colour of the seat that placed it."""
+    """Draw a headquarters, in the colour of the seat that placed it."""
     cloth = ((x, y - 10), (x - 12, y - 6), (x, y - 2))
     paths = ((*cloth, cloth[0]), ((x, y - 11), (x, y + 5)))
     yield Lines(paths, PAPER, 4.0)
@@ -268,7 +276,7 @@ def _flag(x: float, y: float, colour: str) -> Iterator[Shape]:
 
 
 def _airfield(x: float, y: float) -> Iterator[Shape]:
-    """An airplane seen from above."""
+    """Draw an airplane seen from above."""
     half = ((0, -7), (1.4, -2), (7, 1.5), (7, 3), (1.4, 1.8), (1, 5), (3, 7))
     ring = (*half, *((-dx, dy) for dx, dy in reversed(half[1:])))
     points = tuple((x + dx, y + dy) for dx, dy in ring)
@@ -285,7 +293,7 @@ SIGNS: dict[str, tuple[Shape, ...]] = {  # around the origin; a seat's colour is
 
 
 def _arrow(paths: list[Path]) -> Iterator[Shape]:
-    """The attack: a red arrow that ends before the defender's disc."""
+    """Draw the attack: a red arrow that ends before the defender's disc."""
     (a, b), first = paths[-1], paths[:-1]
     length = max(hypot(b[0] - a[0], b[1] - a[1]), 1.0)
     angle = atan2(b[1] - a[1], b[0] - a[0])
@@ -303,15 +311,15 @@ def _along(start: Point, angle: float, length: float) -> Point:
 
 
 def darker(colour: str) -> str:
-    """A colour at 60 % of its brightness."""
+    """Return a colour at 60 % of its brightness."""
     return "#" + "".join(f"{int(colour[i : i + 2], 16) * 6 // 10:02x}" for i in (1, 3, 5))
 
 
-# ------------------------------------------------------------------------------------------------ the panels
+# ------------------------------------------------------------------------------------ the panels
 
 
 def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Above the map: whose turn it is, and the dice."""
+    """Draw the panel above the map: the player in turn, and the dice."""
     y = HEADER / 2 * unit
     shown = scene.winner if scene.winner >= 0 else scene.turn
     if shown >= 0:
@@ -322,7 +330,7 @@ def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """The last roll, on the right: the attacker's dice red, the defender's white."""
+    """Draw the last roll, on the right: the attacker's dice red, the defender's white."""
     attacker, defender = scene.dice
     x = width
     for dice, gap, fill, ink in ((defender, 22, PAPER, INK), (attacker, 46, "#c3202f", PAPER)):
@@ -332,7 +340,7 @@ def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
 
 
 def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Iterator[Shape]:
-    """A die; a 7 (RULES 9.9) is shown as a number."""
+    """Draw a die. A 7 (RULES 9.9) is shown as a number."""
     yield Box(x, y, 28 * unit, 28 * unit, 6 * unit, fill)
     if face > 6:
         yield Text(x, y, str(face), 20 * unit, ink)
@@ -342,7 +350,7 @@ def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Ite
 
 
 def pips(face: int) -> list[tuple[int, int]]:
-    """The pips of a face, as (column, row) of -1, 0, 1."""
+    """Return the pips of a face, as (column, row) of -1, 0, 1."""
     corners = [(-1, -1), (1, 1), (1, -1), (-1, 1)]
     middle = [(0, 0)] if face % 2 else []
     sides = [(-1, 0), (1, 0)] if face == 6 else []
@@ -350,7 +358,7 @@ def pips(face: int) -> list[tuple[int, int]]:
 
 
 def _players(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Below the map: a cell for each army."""
+    """Draw the panel below the map: a cell for each army."""
     armies = scene.armies()
     cell = width / max(len(armies), 3)
     for i, seat in enumerate(armies):
@@ -373,13 +381,13 @@ def _player(scene: Scene, seat: int, x: float, cell: float, unit: float) -> Iter
 
 
 def shortened(name: str, room: float, letter: float) -> str:
-    """A name cut to `room`, if a letter is `letter` wide."""
+    """Return a name cut to `room`, for characters that are `letter` wide."""
     most = max(3, int(room / letter))
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _holdings(scene: Scene, seat: int, lives: bool) -> str:
-    """Public facts of a seat: territories, troops, number of cards."""
+    """Return public facts of a seat: territories, troops, number of cards."""
     if not lives:
         return "out"
     held = scene.held_by(seat)
@@ -391,7 +399,10 @@ def _holdings(scene: Scene, seat: int, lives: bool) -> str:
 
 
 def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """The continents with their bonuses, each marked with the colour of the seat that holds all of it."""
+    """Draw the continents with their bonuses.
+
+    Each is marked with the colour of the seat that holds the whole continent.
+    """
     cell = width / max(len(board.continents), 6)
     y = (ROW + LEGEND / 2 - 2) * unit
     for c, name in enumerate(board.continents):
@@ -404,7 +415,7 @@ def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
-    """The meaning of the signs that can stand on the map in this game."""
+    """Draw the meaning of the signs that can stand on the map in this game."""
     x, y, grey = 20.0, ROW + 1.5 * LEGEND - 2, seat_colour(scene, scene.num_players)
     drawn = {
         "city": (Area((star(0, 0, 7.5),), GOLD),),
@@ -419,13 +430,16 @@ def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
 
 
 def goal_rows(scene: Scene) -> int:
-    """Lines for Objectives and Rewards: constant during a game, so that all its pictures have one size."""
+    """Return the number of lines for Objectives and Rewards.
+
+    It is constant during a game, so that all its pictures have the same size.
+    """
     are_in_play = (scene.objectives != Held.NOT_IN_PLAY).any()  # RULES 9.3
     return FACE_UP_ROWS + scene.num_players if are_in_play else 0
 
 
 def _goals(board: Board, scene: Scene, unit: float) -> Iterator[Shape]:
-    """Objectives and Rewards, below everything else."""
+    """Draw Objectives and Rewards, below everything else."""
     lines = [line for whose, names in scene.goals(board) for line in wrap(f"{whose}: {names}", LETTERS)]
     first = ROW + LEGEND + LEGEND * bool(scene.signs)
     for i, line in enumerate(lines[: goal_rows(scene)]):

@@ -11,12 +11,12 @@ from risk_env.board.maps import Board
 from risk_env.render.picture import Area, Box, Lines, Shape, Text, compose, in_order
 from risk_env.render.scene import Scene
 
-FINER = 2  # shapes are drawn this many times larger, then smoothed
+FINER = 2  # shapes are drawn larger by this factor, then smoothed
 HALO = ((-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1))
 
 
 def import_pygame() -> Any:
-    """The module pygame; ImportError names the extra to install."""
+    """Return the module pygame. An ImportError names the extra to install."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         import pygame
@@ -26,13 +26,13 @@ def import_pygame() -> Any:
 
 
 def draw_rgb(board: Board, scene: Scene, width: int = 1000) -> NDArray[np.uint8]:
-    """A public position as pixels, uint8 (H, width, 3); H depends on the map."""
+    """Return a public position as pixels, uint8 (H, width, 3). H depends on the map."""
     pixels = import_pygame().surfarray.array3d(draw_surface(board, scene, width))
     return np.ascontiguousarray(pixels.transpose(1, 0, 2), dtype=np.uint8)
 
 
 def draw_surface(board: Board, scene: Scene, width: int = 1000) -> Any:
-    """A public position as a pygame Surface."""
+    """Return a public position as a pygame Surface."""
     if not 100 <= width <= 8000:
         raise ValueError(f"width: {width}; allowed are 100 ... 8000 pixels")
     pygame = import_pygame()
@@ -61,7 +61,7 @@ def _draw_shape(pygame: Any, surface: Any, shape: Shape, scale: float) -> None:
 
 
 def _draw_lines(pygame: Any, surface: Any, lines: Lines, scale: float) -> None:
-    """Each segment as a thick line, each joint as a disc."""
+    """Draw each segment as a thick line, and each joint as a disc."""
     width = max(1, round(lines.width * scale))
     for path in lines.paths:
         points = [(x * scale, y * scale) for x, y in path]

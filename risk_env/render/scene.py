@@ -1,4 +1,4 @@
-"""What a picture shows: a public position, the names of its players, and the words for it."""
+"""The content of a picture: a public position, the names of its players, and the words for it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,41 +17,44 @@ BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.ROLL, Phase.REROLL, Phas
 
 @dataclass(frozen=True, eq=False)
 class Scene(PublicState):
-    """A public state as it is drawn."""
+    """A public state with the names and signs that drawings need."""
 
-    names: tuple[str, ...] = ()  # (P,) or empty: "Player 0", ...
-    signs: tuple[str, ...] = ()  # what may stand on territories by the rules: "city", "capital", ...
+    names: tuple[str, ...] = ()  # (P,), or empty for "Player 0", ...
+    signs: tuple[str, ...] = ()  # signs that the rules allow on territories: "city", "capital", ...
 
     @property
     def attack(self) -> tuple[int, int] | None:
-        """Source and target of the battle under way."""
+        """Source and target of the current battle."""
         return (self.source, self.target) if self.phase in BATTLE_PHASES else None
 
     def name(self, seat: int) -> str:
-        """What a seat is called; the neutral army's seat is `num_players`."""
+        """Return the name of a seat. The neutral army's seat is `num_players`."""
         if seat == self.num_players:
             return "Neutral"
         return self.names[seat] if seat < len(self.names) else f"Player {seat}"
 
     def lives(self, seat: int) -> bool:
-        """Whether a seat is still in the game."""
+        """Return True if a seat is still in the game."""
         return bool(self.alive[seat]) if len(self.alive) else True
 
     def held_by(self, seat: int) -> list[int]:
-        """The territories of a seat, ascending."""
+        """Return the territories of a seat, ascending."""
         return np.flatnonzero(self.owner == seat).tolist()
 
     def armies(self) -> list[int]:
-        """All seats, and the neutral army's if it holds a territory."""
+        """Return all seats, and the neutral army's seat if it holds a territory."""
         return [*range(self.num_players), *([self.num_players] if self.num_players in self.owner else [])]
 
     def holder(self, board: Board, continent: int) -> int:
-        """Who holds a whole continent (RULES 3.1.2), -1 for nobody."""
+        """Return the owner of a whole continent (RULES 3.1.2), -1 for nobody."""
         owners = self.owner[np.array(board.continent_of) == continent]
         return int(owners[0]) if (owners == owners[0]).all() else -1
 
     def goals(self, board: Board) -> list[tuple[str, str]]:
-        """Whose Objectives and Rewards are which (RULES 9.5, 9.8): those face up, then those of every seat."""
+        """Return the Objectives and Rewards by holder (RULES 9.5, 9.8).
+
+        The face-up Objectives come first, then the Objectives and Rewards of every seat.
+        """
         listed = [("Objectives face up", self._objectives(board, Held.FACE_UP))]
         for seat in range(self.num_players):
             owned = [f"[{reward_name(reward)}]" for reward, owner in enumerate(self.rewards) if owner == seat]
@@ -59,21 +62,21 @@ class Scene(PublicState):
         return [(whose, ", ".join(names)) for whose, names in listed if names]
 
     def _objectives(self, board: Board, holder: int) -> list[str]:
-        """The Objectives of a holder; those face up with the Reward that lies with them."""
+        """Return the Objectives of a holder. Face-up Objectives are named with their Rewards."""
         numbers = [number for number, state in enumerate(self.objectives[: len(board.objectives)]) if state == holder]
         rewards = [reward_name(self.objective_rewards[n]) if holder == Held.FACE_UP else "" for n in numbers]
         named = zip([board.objectives[number].name for number in numbers], rewards, strict=True)
         return [f"{name} [{reward}]" if reward else name for name, reward in named]
 
     def status(self, board: Board) -> str:
-        """One line: round, turn, phase and the battle under way."""
+        """Return one line: round, turn, phase and the current battle."""
         if self.winner >= 0:
             return f"Round {self.round}: {self.name(self.winner)} has won"
         words = [f"Round {self.round}"] if self.round else ["Set-up"]
         if self.turn >= 0:
             words.append(f"{self.name(self.turn)}'s turn")
         if self.phase != Phase.OVER or self.truncated:
-            is_other = 0 <= self.seat != self.turn  # who decides is not in turn (RULES 3.2.2)
+            is_other = 0 <= self.seat != self.turn  # the seat to act is not in turn (RULES 3.2.2)
             decider = f" ({self.name(self.seat)} decides)" if is_other else ""
             words.append(self.phase.name.replace("_", " ").lower() + decider)
         if self.attack:
@@ -82,13 +85,16 @@ class Scene(PublicState):
 
 
 def scene_of(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:
-    """The scene of a public state of a game by these rules. When the game is over it is nobody's turn."""
+    """Return the scene of a public state of a game by these rules.
+
+    When the game is over, no seat is in turn.
+    """
     facts: dict[str, Any] = vars(state) | {"turn": -1} if state.phase == Phase.OVER else vars(state)
     return Scene(**facts, names=tuple(names), signs=_signs(rules))
 
 
 def _signs(rules: Rules) -> tuple[str, ...]:
-    """The signs that territories can have by these rules."""
+    """Return the signs that territories can have by these rules."""
     has = {
         "city": rules.cities is not None,
         "capital": rules.capitals,
@@ -99,7 +105,7 @@ def _signs(rules: Rules) -> tuple[str, ...]:
 
 
 def check_scene(board: Board, scene: Scene) -> None:
-    """ValueError unless the scene is one of this board's."""
+    """Raise ValueError unless the scene fits this board."""
     for field in ("owner", "troops"):
         given = len(getattr(scene, field))
         if given != board.num_territories:

@@ -12,12 +12,12 @@ FONT = "Helvetica, Arial, DejaVu Sans, sans-serif"
 
 
 def draw_svg(board: Board, scene: Scene) -> str:
-    """A public position as SVG text; the same scene always gives the same text."""
+    """Return a public position as SVG text. The same scene always gives the same text."""
     return _document(compose(board, scene))
 
 
 def draw_map(board: Board) -> str:
-    """A map as SVG text, all its territories free."""
+    """Return a map as SVG text, with all territories free."""
     return _document(compose_map(board))
 
 
@@ -28,7 +28,7 @@ def _document(picture: Picture) -> str:
 
 
 def draw_shape(shape: Shape) -> str:
-    """A shape as an SVG element."""
+    """Return a shape as an SVG element."""
     match shape:
         case Area(rings, fill, title):
             path = "".join(path_data(ring) + "Z" for ring in rings)
@@ -49,10 +49,10 @@ def draw_shape(shape: Shape) -> str:
 
 
 def path_data(points: Iterable[Point]) -> str:
-    """The attribute `d` of a path along these points."""
+    """Return the attribute `d` of a path along these points."""
     return "M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
 
 
 def _n(number: float) -> str:
-    """A number with at most one digit after the point."""
+    """Return a number with at most one digit after the point."""
     return f"{number:.1f}".removesuffix(".0")

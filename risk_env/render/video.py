@@ -1,4 +1,7 @@
-"""Moving pictures of a game: the frames of `draw_rgb`, as `render_mode="rgb_array"` gives them, written by imageio."""
+"""Videos of a game, written by imageio.
+
+The frames come from `draw_rgb`, as with `render_mode="rgb_array"`.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +15,7 @@ KINDS = (".gif", ".mp4")
 
 
 def import_imageio() -> Any:
-    """The module imageio; ImportError names the extra to install."""
+    """Return the module imageio. An ImportError names the extra to install."""
     try:
         import imageio_ffmpeg  # noqa: F401  # which imageio needs for .mp4
         from imageio import v2
@@ -22,7 +25,10 @@ def import_imageio() -> Any:
 
 
 def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: float = FRAMES_A_SECOND) -> int:
-    """Write frames, uint8 (H, W, 3), as .gif or .mp4; returns the number of frames. ValueError for another ending."""
+    """Write frames, uint8 (H, W, 3), as .gif or .mp4, and return the number of frames.
+
+    Raises ValueError for another file extension.
+    """
     ending = Path(path).suffix
     if ending not in KINDS:
         raise ValueError(f"path={str(path)!r} must end in {' or '.join(KINDS)}")
@@ -31,6 +37,6 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     with import_imageio().get_writer(path, mode="I", **speed) as writer:
         for frame in frames:
             odd = ((0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0))
-            writer.append_data(np.pad(frame, odd, "edge"))  # films have an even width and height
+            writer.append_data(np.pad(frame, odd, "edge"))  # videos have an even width and height
             written += 1
     return written

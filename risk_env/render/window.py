@@ -1,4 +1,4 @@
-"""A window that shows positions to people (render_mode="human")."""
+"""A window that shows positions to people (`render_mode="human"`)."""
 
 from typing import Any
 
@@ -8,7 +8,10 @@ from risk_env.render.scene import Scene
 
 
 class Window:
-    """One window: `show` draws a position, `close` closes it; `is_open` is False after that or if the user did."""
+    """One window: `show` draws a position, `close` closes the window.
+
+    `is_open` is False after the window was closed, by `close` or by the user.
+    """
 
     def __init__(self, width: int = 1000, caption: str = "Risk"):
         self.width, self.caption = width, caption
@@ -16,7 +19,7 @@ class Window:
         self._display: Any = None
 
     def show(self, board: Board, scene: Scene) -> None:
-        """Draw a position and handle window events; does nothing if the window is closed."""
+        """Draw a position and handle window events. Does nothing if the window is closed."""
         if not self.is_open:
             return
         surface = draw_surface(board, scene, self.width)
@@ -26,20 +29,20 @@ class Window:
         self.pump()
 
     def pump(self) -> None:
-        """Handle window events without drawing; call it now and then while nothing changes."""
+        """Handle window events without drawing. Call it regularly while nothing changes."""
         pygame = import_pygame()
         if self._display is not None and any(event.type == pygame.QUIT for event in pygame.event.get()):
             self.close()
 
     def close(self) -> None:
-        """Close the window; may be called again."""
+        """Close the window. May be called again."""
         if self._display is not None:
             import_pygame().display.quit()
             self._display = None
         self.is_open = False
 
     def _open(self, size: tuple[int, int]) -> None:
-        """Open the display, or give it the size of the picture, which depends on the map."""
+        """Open the display, or resize it to the picture, whose size depends on the map."""
         pygame = import_pygame()
         if self._display is None:
             pygame.display.init()

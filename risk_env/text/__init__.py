@@ -1,1 +1,1 @@
-"""Actions and positions as text, both ways, and what is wrong with a position."""
+"""Actions and positions as text, both ways, and the check of positions."""

@@ -1,12 +1,13 @@
-"""What is wrong with a position: every reason why a game record is unsafe or impossible to play on.
+"""The check of a position: every reason why a game record is unsafe or impossible to play on.
 
-The record may hold any bytes. `check` has four levels and stops at the first one that finds something:
+The record may hold any bytes. `check` has four levels and stops at the first level that finds a problem:
 
 1. ranges: the kernels can take every number and set;
 2. sense: the fields agree with each other, the rules and the map;
-3. question: from the first question of the kind (where to attack, where to draft, ...) the kernels, on a scratch copy,
-   reach the question that the record asks by the answers that it holds, and something is legal;
-4. derived fields (`DERIVED`): they are what `complete` makes of the other fields.
+3. decision: the recorded decision can be reached. On a scratch copy, the kernels start from the first
+   decision of its kind (the attack, the territory of a draft, ...) and play the choices that the record
+   holds. Some action must be legal;
+4. derived fields (`DERIVED`): they have the values that `complete` computes from the other fields.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -41,12 +42,12 @@ PLAY_PHASES = tuple(Phase)[len(types.SETUP_PHASES) :]
 BATTLE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER, Phase.ROLL)
 AIRFIELDS = (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD)
 
-MOST_COUNTED = 2**30  # largest count of decisions, rounds, battles or traded sets, well below 2**31
+MOST_COUNTED = 2**30  # maximum number of decisions, rounds, battles or traded sets, well below 2**31
 
 Reasons = Iterator[str]
 
 _ASKED = "setup=claim|deal|capitals"
-PHASE_NEEDS = {  # the options that a phase needs
+PHASE_NEEDS = {  # options that a phase needs
     Phase.CAPITAL: "setup=capitals",
     Phase.CLAIM: "setup=claim|capitals",
     Phase.DEPLOY: _ASKED,
@@ -62,7 +63,8 @@ PHASE_NEEDS = {  # the options that a phase needs
 }
 AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *types.FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
 MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
-# Fields, the options that they need, and the phases that use them: in all other games and phases they are empty.
+# Fields, the options that they need, and the phases that use them. In all other games and phases they are
+# empty.
 _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
     ("held_at_start discard battles captured death rolled settled losses chosen_dice", "", PLAY_PHASES),
@@ -96,7 +98,10 @@ DERIVED = ("owned", "strong", "deck", "deck_wilds", "headquarters_open", "trade"
 
 
 def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Every reason why a game record (one of `game_dtype`, any bytes) cannot be played on; [] if it is in order."""
+    """Return every reason why a game record cannot be played on; [] if it is in order.
+
+    `record` is one of `game_dtype` and may hold any bytes.
+    """
     games = np.array([record], record.dtype)
     problems = complete(games, tables, rules, board)
     found, wanted = facts(record), facts(games[0])
@@ -104,7 +109,10 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Write the derived fields of a record (array of one) from its other fields; the reasons why that is impossible."""
+    """Write the derived fields of a record (array of one) from its other fields.
+
+    Returns the reasons why that is impossible.
+    """
     if problems := list(_out_of_range(facts(games[0]), rules, board)):
         return problems
     position = Position(games, tables, rules, board)
@@ -115,7 +123,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
 
 
 def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, board: Board) -> Reasons:
-    """Where a derived field is not what follows from the others."""
+    """Yield the places where a derived field does not follow from the other fields."""
     values = zip(_flat(getattr(found, field)), _flat(getattr(wanted, field)), strict=True)
     for place, (value, right) in enumerate(values):
         if value != right and field == "legal":
@@ -126,11 +134,14 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
             yield f"{field} is {value}, must be {right}"
 
 
-# ------------------------------------------------------------------------------------------------ fields
+# ------------------------------------------------------------------------------------ fields
 
 
 def facts(record: Any) -> SimpleNamespace:
-    """The fields of a record as plain Python values: numbers, lists, sets of numbers, flags as their bytes."""
+    """Return the fields of a record as plain Python values.
+
+    These are numbers, lists and sets of numbers. Flags are given as their bytes.
+    """
     raw, fields = record.tobytes(), record.dtype.fields.items()
     values = {name: raw[start] if kind == np.bool_ else _plain(record[name]) for name, (kind, start, *_) in fields}
     return SimpleNamespace(**values)
@@ -148,18 +159,21 @@ def _flat(value: Any) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
-    """The facts of an empty record, whose deck is full; to be read, not written."""
+    """Return the facts of an empty record, whose deck is full. They must not be changed."""
     return facts(tables_of(rules, board).rules[0].empty)
 
 
 def _names(places: Iterable[int], board: Board) -> str:
-    """The names of territories in the map's order; those beyond the map by their number."""
+    """Return the names of territories in the map's order. Territories beyond the map are named by number."""
     known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
 
 class Position:
-    """A record (array of one) with its fields in their ranges, its rules and map; and what several checks ask of it."""
+    """A record (array of one) whose fields are in their ranges, with its rules and map.
+
+    The methods are shared by several checks.
+    """
 
     def __init__(self, games: Any, tables: Tables, rules: Rules, board: Board):
         self.games, self.tables, self.rules, self.board = games, tables, rules, board
@@ -174,29 +188,32 @@ class Position:
         self.held: dict[int, set[int]] = {army: set() for army in (FREE, *self.armies)}
         for territory in self.places:
             self.held[game.owner[territory]].add(territory)
-        self.own = self.held[game.turn]  # of the seat whose turn it is
+        self.own = self.held[game.turn]  # territories of the seat in turn
 
     def army(self, owner: int) -> str:
-        """An owner in words."""
+        """Return the name of an owner."""
         return {FREE: "nobody", self.rules.num_players: "the neutral army"}.get(owner, f"seat {owner}")
 
     def placed(self, army: int) -> int:
-        """Troops of an army on the board."""
+        """Return the number of troops of an army on the board."""
         return sum(self.game.troops[t] for t in self.held[army])
 
     def room(self, places: Collection[int]) -> int:
-        """Return how many more troops these territories may hold (RULES 1.5, 10.3)."""
+        """Return the number of additional troops that these territories may hold (RULES 1.5, 10.3)."""
         most = self.rules.max_troops or MOST_TROOPS
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
-        """Those of some needed options that the rules do not have."""
+        """Return the needed options that the rules do not have."""
         pairs = [need.partition("=") for need in needs.split()]
         return " ".join("".join(n) for n in pairs if str(getattr(self.rules, n[0])) not in n[2].split("|"))
 
 
 def due_trade(p: Position) -> Trade:
-    """Why cards are traded: after an elimination, or with five cards at the start of the turn (RULES 3.3.2, 5.3)."""
+    """Return the reason for a trade (RULES 3.3.2, 5.3).
+
+    Cards are traded after an elimination, or with five cards at the start of the turn.
+    """
     if p.rules.deck == "star" or p.phase not in (Phase.TRADE, Phase.BONUS):
         return Trade.FREE
     if p.game.captured:
@@ -206,7 +223,10 @@ def due_trade(p: Position) -> Trade:
 
 
 def most_moves(p: Position) -> int:
-    """Moves that the fortify phases of this turn began with: one, more by a Reward or with `fortify="free"`."""
+    """Return the number of moves with which the fortify phases of this turn began.
+
+    It is one, or more with a Reward or with `fortify="free"`.
+    """
     if p.phase not in types.FORTIFY_PHASES:
         return 0
     if p.rules.fortify == "free" and p.game.attacks_over:
@@ -215,7 +235,10 @@ def most_moves(p: Position) -> int:
 
 
 def kept_dice(p: Position, side: int) -> list[int]:
-    """Dice of a side (0 attacker, 1 defender) after the drop and a re-roll, highest first (RULES 9.8, 10.4)."""
+    """Return the dice of a side after the drop and a re-roll, highest first (RULES 9.8, 10.4).
+
+    Side 0 is the attacker, side 1 the defender.
+    """
     dice = sorted(p.game.rolled[side], reverse=True)[: p.game.chosen_dice[side]]
     before, after = p.game.rerolled
     if side == 0 and before in dice:
@@ -223,12 +246,15 @@ def kept_dice(p: Position, side: int) -> list[int]:
     return sorted(dice, reverse=True) + [0] * (types.MAX_DICE - len(dice))
 
 
-# ------------------------------------------------------------------------------------------------ 1. ranges
+# ------------------------------------------------------------------------------------ 1. ranges
 
 
 @lru_cache(maxsize=64)
 def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
-    """The least and the greatest value of the elements of every field that is not derived; of sets the largest."""
+    """Return the least and the greatest value of the elements of every field that is not derived.
+
+    For sets, the greatest value is the largest set.
+    """
     seats, last = rules.num_players, board.num_territories - 1
     limits: dict[str, tuple[Any, Any]] = {
         " ".join((*FLAGS, "in_a_row")): (0, 1),
@@ -259,7 +285,10 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
 
 
 def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
-    """Elements outside their ranges; those beyond the last seat, army, territory and objective must be empty."""
+    """Yield elements outside their ranges.
+
+    Elements beyond the last seat, army, territory and objective must be empty.
+    """
     empty, names = empty_facts(rules, board), board.territories
     used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
     used |= {len(game.owner): len(names), types.NUM_OBJECTIVES: len(board.objectives)}
@@ -278,11 +307,14 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
                 yield f"{name} is {number}, must be {low} ... {high}"
 
 
-# ------------------------------------------------------------------------------------------------ 2. sense
+# ------------------------------------------------------------------------------------ 2. sense
 
 
 def _phase(p: Position) -> Reasons:
-    """The rules have the phase, and fields that they or the phase do not use are empty; a move has its places."""
+    """Check that the rules have the phase, and that its fields are in use.
+
+    Fields that the rules or the phase do not use must be empty. A move must have its source and target.
+    """
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
@@ -300,7 +332,10 @@ def _phase(p: Position) -> Reasons:
 
 
 def _territories(p: Position) -> Reasons:
-    """A territory is free without troops or held with at least one (RULES 3.2.6); free ones are for claims only."""
+    """Check that a territory is free without troops, or held with at least one (RULES 3.2.6).
+
+    Territories may be free only in claims.
+    """
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
             yield f"{p.board.territories[t]}: {p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
@@ -309,7 +344,10 @@ def _territories(p: Position) -> Reasons:
 
 
 def _seats(p: Position) -> Reasons:
-    """The dead own nothing, the living a territory (RULES 3.3); one of the living is in turn."""
+    """Check that eliminated seats own nothing, and that living seats own a territory (RULES 3.3).
+
+    The seat in turn must be alive.
+    """
     deaths = sorted(order for order in p.game.death if order)
     if deaths != list(range(1, len(deaths) + 1)):
         yield f"death {p.game.death[: len(p.seats)]}: must be 1, 2, ... in the order of falling, 0 for the living"
@@ -327,7 +365,7 @@ def _seats(p: Position) -> Reasons:
 
 
 def _the_end(p: Position) -> Reasons:
-    """A winner or a truncation exactly when the game is over (RULES 11)."""
+    """Check that there is a winner or a truncation exactly when the game is over (RULES 11)."""
     decided, truncated = p.game.winner != NOBODY, p.game.truncated
     if p.phase == Phase.OVER and decided == truncated:
         yield f"the game is over with winner {p.game.winner} and truncated {truncated}: exactly one must be"
@@ -338,7 +376,10 @@ def _the_end(p: Position) -> Reasons:
 
 
 def _setup(p: Position) -> Reasons:
-    """Every army has its starting troops, on the board or to place (RULES 4.2), and room for them."""
+    """Check that every army has its starting troops, and room for them (RULES 4.2).
+
+    The troops are on the board or still to be placed.
+    """
     if not p.is_setup:
         return
     start, to_place = p.rules.troops_to_start(), p.game.to_place
@@ -357,7 +398,10 @@ def _setup(p: Position) -> Reasons:
 
 
 def _claims(p: Position) -> Reasons:
-    """Territories are claimed in turn from the starter on, a troop on each (RULES 4.3)."""
+    """Check that territories are claimed in turn, with one troop on each (RULES 4.3).
+
+    The starter claims first.
+    """
     if p.phase not in CLAIM_PHASES:
         return
     claims = len(p.places) - len(p.held[FREE])
@@ -372,7 +416,10 @@ def _claims(p: Position) -> Reasons:
 
 
 def _cards(p: Position) -> Reasons:
-    """No territory card is in two places, or in any when it is laid out for headquarters (RULES 2, 7.1)."""
+    """Check that no territory card is in two places (RULES 2, 7.1).
+
+    The card of a headquarters must be in no place.
+    """
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
@@ -388,7 +435,7 @@ def _cards(p: Position) -> Reasons:
 
 
 def _trade(p: Position) -> Reasons:
-    """Stars enough to trade (RULES 9.4), and where the bonus of a traded set may go (RULES 5.4)."""
+    """Check the stars of a trade (RULES 9.4), and the territories of a set's bonus (RULES 5.4)."""
     hand, bonus = p.game.hand[p.game.turn], p.game.bonus
     stars = sum((p.board.stars or ())[card] for card in hand) if p.rules.deck == "star" else MIN_STARS
     if p.phase == Phase.TRADE and stars < MIN_STARS:
@@ -399,7 +446,7 @@ def _trade(p: Position) -> Reasons:
 
 
 def _turn(p: Position) -> Reasons:
-    """What happened this turn, and what is pending (RULES 3; docs/decisions.md)."""
+    """Check the events of this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
         yield f"held_at_start {_names(held - own, p.board)}: not seat {game.turn}'s any more"
@@ -417,7 +464,7 @@ def _turn(p: Position) -> Reasons:
 
 
 def _occupation(p: Position) -> Reasons:
-    """Troops can follow into a territory captured this turn (RULES 3.2.5)."""
+    """Check that troops can follow into a territory captured this turn (RULES 3.2.5)."""
     source, target = p.game.source, p.game.target
     if p.phase != Phase.OCCUPY or NOWHERE in (source, target):
         return
@@ -429,7 +476,10 @@ def _occupation(p: Position) -> Reasons:
 
 
 def _dice(p: Position) -> Reasons:
-    """The last roll; in REROLL and COMMANDER its dice lie open (RULES 3.2.2, 9.8, 10.4-10.6)."""
+    """Check the last roll (RULES 3.2.2, 9.8, 10.4-10.6).
+
+    In REROLL and COMMANDER, its dice are on the table.
+    """
     game, hand, sides = p.game, p.game.hand[p.game.turn], ("attacker", "defender")
     for field in ("rolled", "settled"):
         for whose, dice in zip(sides, getattr(game, field), strict=True):
@@ -449,7 +499,7 @@ def _dice(p: Position) -> Reasons:
 
 
 def _missions(p: Position) -> Reasons:
-    """Every seat has a different mission, one of those that are dealt (RULES 8.1)."""
+    """Check that every seat has a different mission, one of the missions that are dealt (RULES 8.1)."""
     dealt = [number for number, mission in enumerate(p.board.missions) if is_dealt(mission, p.rules)]
     given = p.game.mission[: len(p.seats)] if p.rules.victory == "mission" else []
     if len(set(given)) < len(given):
@@ -460,7 +510,7 @@ def _missions(p: Position) -> Reasons:
 
 
 def _chosen_places(p: Position) -> Reasons:
-    """Headquarters and capitals: one for each seat, chosen in turn order in set-up (RULES 7.1, 9.3)."""
+    """Check headquarters and capitals: one per seat, chosen in turn order in set-up (RULES 7.1, 9.3)."""
     uses = {"headquarters": p.rules.victory == "headquarters", "capital": p.rules.capitals}
     for field, phase in (("headquarters", Phase.HEADQUARTERS), ("capital", Phase.CAPITAL)):
         places = getattr(p.game, field)[: len(p.seats)]
@@ -477,7 +527,7 @@ def _chosen_places(p: Position) -> Reasons:
 
 
 def _layout(p: Position) -> Reasons:
-    """As many cities and objectives as the rules lay out (RULES 9.1, 9.3)."""
+    """Check that as many cities and objectives are in play as the rules lay out (RULES 9.1, 9.3)."""
     goals = [held for held in p.game.objective if held != Held.NOT_IN_PLAY]
     fixed_goals = [goal for goal in p.board.objectives if goal.basic_training]
     cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities, None: 0}
@@ -489,7 +539,10 @@ def _layout(p: Position) -> Reasons:
 
 
 def _rewards(p: Position) -> Reasons:
-    """A Reward lies on one objective and belongs to the seat that took it, or to nobody (RULES 3.3.3, 9.8)."""
+    """Check that a Reward lies on one objective, and who owns it (RULES 3.3.3, 9.8).
+
+    It belongs to the seat that took the objective, or to nobody.
+    """
     given = [reward for reward in p.game.objective_reward if reward != NO_REWARD]
     if len(set(given)) < len(given):
         yield f"objective_reward {p.game.objective_reward}: a Reward lies on two objectives"
@@ -500,7 +553,10 @@ def _rewards(p: Position) -> Reasons:
 
 
 def _airfields(p: Position) -> Reasons:
-    """An airfield stands on its owner's territory exactly while its Reward is owned, or is being placed (RULES 9.8)."""
+    """Check the airfields (RULES 9.8).
+
+    An airfield stands on its owner's territory exactly while its Reward is owned, unless it is being placed.
+    """
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
         if place != NOWHERE and (owner == NOBODY or p.game.owner[place] != owner):
@@ -520,11 +576,11 @@ _SENSE = (
 )
 
 
-# ------------------------------------------------------------------------------------------------ 3. question
+# ------------------------------------------------------------------------------------ 3. decision
 
 
 def derive_facts(p: Position) -> None:
-    """Write the derived fields that do not depend on the question."""
+    """Write the derived fields that do not depend on the decision."""
     game = p.games[0]
     for army, words in enumerate(game.owned):
         words[:] = words_of(p.held.get(army, ()), len(words))
@@ -539,7 +595,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _answers(p: Position) -> list[tuple[Phase, int]]:
-    """The answers from the first question of the kind to the one at hand, each with the phase that asks."""
+    """Return the actions from the first decision of the kind to the current one, each with its phase."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
@@ -558,7 +614,10 @@ def _answers(p: Position) -> list[tuple[Phase, int]]:
 
 
 def _ask_again(p: Position) -> Reasons:
-    """Play from the first question of the kind to the one at hand, and take over what the kernels derive on the way."""
+    """Play from the first decision of the kind to the current one.
+
+    The fields that the kernels derive on the way are copied into the record.
+    """
     answers, board, rules = _answers(p), p.tables.board, p.tables.rules
     if not answers:
         return
@@ -570,7 +629,7 @@ def _ask_again(p: Position) -> Reasons:
     entry.write_legal_actions(scratch, 0, board, rules)
     for asks, action in answers:
         if scratch["phase"][0] != asks:
-            continue  # the rules do not ask this
+            continue  # the rules do not have this decision
         if action not in members(scratch[0].legal):
             yield _no_way(p, asks)
             return
@@ -582,7 +641,10 @@ def _ask_again(p: Position) -> Reasons:
 
 
 def _nothing_legal(p: Position) -> Reasons:
-    """Write the legal actions of the question; there must be one, in TRADE a card, in COMMANDER a die."""
+    """Write the legal actions of the decision, and check that there is one.
+
+    In TRADE there must be a card, in COMMANDER a die.
+    """
     entry.write_legal_actions(p.games, 0, p.tables.board, p.tables.rules)
     legal, done = members(p.games[0].legal), [int(p.tables.rules[0].done)]
     if not legal and p.phase not in (Phase.OVER, Phase.ROLL, Phase.DRAW):
@@ -593,7 +655,7 @@ def _nothing_legal(p: Position) -> Reasons:
 
 
 def _no_way(p: Position, asks: Phase) -> str:
-    """That the question cannot follow from the answers that the record holds."""
+    """Return the message that the decision cannot follow from the choices in the record."""
     way = " > ".join(p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE)
     picked = f"picked {_names(p.game.picked, p.board)} and {p.game.picked_wilds} wild cards"
     held = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"

@@ -1,7 +1,9 @@
-"""Words from outside (names of agents, players, maps, files; reasons; errors) as they may be shown.
+"""Words from outside, made safe for display.
 
-Whoever writes a bot, a map or a file chooses them. `for_terminal` makes them safe for a terminal; for a rich table use
-`rich.text.Text(for_terminal(words))`, which reads no markup; the others are for pictures, pages and spreadsheets.
+Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by whoever
+writes a bot, a map or a file. `for_terminal` makes words safe for a terminal. For a rich table use
+`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
+spreadsheets.
 """
 
 import html
@@ -11,13 +13,13 @@ from typing import Any
 from rich.cells import cell_len
 
 LABEL_LETTERS = 40
-_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@")  # characters with which a formula begins in a spreadsheet
 
 
 def for_terminal(words: Any, keep: str = "") -> str:
-    """Text without control characters, escape sequences, directional controls or surrogates: they become `\\x1b` etc.
+    """Escape control characters, escape sequences, directional controls and surrogates, as in `\\x1b`.
 
-    The letters of `keep`, such as a line break, stay.
+    The characters of `keep`, such as a line break, stay.
     """
     text = str(words)
     if text.isprintable():
@@ -37,23 +39,32 @@ def label(words: Any) -> str:
 
 
 def is_label(words: Any) -> bool:
-    """Whether words are what `label` makes of them: printable, 1 to LABEL_LETTERS letters, no space at the ends."""
+    """Return True if `label` would leave the words unchanged.
+
+    A label is printable, has 1 to LABEL_LETTERS characters, and no space at its ends.
+    """
     return isinstance(words, str) and label(words) == words
 
 
 def for_figure(words: Any) -> str:
-    """Text for matplotlib, which reads formulas between dollars and hides labels that begin with an underscore."""
+    """Return text for matplotlib.
+
+    Matplotlib reads formulas between dollars, and hides labels that begin with an underscore.
+    """
     text = for_terminal(words).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def for_html(words: Any) -> str:
-    """Text for HTML and SVG, between tags or in an attribute."""
+    """Return text for HTML and SVG, between tags or in an attribute."""
     return html.escape(for_terminal(words))
 
 
 def for_csv(value: Any) -> Any:
-    """A cell of a table: text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Return a cell of a table.
+
+    A text that a spreadsheet would read as a formula gets an apostrophe before it.
+    """
     if not isinstance(value, str):
         return value
     text = for_terminal(value)

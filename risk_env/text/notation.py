@@ -1,6 +1,6 @@
 """Text forms of actions, both ways.
 
-An action reads as its phase asks: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
+The first word of an action depends on its phase: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
 """
 
 from typing import Any, NamedTuple
@@ -15,17 +15,20 @@ from risk_env.public import members
 from risk_env.untrusted import composed, shortened
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
-LONGEST_TEXT = 1000  # characters of an action
-SHOWN_ACTIONS = 6  # legal actions that a message lists
+LONGEST_TEXT = 1000  # maximum number of characters of an action
+SHOWN_ACTIONS = 6  # number of legal actions that a message lists
 
 
 def reward_name(reward: int) -> str:
-    """What a Reward of RULES 9.8 is called, both Airfields alike; nothing for none."""
+    """Return the name of a Reward (RULES 9.8), the same for both Airfields; "" for none."""
     return "" if reward == NO_REWARD else Reward(reward).name.replace("MAJOR_", "").replace("_", " ").title()
 
 
 class IllegalAction(ValueError):
-    """An action that the game does not allow now; the message names phase, action and what is legal."""
+    """An action that the game does not allow now.
+
+    The message names the phase, the action and the legal actions.
+    """
 
     def __init__(self, message: str, phase: str = "", action: Any = None):
         super().__init__(message)
@@ -34,19 +37,19 @@ class IllegalAction(ValueError):
 
 
 class Question(NamedTuple):
-    """What a phase asks: the word of its answers, and whether DONE may be one."""
+    """The decision of a phase: the word of its actions, and whether DONE may be one of them."""
 
     word: str
     may_stop: bool = False
 
     @property
     def block(self) -> str:
-        """The block of the answers' numbers (`ActionSpace.blocks`)."""
+        """Block of the actions' numbers (`ActionSpace.blocks`)."""
         return BLOCK_OF[self.word]
 
     @property
     def form(self) -> str:
-        """How an answer is written."""
+        """The form in which an action is written."""
         answer = "1|2" if self.word == "defend" else _ARGUMENTS[self.block]
         return f"{self.word} {answer}{' or done' if self.may_stop else ''}"
 
@@ -85,12 +88,15 @@ _ARGUMENTS = {
 
 
 def card_text(card: int, board: Board) -> str:
-    """A card by its territory's name; `num_territories` is a wild one."""
+    """Return the name of a card: its territory's name, or `wild` for `num_territories`."""
     return WILD if card == board.num_territories else board.territories[card]
 
 
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
-    """The words of an action of the record's phase, legal or not; IllegalAction if it is no answer to that phase."""
+    """Return the words of an action of the record's phase, legal or not.
+
+    Raises IllegalAction if it is no action of that phase.
+    """
     text = answer_text(action, QUESTIONS.get(Phase(int(record["phase"]))), tables, board)
     if not text:
         raise illegal_action(record, tables, board, action)
@@ -98,7 +104,7 @@ def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
 
 
 def answer_text(action: int, question: Question | None, tables: Tables, board: Board) -> str:
-    """The words of an action as an answer to a question, "" if it is none."""
+    """Return the words of an action in a decision, or "" if it is no action of this decision."""
     if question is None or not 0 <= action < tables.num_actions:
         return ""
     kind, arguments = tables.space.decode(action)
@@ -108,7 +114,7 @@ def answer_text(action: int, question: Question | None, tables: Tables, board: B
 
 
 def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: Board) -> bool:
-    """Whether an action is one of the answers to a question, legal or not."""
+    """Return True if an action is one of the actions of a decision, legal or not."""
     if kind == DONE:
         return question.may_stop
     if question.word == "defend":
@@ -118,7 +124,10 @@ def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: B
 
 
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
-    """The legal action that a text means, in any case, extra blanks ignored; IllegalAction if there is none."""
+    """Return the legal action that a text means, in any case; extra blanks are ignored.
+
+    Raises IllegalAction if there is none.
+    """
     question = QUESTIONS.get(Phase(int(record["phase"])))
     words = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST_TEXT else ""
     if question is None or not words:
@@ -133,13 +142,16 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
 
 
 def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
-    """The legal actions as texts, in the order of their numbers."""
+    """Return the legal actions as texts, in the order of their numbers."""
     question = QUESTIONS.get(Phase(int(record["phase"])))
     return [answer_text(action, question, tables, board) for action in members(record["legal"])]
 
 
 def illegal_action(record: Any, tables: Tables, board: Board, action: Any, problem: str = "") -> IllegalAction:
-    """The error for an action (number, text or anything) that is not legal; `problem` says why where that is known."""
+    """Return the error for an action (number, text or anything) that is not legal.
+
+    `problem` gives the reason if it is known.
+    """
     phase = Phase(int(record["phase"]))
     shown = str(action) if isinstance(action, int | np.integer) else shortened(action)
     because = f": {problem}" if problem else ""
@@ -159,7 +171,7 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
 
 
 def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:
-    """What follows the word of an action."""
+    """Return the words that follow the first word of an action."""
     if kind == "objective":
         return board.objectives[arguments[0]].name
     if kind in ("territory", "attack", "card"):
@@ -168,7 +180,7 @@ def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:
 
 
 def _parse(words: str, question: Question, space: ActionSpace) -> int:
-    """The number of an answer to the question; a ValueError says what is wrong."""
+    """Return the number of an action of the decision, or raise a ValueError that says what is wrong."""
     word, _, argument = words.partition(" ")
     word = word.casefold()
     if not argument and ((word == DONE and question.may_stop) or (word == BLITZ and question.word == "dice")):

@@ -1,6 +1,6 @@
-"""Positions as texts of lines `key: value` that people can type and edit (docs/positions.md), both ways.
+"""Positions as texts of lines `key: value` that people can type and edit, both ways (docs/positions.md).
 
-What has its usual value is left out.
+Lines with the usual value are left out.
 """
 
 import re
@@ -34,19 +34,20 @@ from risk_env.text.check import Position
 from risk_env.text.notation import WILD, card_text
 from risk_env.untrusted import composed, shortened, unmarked
 
-HEADER = "risk_env game 1"  # the number is the schema's
-MOST_CHARACTERS = 1 << 16  # of a text
+HEADER = "risk_env game 1"  # the number is the version of the format
+MOST_CHARACTERS = 1 << 16  # maximum size of a text
 REWARDS = [reward.name.lower().replace("_", " ") for reward in Reward]
 
 
 class PositionError(ValueError):
-    """A text that is not a position; the message names the line, the problem and what is allowed."""
+    """A text that is not a position. The message names the line, the problem and what is allowed."""
 
 
 def to_text(record: Any, rules: Rules, board: Board) -> str:
-    """A complete text of a game in progress (hidden facts and generator included), with a checksum as its last line.
+    """Return the complete text of a game in progress, with a checksum as its last line.
 
-    Raises PositionError for a record that `check` rejects: its text could not be read again.
+    The text includes hidden facts and the state of the random generator. Raises PositionError for a record
+    that `check` rejects, because its text could not be read again.
     """
     _refuse(checks.check(record, tables(rules, board), rules, board))
     position = Position(np.array([record], record.dtype), tables(rules, board), rules, board)
@@ -58,10 +59,12 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
 
 
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
-    """Rules, map and the position (array of game_dtype, shape (1,)) of a text: of `to_text`, or written by hand.
+    """Return the rules, the map and the position of a text.
 
-    The text names one of the shipped maps. With `board` that map is used, whatever the text calls it; its digest must
-    be that of the text. Raises PositionError for a wrong text and for an impossible position.
+    The text comes from `to_text` or is written by hand. The position is an array of game_dtype, shape (1,).
+    The text names one of the shipped maps. If `board` is given, that map is used, whatever name the text
+    gives. Its digest must match the text. Raises PositionError for a wrong text and for an impossible
+    position.
     """
     lines, territories = _read_lines(text)
     rules = lines["rules"].read(_rules_of)
@@ -80,19 +83,19 @@ def _refuse(problems: Sequence[str]) -> None:
         raise PositionError(f"impossible position: {'; '.join(problems)}")
 
 
-# ------------------------------------------------------------------------------------------------ lines of a text
+# ------------------------------------------------------------------------------------ lines of a text
 
 
 class Line(NamedTuple):
     """A line `key: value` of a text."""
 
-    place: str  # in the text, for messages
-    section: str  # in brackets before it, empty for the lines of the game
+    place: str  # place in the text, for messages
+    section: str  # name in brackets before the line, empty for the lines of the game
     key: str
     value: str
 
     def read(self, reader: Callable[[str], Any]) -> Any:
-        """The value as `reader` reads it; its ValueErrors become PositionErrors that name the line."""
+        """Return the value as `reader` reads it. Its ValueErrors become PositionErrors that name the line."""
         try:
             return reader(self.value)
         except ValueError as error:
@@ -100,14 +103,17 @@ class Line(NamedTuple):
 
 
 class Lines(dict[str, Line]):
-    """The lines of the game by their keys; one that the text does not have is empty."""
+    """The lines of the game by their keys. A line that is missing from the text is empty."""
 
     def __missing__(self, key: str) -> Line:
         return Line(key, "", key, "")
 
 
 def _read_lines(text: str) -> tuple[Lines, list[Line]]:
-    """The lines of the game, and those of the territories; header and checksum, if there is one, must be right."""
+    """Return the lines of the game, and the lines of the territories.
+
+    The header must be right, and the checksum too, if there is one.
+    """
     lines, territories, section = Lines(), list[Line](), ""
     for number, words in _numbered_lines(text):
         if words.startswith("[") and words.endswith("]"):
@@ -125,7 +131,7 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
 
 
 def _numbered_lines(text: str) -> list[tuple[int, str]]:
-    """The lines between header and checksum with their numbers, without empty ones and comments."""
+    """Return the lines between header and checksum with their numbers, without empty lines and comments."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a text")
     if len(text) > MOST_CHARACTERS:
@@ -149,15 +155,18 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _checksum(lines: Iterable[str]) -> str:
-    """CRC-32 (8 hex digits) of the lines that are not empty."""
+    """Return the CRC-32 (8 hex digits) of the lines that are not empty."""
     return f"{zlib.crc32(chr(10).join(filter(None, lines)).encode(errors='surrogatepass')):08x}"
 
 
-# ------------------------------------------------------------------------------------------------ rules and map
+# ------------------------------------------------------------------------------------ rules and map
 
 
 def _rules_of(value: str) -> Rules:
-    """The rules of the line `rules`; a text written by hand may begin with `preset=NAME`."""
+    """Return the rules of the line `rules`.
+
+    In a text written by hand the line may begin with `preset=NAME`.
+    """
     options: dict[str, Any] = {}
     for name, option in map(read_option, _parts(value)):
         if name in options:
@@ -167,23 +176,26 @@ def _rules_of(value: str) -> Rules:
 
 
 def _parts(value: str) -> list[str]:
-    """The parts of a list with commas; a dash is an empty list."""
+    """Return the parts of a comma-separated list. A dash is an empty list."""
     return [] if value in ("", "-") else [part.strip() for part in value.split(",")]
 
 
 def _board_of(value: str, board: Board | None) -> Board:
-    """The map of the line `map` (default classic), or the one given, of the digest that the line names."""
+    """Return the map of the line `map` (default classic), or the given map.
+
+    If the line names a digest, the map must have it.
+    """
     source, _, digest = value.rpartition(" ")
     if source and re.fullmatch("[0-9a-f]{16}", digest):
         return found_map(source, digest, board)
     return found_map(value or "classic", None, board)
 
 
-# ------------------------------------------------------------------------------------------------ territories
+# ------------------------------------------------------------------------------------ territories
 
 
 def _territory_lines(p: Position) -> Iterator[str]:
-    """A section for each continent, a line for each territory that is held."""
+    """Yield a section for each continent, and a line for each territory that is held."""
     for name, members in zip(p.board.continents, p.board.members_of, strict=True):
         yield from ("", f"[{name}]")
         for t in (t for t in members if p.game.owner[t] != FREE):
@@ -195,7 +207,7 @@ _GARRISON = re.compile(r"(?:(?:player )?([0-9])|(neutral)) ?(?:, ?([0-9]{1,10})(
 
 
 def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) -> None:
-    """Write owners and troops into a record; a territory without a line is free."""
+    """Write owners and troops into a record. A territory without a line is free."""
     seen = dict[int, str]()
     for line in lines:
         territory = line._replace(value=line.key).read(board.territory)
@@ -210,7 +222,7 @@ def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) 
 
 
 def _garrison(value: str, rules: Rules) -> tuple[int, int]:
-    """Owner and troops of `player 0, 3 troops`, `neutral, 2 troops` or `free`."""
+    """Return owner and troops of `player 0, 3 troops`, `neutral, 2 troops` or `free`."""
     if value.casefold() == "free":
         return FREE, 0
     match = _GARRISON.fullmatch(value)
@@ -226,10 +238,10 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
     return rules.num_players if neutral else int(seat), troops
 
 
-# ------------------------------------------------------------------------------------------------ the other lines
+# ------------------------------------------------------------------------------------ the other lines
 
-# Keys, and fields where their names differ, in an order in which usual values depend on earlier lines only.
-# `{}` stands for the name of an element, which has its own line; two fields share a line.
+# Keys, each with its fields where their names differ. Usual values depend on earlier lines only. `{}` stands
+# for the name of an element, which has its own line. Two fields may share a line.
 _LINES = """
 phase, round = round_number, starter, turn, random, decisions, winner, truncated, fallen = death, to place, in a row,
 captured, eliminated, attacks over, held at start, mission {} = mission, headquarters {} = headquarters,
@@ -241,7 +253,10 @@ commander used, blitz, chosen dice, rerolled, rolled, settled, losses
 
 
 class Form(NamedTuple):
-    """A kind of value as text: `write` a value, `read` a text (ValueError if it is wrong)."""
+    """The text form of a kind of value.
+
+    `write` returns the text of a value. `read` returns the value of a text, or raises ValueError.
+    """
 
     write: Callable[[Any], str]
     read: Callable[[str], Any]
@@ -256,7 +271,10 @@ class Entry(NamedTuple):
     form: Form
 
     def value(self, field_of: Callable[[str], Any]) -> Any:
-        """The value, of two fields the list of both; `field_of` gives a field's."""
+        """Return the value, or the list of both values of two fields.
+
+        `field_of` returns the value of a field.
+        """
         values = [field_of(field) if self.place is None else field_of(field)[self.place] for field in self.fields]
         return values if len(values) > 1 else values[0]
 
@@ -268,7 +286,7 @@ class Entry(NamedTuple):
 
 
 def _entry_lines(p: Position) -> Iterator[str]:
-    """The lines of the entries whose values are not the usual ones."""
+    """Yield the lines of the entries whose values differ from the usual values."""
     for line in _entries(p.rules, p.board):
         value = line.value(partial(getattr, p.game))
         if value != line.value(partial(_usual, p)):
@@ -276,7 +294,7 @@ def _entry_lines(p: Position) -> Iterator[str]:
 
 
 def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: Board) -> None:
-    """Write the lines of the game into a record, and usual values for those that the text does not have."""
+    """Write the lines of the game into a record, and usual values for missing lines."""
     entries = {line.key.casefold(): line for line in _entries(rules, board)}
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines:
@@ -292,7 +310,7 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
 
 @lru_cache(maxsize=64)
 def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
-    """All entries of a game, in the order of `_LINES`."""
+    """Return all entries of a game, in the order of `_LINES`."""
     names: dict[str, Sequence[str]] = {
         **dict.fromkeys(("mission", "headquarters", "capital", "hand"), tuple(map(str, range(rules.num_players)))),
         "objective": [goal.name for goal in board.objectives],
@@ -308,29 +326,35 @@ def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-# ------------------------------------------------------------------------------------------------ usual values
+# ------------------------------------------------------------------------------------ usual values
 
 
 def _usual(p: Position, field: str) -> Any:
-    """The value of a field that a text says nothing about; it may depend on the territories and on earlier lines."""
+    """Return the value of a field for which a text has no line.
+
+    It may depend on the territories and on earlier lines.
+    """
     return _USUAL[field](p) if field in _USUAL else getattr(p.empty, field)
 
 
 def _usual_to_place(p: Position) -> list[int]:
-    """The starting troops less those on the board (RULES 4.2)."""
+    """Return the starting troops minus the troops on the board (RULES 4.2)."""
     start = int(p.tables.rules[0].initial_troops) if p.game.round_number == 0 else 0
     left = [max(0, start - p.placed(army)) for army in p.armies]
     return left + [0] * (types.MAX_OWNERS - len(left))
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Those of Basic Training lie face up (RULES 9.1)."""
+    """Return the state of the objectives; the objectives of Basic Training are face up (RULES 9.1)."""
     face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
     return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 
 
 def _usual_draft(p: Position) -> int:
-    """The troops due before any cards (RULES 3.1, 9.2); none after an elimination or outside the draft."""
+    """Return the troops due before any cards (RULES 3.1, 9.2).
+
+    There are none after an elimination or outside the draft.
+    """
     if p.phase not in DRAFT_PHASES or p.game.captured:
         return 0
     scratch = Position(p.games.copy(), p.tables, p.rules, p.board)
@@ -362,11 +386,11 @@ _USUAL: dict[str, Callable[[Position], Any]] = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ forms
+# ------------------------------------------------------------------------------------ forms
 
 
 def _form_of(field: str, rules: Rules, board: Board) -> Form:
-    """Notation of the values of a field, or of its elements."""
+    """Return the text form of the values of a field, or of its elements."""
     if field in _FORMS:
         return _FORMS[field](rules, board)
     if field in checks.SETS:
@@ -395,7 +419,7 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """One of a few words, in any case, with blanks or underscores."""
+    """Return the form of one of a few words, in any case, with blanks or underscores."""
     known = {_plain(word): value for word, value in values.items()}
 
     def read(text: str) -> Any:
@@ -408,12 +432,18 @@ def _word(values: dict[str, Any]) -> Form:
 
 
 def _plain(word: str) -> str:
-    """A word without the differences that do not count: capitals, underscores, blanks around commas."""
+    """Return a word without the differences that do not count.
+
+    These are capitals, underscores and blanks around commas.
+    """
     return ", ".join(part.strip() for part in word.casefold().replace("_", " ").split(","))
 
 
 def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool = False) -> Form:
-    """A list with commas, a dash for an empty one; `count` elements, `each` says what they are needed for."""
+    """Return the form of a comma-separated list, with a dash for an empty list.
+
+    The list has `count` elements. `each` is the end of the message for another number of elements.
+    """
 
     def read(text: str) -> list[Any]:
         values = [form.read(part) for part in _parts(text)]
@@ -436,7 +466,10 @@ def _territories(board: Board) -> Form:
 
 
 def _cards(_: Rules, board: Board) -> Form:
-    """Cards, wild ones last; the value is a set of territory cards and a number of wild ones."""
+    """Return the form of cards, wild cards last.
+
+    The value is a set of territory cards and a number of wild cards.
+    """
     names = _territories(board)
 
     def write(value: list[Any]) -> str:
@@ -453,7 +486,10 @@ def _cards(_: Rules, board: Board) -> Form:
 
 
 def _fallen(rules: Rules, _: Board) -> Form:
-    """The dead, first to fall first; the value is the order of falling of each seat, 0 for the living."""
+    """Return the form of the eliminated seats, first to fall first.
+
+    The value is the order of falling of each seat, 0 for living seats.
+    """
     seats = _listed(_number(0, rules.num_players - 1), distinct=True)
     return Form(
         lambda deaths: seats.write(np.argsort(deaths, kind="stable")[deaths.count(0) :].tolist()),
@@ -462,12 +498,12 @@ def _fallen(rules: Rules, _: Board) -> Form:
 
 
 def _deaths(fallen: list[int]) -> list[int]:
-    """The order of falling of each seat."""
+    """Return the order of falling of each seat."""
     return [fallen.index(seat) + 1 if seat in fallen else 0 for seat in range(types.MAX_SEATS)]
 
 
 def _to_place(rules: Rules, _: Board) -> Form:
-    """Troops still in hand in set-up, army by army."""
+    """Return the form of the troops to place in set-up, army by army."""
     armies = rules.num_players + rules.neutral
     numbers = _listed(_number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed")
     beyond = [0] * (types.MAX_OWNERS - armies)
@@ -475,7 +511,10 @@ def _to_place(rules: Rules, _: Board) -> Form:
 
 
 def _objective(rules: Rules, _: Board) -> Form:
-    """`face up` or the holder of an objective, and the Reward that lies with it (RULES 9.3)."""
+    """Return the form of an objective (RULES 9.3).
+
+    It is `face up` or the holder, and the Reward that lies with the objective.
+    """
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
     rewards = {"": NO_REWARD} | {f", reward {name}": reward for reward, name in enumerate(REWARDS)}
@@ -489,7 +528,7 @@ def _read_generator(text: str) -> int:
 
 
 def _dice(_: Rules, __: Board) -> Form:
-    """The dice of attacker and defender; a 0 is no die."""
+    """Return the form of the dice of attacker and defender. A 0 is no die."""
     face = _number(1, types.NUM_FACES + 1)
 
     def read(text: str) -> list[list[int]]:

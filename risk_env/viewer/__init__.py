@@ -1,1 +1,1 @@
-"""A game's history in a browser: the page of a replay, and the modules and data that it shares with live pages."""
+"""The history of a game in a browser: the replay page, and the modules and data it shares with live pages."""

@@ -1,4 +1,7 @@
-"""A game's history as one viewer saw it, frame by frame, each as what has changed since the one before."""
+"""The history of a game as one viewer saw it, frame by frame.
+
+Each frame holds the changes since the frame before.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,23 +13,26 @@ from risk_env.events import Event
 from risk_env.public import hand_of, public_facts
 
 Facts = dict[str, Any]
-Evaluate = Callable[[Any], Iterable[float]]  # records of one game -> float (P,), the chance to win of every seat
+# records of one game -> float (P,), win probability of every seat
+Evaluate = Callable[[Any], Iterable[float]]
 
-_LEFT_OUT = ("schema", "num_players")  # of a public state: the same in all frames
+_LEFT_OUT = ("schema", "num_players")  # fields of a public state that are the same in all frames
 
 
 class Frames:
-    """The frames of a game for one seat, or for somebody who only watches (`seat` -1).
+    """The frames of a game for one seat, or for a spectator (`seat` -1).
 
-    `watch` is called with the record and the new events after every change (`events.GameLog`). A frame is the list
-    `[changes, events]`; `start` is the state of the first one, `last` that of the last one. A state is the JSON form of
-    the `PublicState` and `income` (P,) and, for a seat, its `hand`, `mission` and `own_headquarters`.
+    Call `watch` with the record and the new events after every change (`events.GameLog`). A frame is the list
+    `[changes, events]`. `start` is the state of the first frame, `last` that of the last frame. A state is
+    the JSON form of the `PublicState` and `income` (P,). For a seat, it also has the seat's `hand`, `mission`
+    and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:
         self.start: Facts = {}
         self.frames: list[tuple[Facts, list[Facts]]] = []
-        self.chances: list[tuple[int, list[float]]] = []  # (frame, chance to win of every seat), one a turn
+        # (frame, win probability of every seat), one per turn
+        self.chances: list[tuple[int, list[float]]] = []
         self._tables, self._seat, self._evaluate = tables, seat, evaluate
         self._scratch = tables.new_games(1)
         self.last: Facts = {}
@@ -44,7 +50,7 @@ class Frames:
             self.chances.append((len(self.frames) - 1, [round(float(c), 4) for c in self._evaluate(records)]))
 
     def _state(self, records: Any) -> Facts:
-        """What the viewer may see of a record."""
+        """Return the part of a record that the viewer may see."""
         public = public_facts(records, self._tables, self._seat)
         state = {name: value for name, value in public.items() if name not in _LEFT_OUT}
         state["income"] = [self._income(records, seat) if lives else 0 for seat, lives in enumerate(public["alive"])]
@@ -55,7 +61,7 @@ class Frames:
         return {"hand": hand_of(records, self._seat, self._tables), **numbers}
 
     def _income(self, records: Any, seat: int) -> int:
-        """Troops that a seat would get at the start of its turn, without cards (RULES 3.1)."""
+        """Return the troops that a seat would get at the start of its turn, without cards (RULES 3.1)."""
         self._scratch[:] = records
         self._scratch["turn"] = seat
         entry.begin_draft_of_turn(self._scratch, 0, self._tables.board, self._tables.rules)
@@ -66,7 +72,10 @@ _OWN = {"mission": "mission", "own_headquarters": "headquarters"}
 
 
 def changes(before: Facts, after: Facts) -> Facts:
-    """The fields that differ; of lists of the same length only the values that do, by index, if that is shorter."""
+    """Return the fields that differ.
+
+    For a list of unchanged length, only the values that differ are returned, by index, if that is shorter.
+    """
     return {name: _change(before[name], value) for name, value in after.items() if value != before[name]}
 
 
@@ -78,12 +87,15 @@ def _change(before: Any, after: Any) -> Any:
 
 
 def _event_facts(event: Event) -> Facts:
-    """The JSON form of an event; the viewer knows the schema."""
+    """Return the JSON form of an event, without the schema, which the viewer knows."""
     return {name: value for name, value in event.to_json().items() if name not in ("schema", "only")}
 
 
 def secrets_at_the_end(records: Any, num_players: int) -> Facts:
-    """What everybody learns when the game is over: all missions; nothing before."""
+    """Return the facts that become public when the game is over: all missions.
+
+    Before that, the result is empty.
+    """
     if records["phase"][0] != Phase.OVER:
         return {}
     return {"missions": records["mission"][0, :num_players].tolist()}

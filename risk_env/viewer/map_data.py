@@ -13,7 +13,7 @@ from risk_env.text.notation import reward_name
 
 
 def map_data(board: Board) -> dict[str, Any]:
-    """All that is drawn of a map in every position, and the words for what is on it."""
+    """Return everything that is drawn of a map in every position, with the names on it."""
     drawing, geometry = drawing_of(board), geometry_of(board)
     return {
         "name": board.name,
@@ -47,7 +47,10 @@ def map_data(board: Board) -> dict[str, Any]:
 
 
 def sign_symbols() -> str:
-    """The signs of cities, capitals, headquarters and airfields as SVG symbols; the seat's colour is `currentColor`."""
+    """Return the signs of cities, capitals, headquarters and airfields as SVG symbols.
+
+    The seat's colour is `currentColor`.
+    """
     symbols = (
         f"<symbol id='sign-{name}' viewBox='-14 -14 28 28'>{''.join(map(draw_shape, shapes))}</symbol>"
         for name, shapes in SIGNS.items()

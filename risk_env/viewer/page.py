@@ -1,7 +1,7 @@
-"""Pages of the viewer: one HTML document with style, modules and data, which needs nothing from elsewhere.
+"""Pages of the viewer: each is one HTML document with style, modules and data, and needs nothing else.
 
-The modules are those of `static/`. Each is imported as `risk/NAME`; an import map says where NAME is: for a single file
-in a `data:` URL, on a server at its address.
+The modules are the files of `static/`. Each is imported as `risk/NAME`. An import map gives the address of
+NAME: a `data:` URL in a single file, the file's address on a server.
 """
 
 import base64
@@ -19,7 +19,10 @@ MODULES = ("board", "charts", "dice", "dom", "history", "list", "panels", "repla
 
 
 def replay_page(title: str, facts: dict[str, Any]) -> str:
-    """The page of a replay. `facts` may hold any names: they are compressed, and written in letters and digits."""
+    """Return the page of a replay.
+
+    `facts` may contain any names. They are compressed, and written in letters and digits.
+    """
     packed = base64.b64encode(gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)).decode()
     imports = json.dumps({"imports": {f"risk/{name}": _data_url(name) for name in MODULES}})
     style, start = static("viewer.css"), 'import "risk/replay";'
@@ -40,7 +43,7 @@ def replay_page(title: str, facts: dict[str, Any]) -> str:
 
 
 def fill(template: str, parts: dict[str, str]) -> str:
-    """A template with its comments `<!--name-->` replaced by the parts of these names."""
+    """Return a template with its comments `<!--name-->` replaced by the parts of these names."""
     for name, part in parts.items():
         template = template.replace(f"<!--{name}-->", part)
     return template
@@ -48,7 +51,7 @@ def fill(template: str, parts: dict[str, str]) -> str:
 
 @cache
 def static(name: str, package: str = "risk_env.viewer") -> str:
-    """The text of a file of `static/` in a package."""
+    """Return the text of a file of `static/` in a package."""
     return files(package).joinpath("static", name).read_text(encoding="utf-8")
 
 
@@ -57,5 +60,5 @@ def _data_url(module: str) -> str:
 
 
 def digest(script: str) -> str:
-    """The hash by which a content security policy allows an inline script or style."""
+    """Return the hash by which a content security policy allows an inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

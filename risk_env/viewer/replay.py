@@ -1,4 +1,4 @@
-"""A replay: a game's history as one HTML file that opens without a network, or in a notebook."""
+"""A replay: the history of a game as one HTML file that opens without a network, or in a notebook."""
 
 import html
 from collections.abc import Sequence
@@ -14,18 +14,21 @@ from risk_env.viewer.map_data import map_data
 from risk_env.viewer.page import replay_page
 
 SCHEMA = 1
-HEIGHT = 780  # pixels of a replay in a notebook
+HEIGHT = 780  # height of a replay in a notebook, in pixels
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A game's history for one viewer. `facts` is all that its page holds, as values for `json.dumps`."""
+    """The history of a game for one viewer.
+
+    `facts` is the content of its page, as values for `json.dumps`.
+    """
 
     title: str
     facts: dict[str, Any]
 
     def to_html(self) -> str:
-        """The page: one HTML document with everything in it."""
+        """Return the page: one HTML document with everything in it."""
         return replay_page(self.title, self.facts)
 
     def save(self, path: str | Path) -> None:
@@ -33,7 +36,7 @@ class Replay:
         Path(path).write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """The page in a frame, for notebooks; also in a saved one, which holds the whole page."""
+        """Return the page in a frame, for notebooks. A saved notebook contains the whole page."""
         frame = f'srcdoc="{html.escape(self.to_html())}" title="{html.escape(self.title)}" sandbox="allow-scripts"'
         return f'<iframe {frame} width="100%" height="{HEIGHT}" style="border: 0"></iframe>'
 
@@ -41,7 +44,7 @@ class Replay:
 def make_replay(
     rules: Rules, board: Board, frames: Frames, names: Sequence[str], seat: int, secrets: dict[str, Any]
 ) -> Replay:
-    """The replay of these frames, as `seat` saw them (-1: as everybody did)."""
+    """Return the replay of these frames, as `seat` saw them (-1: as everybody did)."""
     names = seat_names(names, rules.num_players)
     facts = {
         "schema": SCHEMA,
@@ -59,7 +62,7 @@ def make_replay(
 
 
 def seat_names(names: Sequence[str], num_players: int) -> list[str]:
-    """The names of the seats; ValueError if there are neither none nor one a seat."""
+    """Return the names of the seats. Raises ValueError unless there are none or one per seat."""
     if len(names) not in (0, num_players):
         raise ValueError(f"names={list(names)!r}: {len(names)} names for num_players={num_players}")
     return [str(name) for name in names] or [f"Player {seat}" for seat in range(num_players)]

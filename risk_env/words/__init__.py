@@ -1,1 +1,1 @@
-"""A game in words for readers of text, language models above all: reports, and answers of several actions."""
+"""A game in words for text readers, in particular language models: reports, and plans of several actions."""

@@ -1,11 +1,14 @@
-"""The armies on the board when each seat's last turn ended: what a report compares the present ones with."""
+"""The armies at the end of each seat's last turn, for the comparison in a report."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
 class Armies(NamedTuple):
-    """Who held what at some moment: seat (-1 free) and troops of each territory, and which seats were in the game."""
+    """Owners and troops at some moment, and the seats that were in the game.
+
+    An owner is a seat, or -1 if the territory is free.
+    """
 
     owner: list[int]  # (T,)
     troops: list[int]  # (T,)
@@ -13,19 +16,19 @@ class Armies(NamedTuple):
 
 
 def armies_of(game: Any) -> Armies:
-    """The armies of a game now."""
+    """Return the current armies of a game."""
     return Armies(game.owner.tolist(), game.troops.tolist(), game.alive.tolist())
 
 
 class LastTurns:
-    """Plays a game's history again, on a game at its start, up to the last `catch_up`."""
+    """Replay of a game's history, on a game at its start, up to the last call of `catch_up`."""
 
     def __init__(self, game: Any) -> None:
         self._game, self._played = game, 0
-        self._ended: dict[int, Armies] = {}  # by seat
+        self._ended: dict[int, Armies] = {}  # armies by seat
 
     def catch_up(self, actions: Sequence[int]) -> None:
-        """Play the asked actions that have not been played."""
+        """Play the actions that have not been played yet. Forced actions are not listed."""
         for action in actions[self._played :]:
             turn, round_number = self._game.turn, self._game.round
             self._game.step(action)
@@ -34,5 +37,5 @@ class LastTurns:
         self._played = len(actions)
 
     def before(self, seat: int) -> Armies | None:
-        """The armies when this seat's last turn ended, None if it has had none."""
+        """Return the armies when this seat's last turn ended, or None if it has had no turn."""
         return self._ended.get(seat)

@@ -1,8 +1,8 @@
-"""Plans: several actions in one answer, played question by question while they are legal and make sense.
+"""Plans: several actions in one answer, played one by one while they are legal and make sense.
 
-A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`, `trade`,
-`fortify Ural > Siam all`, `end`. `Plan.next_action` gives the action for the question at hand, None where the reader
-must be asked; `Plan.account` says what was played, and why the rest was not.
+A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
+`trade`, `fortify Ural > Siam all`, `end`. `Plan.next_action` returns the action for the current decision, or
+None if a new answer is needed. `Plan.account` tells which actions were played, and why the others were not.
 """
 
 import re
@@ -17,25 +17,25 @@ from risk_env.public import most_troops
 from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text
 from risk_env.untrusted import composed, shortened
 
-MOST_STEPS = 200  # of one answer
+MOST_STEPS = 200  # maximum number of steps of one answer
 MOST_CHARACTERS = 20_000
 TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
 ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER = "illegal", "outnumbered", "turn over", "no answer"
 REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # reasons why a plan stops
-FALLBACK, NUMBER = "fallback", "number"  # no words of answers
+FALLBACK, NUMBER = "fallback", "number"  # words of steps that no answer contains
 _NO_ACTION = 2**31  # more than any action's number
 WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
 _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 _BULLET = re.compile(r"^[\W\d_]+")
 _NUMBER = re.compile(r"\s*[0-9]{1,10}\s*")
 _AMOUNT = re.compile(r"(\d{1,9}|all|half)")
-_LATER = {  # steps before which these questions are declined
+_LATER = {  # steps before which these decisions are declined
     Phase.TRADE: ("draft", "attack", "from", END),
     Phase.ATTACK: ("from", END),
     Phase.FORTIFY_FROM: (END,),
     Phase.FORTIFY_AMOUNT: ("from", END),
 }
-_ONLY = {  # steps that are passed over where another question is asked: there was nothing to decide
+_ONLY = {  # steps that are skipped in any other phase, because there was nothing to decide
     "card": Phase.TRADE,
     TRADE: Phase.TRADE,
     "bonus": Phase.BONUS,
@@ -49,25 +49,26 @@ _ONLY = {  # steps that are passed over where another question is asked: there w
     "airfield": Phase.AIRFIELD,
     "move": Phase.FORTIFY_AMOUNT,
 }
-_PLACED = {("draft", Phase.DRAFT_AMOUNT), ("to", Phase.FORTIFY_AMOUNT)}  # the engine may have chosen the only place
+# the engine may have chosen the only place
+_PLACED = {("draft", Phase.DRAFT_AMOUNT), ("to", Phase.FORTIFY_AMOUNT)}
 _PLACE_WORDS = {Phase.FORTIFY_AMOUNT: "to"}  # word before a territory; "draft" in all other phases
 _AFTER_DRAFT = (Phase.ATTACK, Phase.FORTIFY_FROM)
 
 
 class Step(NamedTuple):
-    """One step: its word in lower case and what follows it."""
+    """One step: its word in lower case, and the rest of its text."""
 
     word: str
     argument: str = ""
-    only: Phase | None = None  # in which it counts: a step that completes another
-    is_optional: bool = False  # `try`: passed over where it is not legal or makes no sense
+    only: Phase | None = None  # phase in which the step counts, for a step that completes another one
+    is_optional: bool = False  # `try`: skipped if it is not legal or makes no sense
 
     def __str__(self) -> str:
         return f"{self.word} {self.argument}".rstrip()
 
 
 class Stopped(Exception):
-    """The seat must be asked again; the message is for people, `reason` (one of REASONS) for programs."""
+    """The seat needs a new answer. The message is for people, `reason` (one of REASONS) for programs."""
 
     def __init__(self, message: str, reason: str = ILLEGAL) -> None:
         super().__init__(message)
@@ -75,9 +76,9 @@ class Stopped(Exception):
 
 
 def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
-    """The steps of an answer, a text or a list of texts and action numbers; ValueError says what is wrong.
+    """Return the steps of an answer, a text or a list of texts and action numbers.
 
-    Short forms are written out.
+    Short forms are written out. Raises a ValueError that says what is wrong.
     """
     parts = [answer] if isinstance(answer, str) else answer
     length = sum(len(part) for part in parts if isinstance(part, str))
@@ -94,7 +95,7 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
 
 
 def _read_part(part: Any, board: Board) -> list[Step]:
-    """The steps of a text, or of one action number."""
+    """Return the steps of a text, or of one action number."""
     if isinstance(part, int) and not isinstance(part, bool):
         return [Step(NUMBER, str(part) if 0 <= part < _NO_ACTION else str(_NO_ACTION))]
     if not isinstance(part, str):
@@ -103,7 +104,10 @@ def _read_part(part: Any, board: Board) -> list[Step]:
 
 
 def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[Step]:
-    """The steps of one part, which may be empty or have a bullet or a number before it; `words` are those allowed."""
+    """Return the steps of one part, which may be empty or begin with a bullet or a number.
+
+    `words` are the allowed first words.
+    """
     text = _BULLET.sub("", " ".join(composed(part).replace("->", ">").replace("→", ">").split()).strip("`*., "))
     if not text:
         return []
@@ -115,7 +119,7 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
 
 
 def _written_out(word: str, argument: str, board: Board) -> list[Step]:
-    """A short form as steps that are each an answer to a question, or the step itself."""
+    """Return a short form as steps that are each an action, or else the step itself."""
     if word == TRY:
         steps = _read_step(argument, board, words=tuple(other for other in WORDS if other != TRY))
         return [step._replace(is_optional=step.word != ALWAYS) for step in steps]
@@ -138,7 +142,7 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
 
 
 def _order(argument: str) -> str:
-    """The dice of a standing order to defend."""
+    """Return the number of dice of a standing order to defend."""
     found = re.fullmatch(r"defend ([12])", argument.casefold())
     if not found:
         raise ValueError(f"always {shortened(argument)}: standing orders are `always defend 1` and `always defend 2`")
@@ -146,7 +150,10 @@ def _order(argument: str) -> str:
 
 
 def _split_amount(argument: str, board: Board) -> tuple[str, str]:
-    """Territories and the amount behind them, "" if there is none; a territory's name may end in a number."""
+    """Return territories and the amount after them, "" if there is none.
+
+    A territory's name may end in a number.
+    """
     place, _, amount = argument.rpartition(" ")
     last = argument.rpartition(">")[2].strip()
     if not _AMOUNT.fullmatch(amount.casefold()) or _territory(last, board) != NOWHERE:
@@ -155,7 +162,7 @@ def _split_amount(argument: str, board: Board) -> tuple[str, str]:
 
 
 def _territory(name: str, board: Board) -> int:
-    """The number of a territory, -1 if there is none of this name."""
+    """Return the number of a territory, or -1 if no territory has this name."""
     try:
         return board.territory(name.strip())
     except ValueError:
@@ -178,24 +185,29 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
 
 
 class Plan:
-    """The answers of one seat in one game: give it a text, then take the actions for one question after another."""
+    """The answers of one seat in one game.
+
+    Give it a text, then take the actions for one decision after another.
+    """
 
     def __init__(self, seat: int) -> None:
         self.seat = seat
         self._steps: deque[Step] = deque()
-        self._first: int | None = None  # action for the question to which the steps were given
-        self._defence = ""  # dice of a standing order
+        self._first: int | None = None  # action for the decision for which the steps were given
+        self._defence = ""  # number of dice of a standing order
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
-        self._attacks: dict[tuple[int, int], list[int]] = {}  # source and target of those played: what became of them
+        # source and target of the attacks played, with their results
+        self._attacks: dict[tuple[int, int], list[int]] = {}
         self.stopped = self.reason = ""  # reason why the plan stopped, in words and as one of REASONS
         self._unplayed: tuple[Step, ...] = ()
 
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
-        """Take an answer to the question at hand; ValueError if it is none, the seat is then to be asked again.
+        """Take an answer for the current decision.
 
-        It is a text, or a list of texts and action numbers. The first step must be legal; what becomes of the others
-        shows when their questions are asked.
+        It is a text, or a list of texts and action numbers. The first step must be legal. The other steps are
+        checked when their decisions come. Raises ValueError if the answer is not valid. The seat then needs a
+        new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
         steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
@@ -210,7 +222,7 @@ class Plan:
             raise ValueError(reason)
 
     def clear(self) -> None:
-        """Forget the steps and what was played, not the standing order."""
+        """Forget the steps and the played actions, but not the standing order."""
         self._steps.clear()
         self._first = None
         self._played, self._attacks, self._unplayed = [], {}, ()
@@ -223,7 +235,7 @@ class Plan:
         self._turn = (game.round, game.turn)
 
     def next_action(self, game: Any) -> int | None:
-        """The legal action for the question at hand, None where the seat must be asked."""
+        """Return the legal action for the current decision, or None if the seat needs a new answer."""
         self._look_at_attacks(game)
         action, self._first = self._try(game) if self._first is None else self._first, None
         if action is not None:
@@ -234,7 +246,7 @@ class Plan:
         return action
 
     def _try(self, game: Any) -> int | None:
-        """`next_action` without a record of it."""
+        """Return the result of `next_action` without recording it."""
         if not self._steps and not self._defence:
             return None
         if self._defence and game.phase == Phase.DEFEND:
@@ -251,7 +263,10 @@ class Plan:
             return None
 
     def account(self, game: Any) -> str:
-        """What has been played since the last answer and why no more, in a few lines; "" if there was no answer."""
+        """Return the actions played since the last answer, and why the plan stopped, in a few lines.
+
+        The result is "" if there was no answer.
+        """
         if not self._played and not self.stopped:
             return ""
         played = [answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played]
@@ -269,7 +284,7 @@ class Plan:
         return {"played": [action for _, action in self._played], "stopped": self.reason or None, "left": left}
 
     def _look_at_attacks(self, game: Any) -> None:
-        """Keep what has become of the attacks. Once the turn is over others may have changed it."""
+        """Store the results of the attacks. After the turn, other seats may have changed them."""
         if not self._attacks or (game.round, game.turn) != self._turn:
             return
         owner, troops = game.records["owner"][0], game.records["troops"][0]
@@ -277,15 +292,18 @@ class Plan:
             self._attacks[source, target] = [int(owner[target]), int(troops[source]), int(troops[target])]
 
     def _result(self, attack: tuple[int, int], found: Sequence[int], board: Board) -> str:
-        """What has become of an attack, in words."""
+        """Return the result of an attack in words."""
         (source, target), (owner, *troops) = (board.territories[place] for place in attack), found
         result = "taken" if owner == self.seat else "not taken"
         return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
-    # ------------------------------------------------------------------------------------------ one question
+    # -------------------------------------------------------------------------------- one decision
 
     def _next(self, game: Any) -> int | None:
-        """The action of the first step that fits the question; Stopped if there is none, None if no step is left."""
+        """Return the action of the first step that fits the decision, or None if no step is left.
+
+        Raises Stopped if the step does not fit.
+        """
         phase = game.phase
         while self._steps:
             step = self._steps[0]
@@ -313,7 +331,7 @@ class Plan:
         return fallback_action(game)
 
     def _is_past(self, step: Step, phase: Phase, game: Any) -> bool:
-        """Whether a step's question is not asked (any more)."""
+        """Return True if the decision of a step does not come, or is over."""
         only = step.only or _ONLY.get(step.word)
         if only is not None:
             return phase != only
@@ -324,12 +342,12 @@ class Plan:
         return step.word == "draft" and phase in _AFTER_DRAFT
 
     def _is_claimed(self, step: Step, game: Any) -> bool:
-        """Whether somebody was faster: the plan continues with its next step, if it has one."""
+        """Return True if another seat has claimed the territory and the plan has a next step."""
         territory = _territory(step.argument, game.board)
         return len(self._steps) > 1 and territory >= 0 and bool(game.owner[territory] >= 0)
 
     def _implied(self, step: Step, phase: Phase, game: Any) -> str:
-        """The answer to a question that the plan passes over, "" if the step itself is the answer."""
+        """Return the action for a decision that the plan skips, or "" if the step itself is the action."""
         if step.word == ALWAYS:
             return ""
         if phase == Phase.ATTACK_DICE and step.word not in ("dice", BLITZ):
@@ -343,17 +361,18 @@ class Plan:
         return DONE if is_declined else ""
 
     def _goes_on(self, step: Step, game: Any) -> bool:
-        """Whether a step leaves the territory that was just taken."""
+        """Return True if a step leaves the territory that was just taken."""
         source = _territory(step.argument.partition(">")[0], game.board)
         return step.word in ("attack", "from") and source == game.records["target"][0]
 
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
-        """The action of a step that answers the question; the steps that follow from it stay."""
+        """Return the action of a step for the current decision. The steps that follow from it stay."""
         asked = QUESTIONS[phase]
         if step.word == ALWAYS:
             return self._play_always(step, game)
         if step.word == TRADE:
-            return int(game.legal_actions()[0])  # cards come before `done`; the step is past when the set is whole
+            # cards come before `done`; the step is past when the set is complete
+            return int(game.legal_actions()[0])
         if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
             self._check_sense(step, game)
         text, rest = str(step), list[Step]()
@@ -365,7 +384,10 @@ class Plan:
         return action
 
     def _legal(self, text: str, game: Any) -> int:
-        """The number of an action; Stopped if it is not legal. A blitz is the most dice where it is not."""
+        """Return the number of an action. Raises Stopped if it is not legal.
+
+        If a blitz is not legal, it becomes the most dice.
+        """
         try:
             return int(game.parse_action(text))
         except IllegalAction as error:
@@ -374,7 +396,7 @@ class Plan:
             raise Stopped(str(error)) from None
 
     def _check_sense(self, step: Step, game: Any) -> None:
-        """An attack after dice have fallen needs more troops than it attacks."""
+        """Raise Stopped if an attack after the first one has no more troops than its target."""
         source, target = (_territory(place, game.board) for place in step.argument.partition(">")[::2])
         if source < 0 or target < 0 or game.owner[source] != self.seat:
             return
@@ -383,7 +405,7 @@ class Plan:
             raise Stopped(f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED)
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
-        """The answer for an amount, any whole number, and the steps that complete it."""
+        """Return the action for an amount, which may be any whole number, and the steps that complete it."""
         word, wanted = step.word, step.argument.casefold()
         if not wanted.isdecimal():
             return str(step), _decline_rest(phase)
@@ -400,7 +422,7 @@ class Plan:
             again = [Step("draft", game.board.territories[game.record.target]), *again]
         return f"{word} {first}", again
 
-    # ------------------------------------------------------------------------------------------ standing orders
+    # -------------------------------------------------------------------------------- standing orders
 
     def _play_always(self, step: Step, game: Any) -> int:
         """Keep the order, and continue with the next step."""
@@ -412,20 +434,23 @@ class Plan:
         return action
 
     def _answer_defence(self, game: Any) -> int:
-        """The dice of the standing order, or as many as are legal."""
+        """Return the action for the dice of the standing order, or for as many dice as are legal."""
         legal = game.legal_actions()
         return int(legal[min(int(self._defence), len(legal)) - 1])
 
 
 def fallback_action(game: Any) -> int:
-    """What is played for a seat that gives no legal answer: `done` where that is legal, else the last legal action.
+    """Return the action for a seat without a legal answer: `done` if it is legal, else the last legal action.
 
-    The last one places all troops at once, rolls the most dice, and picks the last of territories or cards.
+    The last legal action places all troops at once, rolls the most dice, or picks the last territory or card.
     """
     legal = game.legal_actions()
     return game.tables.space.done if game.tables.space.done in legal else int(legal[-1])
 
 
 def _decline_rest(phase: Phase) -> list[Step]:
-    """After an amount less than all the question comes again: no more."""
+    """Return the steps that decline the rest after an amount smaller than all.
+
+    After such an amount, the decision comes again.
+    """
     return [Step(DONE, only=phase)] if phase in (Phase.OCCUPY, Phase.FORTIFY_AMOUNT) else []

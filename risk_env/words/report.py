@@ -1,7 +1,7 @@
-"""A seat's report: the situation, the question and the legal answers in words, for a reader of text.
+"""A seat's report: the situation, the decision and the legal actions in words, for a text reader.
 
-`write_report` reads public facts and what the seat alone knows; `read_report` gives the public facts of a report back.
-Seats are called P0, P1, ..., and `you`; docs/llm.md describes the lines.
+`write_report` reads public facts and the facts that only the seat knows. `read_report` returns the public
+facts of a report. Seats are called P0, P1, ..., and `you`. docs/llm.md describes the lines.
 """
 
 import re
@@ -21,30 +21,30 @@ from risk_env.public import PublicState, most_troops
 from risk_env.text.notation import QUESTIONS, reward_name
 from risk_env.words.last_turns import Armies
 
-VERSION = 1  # of the form that `read_report` reads
+VERSION = 1  # version of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
 SHOWS_ATTACKS = (*DRAFT_PHASES, Phase.ATTACK, Phase.OCCUPY)
-LEAST_THREAT = 0.3  # chance from which a neighbour's attack is worth a word
+LEAST_THREAT = 0.3  # minimum probability at which a neighbour's attack is reported
 
 
 class Style(NamedTuple):
-    """How much a report says."""
+    """The length of a report."""
 
-    attacks: int  # pairs of territories with their odds, the best first
-    threats: int  # own territories under threat
-    names: int  # in a list of what somebody took or may choose
-    has_borders: bool  # of the whole map
-    has_help: bool  # how every question is answered
+    attacks: int  # number of pairs of territories with their odds, the best first
+    threats: int  # number of own territories under threat
+    names: int  # number of names in a list of conquests or choices
+    has_borders: bool  # includes the borders of the whole map
+    has_help: bool  # includes help on how to answer
 
 
 STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, True, True)}
 
 
 class Reader(NamedTuple):
-    """The seat for which a report is made, and what it alone knows."""
+    """The seat for which a report is made, with the facts that only this seat knows."""
 
     seat: int
-    hand: tuple[str, ...] = ()  # cards by name, `wild` for a wild one
+    hand: tuple[str, ...] = ()  # cards by name, `wild` for a wild card
     mission: Mission | None = None
     headquarters: str | None = None
 
@@ -58,10 +58,11 @@ def write_report(
     style: str = "brief",
     before: Armies | None = None,
 ) -> str:
-    """The report of a position, deterministic: equal facts give equal texts.
+    """Return the report of a position. It is deterministic: equal facts give equal texts.
 
-    `legal` are the legal actions (none unless the reader is asked), `before` the armies when the reader's last turn
-    ended, None if there was none. ValueError unless `style` is "brief" or "full".
+    `legal` are the legal actions (none unless the reader is to act). `before` are the armies when the
+    reader's last turn ended, or None if there was no turn. Raises ValueError unless `style` is "brief" or
+    "full".
     """
     if style not in STYLES:
         raise ValueError(f"style={style!r} must be {' or '.join(map(repr, STYLES))}")
@@ -69,7 +70,7 @@ def write_report(
 
 
 class _Report:
-    """The lines of a report, a method for each part."""
+    """The lines of a report, with a method for each part."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class _Report:
         self.owner, self.troops = state.owner.tolist(), state.troops.tolist()
 
     def lines(self) -> list[str]:
-        """All lines."""
+        """Return all lines."""
         is_over = self.state.phase == Phase.OVER
         parts = [self.head(), self.players(), self.continents(), self.stock(), self.own_facts(), self.goals()]
         if not is_over:
@@ -95,36 +96,36 @@ class _Report:
         parts.append(list(HELP) if self.style.has_help and self.legal else [])
         return [line for part in parts for line in part]
 
-    # ------------------------------------------------------------------------------------------ names
+    # -------------------------------------------------------------------------------- names
 
     def who(self, seat: int) -> str:
-        """What a seat is called."""
+        """Return the name of a seat."""
         if seat == self.reader.seat:
             return "you"
         special = {NOBODY: NO_ONE, self.rules.num_players: NEUTRAL}
         return special.get(seat) or f"P{seat}"
 
     def army(self, territory: int) -> str:
-        """A territory of another seat, with owner and troops."""
+        """Return the name of another seat's territory, with owner and troops."""
         return f"{self.board.territories[territory]} ({self.who(self.owner[territory])}, {self.troops[territory]})"
 
     def some(self, names: Sequence[str]) -> str:
-        """As many names as the style allows."""
+        """Return as many names as the style allows."""
         shown, more = names[: self.style.names], len(names) - self.style.names
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
     @cached_property
     def seats_of(self) -> dict[int, list[int]]:
-        """The territories of every seat that holds any."""
+        """Territories of every seat that holds any."""
         held: dict[int, list[int]] = {}
         for territory, seat in enumerate(self.owner):
             held.setdefault(seat, []).append(territory)
         return held
 
-    # ------------------------------------------------------------------------------------------ the position
+    # -------------------------------------------------------------------------------- the position
 
     def head(self) -> list[str]:
-        """Game, reader, round, turn and question."""
+        """Return the lines about game, reader, round, turn and decision."""
         state, you = self.state, self.reader.seat
         turn, asked = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
         ending = f". Winner: {self.who(state.winner)}" if state.phase == Phase.OVER else ""
@@ -135,7 +136,7 @@ class _Report:
         ]
 
     def players(self) -> list[str]:
-        """Territories, troops, cards and income of every seat."""
+        """Return the line about territories, troops, cards and income of every seat."""
         told = "; ".join(f"{self.who(seat)} {self._player(seat)}" for seat in range(self.state.num_players))
         return [f"Players (territories/troops/cards/income): {told}"]
 
@@ -148,7 +149,7 @@ class _Report:
         return f"{len(held)}/{troops}/{self.state.hand_sizes[seat]}/{due}"
 
     def continents(self) -> list[str]:
-        """A line for every continent: its bonus, who holds most of it, and all territories by owner."""
+        """Return a line for every continent: its bonus, its main owner, and all territories by owner."""
         return [self._continent(number, members) for number, members in enumerate(self.board.members_of)]
 
     def _continent(self, number: int, members: Sequence[int]) -> str:
@@ -169,7 +170,7 @@ class _Report:
         return ", ".join(f"{self.board.territories[t]} {self.troops[t]}" for t in territories)
 
     def stock(self) -> list[str]:
-        """Troops still to be placed, and cards."""
+        """Return the lines about troops to be placed, and about cards."""
         state, lines = self.state, []
         if state.phase in SETUP_PHASES:
             left = [f"{self.who(seat)} {number}" for seat, number in enumerate(state.to_place) if number]
@@ -182,10 +183,10 @@ class _Report:
             lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {worth}")
         return lines
 
-    # ------------------------------------------------------------------------------------------ the reader's own
+    # -------------------------------------------------------------------------------- the reader's own
 
     def own_facts(self) -> list[str]:
-        """Hand, mission and headquarters."""
+        """Return the lines about hand, mission and headquarters."""
         reader = self.reader
         lines = [f"Your cards: {', '.join(map(self._card, reader.hand)) or 'none'}"]
         if self.state.picked or self.state.picked_wilds:
@@ -207,7 +208,7 @@ class _Report:
         return f"{name} ({self.board.stars[territory]} stars)" if self.board.stars else name
 
     def goals(self) -> list[str]:
-        """What stands on territories, and Objectives."""
+        """Return the lines about capitals, headquarters, cities, airfields and Objectives."""
         state, lines = self.state, []
         places = self.board.territories
         for what, seats in (("Capitals", state.capitals), ("Headquarters", state.headquarters)):
@@ -219,17 +220,17 @@ class _Report:
         return lines + [f"Objectives: {'; '.join(filter(None, held))}"] * any(held)
 
     def _objective(self, number: int, holder: int) -> str:
-        """An Objective in play, who holds it, and its Reward."""
+        """Return an Objective in play, its holder and its Reward."""
         if holder == Held.NOT_IN_PLAY:
             return ""
         reward = reward_name(self.state.objective_rewards[number])
         whose = "face up" if holder == Held.FACE_UP else self.who(holder)
         return f"{self.board.objectives[number].name} ({whose}{', ' + reward if reward else ''})"
 
-    # ------------------------------------------------------------------------------------------ what happened
+    # -------------------------------------------------------------------------------- what happened
 
     def news(self) -> list[str]:
-        """What others did since the reader's last turn."""
+        """Return the line about the other seats' actions since the reader's last turn."""
         if self.before is None:
             return []
         told = [self._deeds(seat, self.before) for seat in range(self.state.num_players) if seat != self.reader.seat]
@@ -237,7 +238,7 @@ class _Report:
         return [f"Since your last turn: {'; '.join(filter(None, told)) or 'nothing changed'}"]
 
     def _deeds(self, seat: int, before: Armies) -> str:
-        """What a seat has taken, and how its troops have changed."""
+        """Return the territories that a seat has taken, and the change in its troops."""
         taken = [t for t, owner in enumerate(self.owner) if owner == seat != before.owner[t]]
         if not self.state.alive[seat]:
             return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""
@@ -249,16 +250,19 @@ class _Report:
         return f"{self.who(seat)} {change:+d} troops" + (f", took {took}" if taken else "")
 
     def _losses(self, before: Armies) -> str:
-        """Where the reader's own territories have fewer troops."""
+        """Return the reader's own territories that have fewer troops than before."""
         mine = self.seats_of.get(self.reader.seat, ())
         weaker = [t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]]
         told = [f"{self.board.territories[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
         return f"you lost troops in {self.some(told)}" if told else ""
 
-    # ------------------------------------------------------------------------------------------ battles
+    # -------------------------------------------------------------------------------- battles
 
     def attacks(self) -> list[str]:
-        """Attacks with the chance that a blitz takes the territory: the legal ones, or those of the turn to come."""
+        """Return attacks, with the probability that a blitz takes the territory.
+
+        These are the legal attacks, or the attacks that the coming turn allows.
+        """
         phase = self.state.phase
         if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
             return []
@@ -276,7 +280,7 @@ class _Report:
         return [f"Attacks (chance of a blitz{note}{more}):", *told]
 
     def _odds(self, new: int) -> list[tuple[float, int, int]]:
-        """(chance, source, target) of the reader's attacks; source and target below 0 so that ties sort by number."""
+        """Return (chance, source, target) of the reader's attacks."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         return [
             (win_probability(troops[source] + new, troops[target]), source, target)
@@ -285,7 +289,7 @@ class _Report:
         ]
 
     def threats(self) -> list[str]:
-        """The own territories that a neighbour could well take."""
+        """Return the line about own territories that a neighbour could well take."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         worst: dict[int, tuple[float, int]] = {}
         for source, target in self.board.borders:
@@ -297,10 +301,10 @@ class _Report:
         told = [f"{self._garrisons([t])} by {self.army(source)} {100 * chance:.0f}%" for chance, t, source in shown]
         return [f"Under threat: {'; '.join(told)}"] if told else []
 
-    # ------------------------------------------------------------------------------------------ the question
+    # -------------------------------------------------------------------------------- the decision
 
     def question(self) -> list[str]:
-        """What is asked and what may be answered."""
+        """Return the lines about the decision and the legal actions."""
         if not self.legal:
             return [f"{self.who(self.state.seat)} decides now." if self.state.seat != NOBODY else "Nobody decides."]
         asked = QUESTIONS[self.state.phase]
@@ -330,22 +334,22 @@ class _Report:
         return f"`{word} NAME`: {', '.join(names)}"
 
     def _places(self, territories: list[int]) -> str:
-        """Territories to choose from, in few words where they are all of a kind."""
+        """Return the territories to choose from, in a few words if they are all of a kind."""
         for owner, words in ((self.reader.seat, "any of your territories"), (FREE, "any free territory")):
             if territories == self.seats_of.get(owner):
                 return words
         return self.some([self.board.territories[t] for t in territories])
 
     def place(self, territory: int) -> str:
-        """A territory's name and troops."""
+        """Return a territory's name and troops."""
         return f"{self.board.territories[territory]} ({self.troops[territory]})"
 
     def battle(self) -> str:
-        """The attack under way."""
+        """Return the current attack in words."""
         return f"{self.army(self.state.source)} attacks {self.army(self.state.target)}"
 
     def rolled(self) -> str:
-        """The dice on the table."""
+        """Return the dice on the table in words."""
         attack, defence = (" ".join(map(str, side)) for side in self.state.dice)
         return f"{self.battle()}; dice {attack} against {defence}"
 
@@ -394,7 +398,7 @@ HELP = (
 
 @lru_cache(maxsize=8)
 def _border_lines(board: Board) -> tuple[str, ...]:
-    """All borders, each under the first of its two territories."""
+    """Return all borders, each under the first of its two territories."""
     told = []
     for territory, name in enumerate(board.territories):
         later = [board.territories[t] for t in board.neighbours(territory) if t > territory]
@@ -403,7 +407,10 @@ def _border_lines(board: Board) -> tuple[str, ...]:
 
 
 def income(state: PublicState, seat: int, territories: Iterable[int], board: Board, rules: Rules) -> int:
-    """Troops that a seat with these territories would get for a turn, before cards (RULES 3.1, 9.2, 9.8)."""
+    """Return a seat's troops for a turn, before cards (RULES 3.1, 9.2, 9.8).
+
+    `territories` are the territories of the seat.
+    """
     held = set(territories)
     due = sum(board.bonuses[c] for c, members in enumerate(board.members_of) if held.issuperset(members))
     if rules.deck == "symbol":
@@ -414,7 +421,7 @@ def income(state: PublicState, seat: int, territories: Iterable[int], board: Boa
 
 
 def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holder: int) -> str:
-    """The mission card of a seat (RULES 8)."""
+    """Return the mission card of a seat in words (RULES 8)."""
     if mission.kind == "continents":
         third = " and a third continent of any kind" * mission.any_third
         return f"hold {' and '.join(board.continents[c] for c in mission.continents)}{third}"
@@ -426,18 +433,18 @@ def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holde
     return f"{names[mission.target]} is thrown out of the game, by whomever"
 
 
-# ------------------------------------------------------------------------------------------------ reading a report
+# ------------------------------------------------------------------------------------ reading a report
 
 _HEAD = re.compile(r"Risk report (\d+): .*, (\d+) players, .* You are P(\d)\.")
 _ROUND = re.compile(r"Round (\d+), turn of (\w+), question to (\w+): (\w+)")
 
 
 def read_report(text: str, board: Board) -> dict[str, Any]:
-    """The public facts that a report lists, under their names in `PublicState`; ValueError if it is no report.
+    """Return the public facts that a report lists, under their names in `PublicState`.
 
-    These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (a seat), `owner` and
-    `troops` (a territory), `draft_left` and, with the symbol deck, `sets_traded` and `next_set`. `hand_sizes` of a seat
-    that is out is 0.
+    These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per seat),
+    `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
+    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is no report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]
     found, asked = _HEAD.match(head), _ROUND.match(at_round)
@@ -453,7 +460,7 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
 
 
 def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> dict[str, Any]:
-    """The facts of the lines after the head."""
+    """Return the facts of the lines after the head."""
     facts: dict[str, Any] = {"owner": [FREE] * board.num_territories, "troops": [0] * board.num_territories}
     continents = {f"{name} +{bonus}" for name, bonus in zip(board.continents, board.bonuses, strict=True)}
     for line in lines:

@@ -10,8 +10,8 @@ const PLAN = "#5b2a86";
 
 export class Board {
   /**
-   * A board for `map` (map_data.py) in the SVG element `root`; `names` are those of the seats. `tell` is called with
-   * the words for the territory that the mouse, or a finger, points at.
+   * A board for `map` (map_data.py) in the SVG element `root`. `names` are the names of the seats. The board
+   * calls `tell` with the words for the territory under the mouse or a finger.
    */
   constructor(root, map, names, tell = () => {}) {
     Object.assign(this, { root, map, names, tell });
@@ -49,7 +49,7 @@ export class Board {
     return svg("path", { d: path, class: "area", "data-territory": t, "data-continent": this.map.continent_of[t] }, title);
   }
 
-  /** Show a state and what has just happened. */
+  /** Show a state and its latest events. */
   draw(state, events = []) {
     this.state = state;
     state.owner.forEach((owner, t) => this.territory(owner, state.troops[t], t));
@@ -81,7 +81,7 @@ export class Board {
     write(text, words);
   }
 
-  /** Say what a territory is, as its title: only of the one under the mouse. */
+  /** Describe the territory under the mouse in its title. */
   describe(area) {
     if (area.dataset.territory === undefined || !this.state) return;
     const t = Number(area.dataset.territory);
@@ -116,7 +116,7 @@ export class Board {
     return node;
   }
 
-  // ------------------------------------------------------------------------------------------- what happened
+  // ------------------------------------------------------------------------------------------- events
 
   drawArrows(state, events) {
     const found = events.findLast((event) => event.source !== undefined && event.target !== undefined);
@@ -126,7 +126,7 @@ export class Board {
     this.arrows.replaceChildren(...(arrow ? this.arrow(arrow.source, arrow.target, peaceful ? INK : ATTACK) : []));
   }
 
-  /** An arrow from territory to territory that ends before the disc, over the edges of the map if need be. */
+  /** Return an arrow between territories. It ends before the disc, and may cross the edges of the map. */
   arrow(source, target, colour) {
     const paths = this.way(source, target);
     const [[ax, ay], [bx, by]] = paths.at(-1);
@@ -175,7 +175,7 @@ export class Board {
     this.drawLights();
   }
 
-  /** Light the territories that may be clicked, and mark the one that was chosen. */
+  /** Light the territories that may be clicked, and mark the chosen territory. */
   light(territories, chosen = null) {
     this.lit = [...territories].map((t) => [t, "lit"]);
     if (chosen !== null) this.lit.push([chosen, "chosen"]);
@@ -188,7 +188,7 @@ export class Board {
     this.lights.replaceChildren(...lights.map(([t, kind]) => svg("path", { d: this.map.areas[t], class: kind })));
   }
 
-  /** A number beside a disc: troops gained or lost. */
+  /** Return a number beside a disc: troops gained or lost. */
   bubble(t, words) {
     const [x, y] = this.map.centres[t];
     const gained = words.startsWith("+");
@@ -197,7 +197,7 @@ export class Board {
   }
 }
 
-/** Territories and the troops that they gained or lost by an event. */
+/** Return territories and the troops that they gained or lost in an event. */
 function bubblesOf(event) {
   if (event.kind === "battle") {
     const [attacker, defender] = event.losses ?? [0, 0];
@@ -212,7 +212,7 @@ function placesOf(event) {
   return [event.territory, event.source, event.target].filter((place) => place !== undefined && place >= 0);
 }
 
-/** A number in at most five characters: 9999, 12k, 999k, 1M. */
+/** Return a number in at most five characters: 9999, 12k, 999k, 1M. */
 export function shortNumber(number) {
   if (number < 10000) return String(number);
   return number < 1000000 ? `${Math.floor(number / 1000)}k` : `${Math.floor(number / 1000000)}M`;
@@ -241,7 +241,7 @@ const STROKES = [
   ["M-2 8L2 12M-1 -1L11 11M8 -2L12 2"],
 ];
 
-/** A pattern for every seat, so that seats are told apart without colours. */
+/** Return a pattern for every seat, which distinguishes seats without colours. */
 export function textures(seats, prefix = "texture") {
   return Array.from({ length: seats }, (_, seat) => {
     const marks = STROKES[seat % STROKES.length].map((d) => svg("path", { d, class: "texture-line", "data-seat": seat }));

@@ -3,9 +3,9 @@
 import { element, set, svg } from "risk/dom";
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 42, 16];
-const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 5", "1 5"]; // so that seats are told apart without colours
+const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 5", "1 5"]; // distinguish seats without colours
 
-/** A line for every seat. `points` is [{frame, values}]; `choose(frame)` is called for a click. */
+/** A line for every seat. `points` is [{frame, values}]. A click calls `choose(frame)`. */
 export class Chart {
   constructor(title, map, names, choose) {
     Object.assign(this, { map, names });
@@ -29,14 +29,14 @@ export class Chart {
     this.drawEnds(ends);
   }
 
-  /** Draw the line of a seat; returns the height at which it ends. */
+  /** Draw the line of a seat, and return the height at which it ends. */
   drawLine(line, seat, points, most) {
     const places = points.map(({ frame, values }) => [this.x(frame), this.y(values[seat] / most)]);
     set(line, "d", `M${places.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`);
     return places.at(-1)?.[1] ?? 0;
   }
 
-  /** The numbers of the seats where their lines end, none above another. */
+  /** Draw the numbers of the seats at the ends of their lines, without overlaps. */
   drawEnds(heights) {
     let lowest = HEIGHT;
     const order = heights.map((y, seat) => [y, seat]).sort(([a], [b]) => b - a);
@@ -66,7 +66,7 @@ export class Chart {
   }
 }
 
-/** Who held how much of the map: stacked areas as wide as the slider. */
+/** Return each seat's share of the map over time: stacked areas as wide as the slider. */
 export function ribbon(samples, frames, map, players) {
   const total = map.territories.length;
   const width = Math.max(1, frames - 1);

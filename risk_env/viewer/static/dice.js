@@ -4,7 +4,7 @@ import { element, svg } from "risk/dom";
 
 const CORNERS = [[-1, -1], [1, 1], [1, -1], [-1, 1]];
 
-/** The pips of a face, as [column, row] of -1, 0, 1. */
+/** Return the pips of a face, as [column, row] of -1, 0, 1. */
 function pips(face) {
   const middle = face % 2 ? [[0, 0]] : [];
   const sides = face === 6 ? [[-1, 0], [1, 0]] : [];
@@ -16,7 +16,7 @@ function die(face, side) {
   return svg("svg", { class: `die ${side}`, viewBox: "-15 -15 30 30", "aria-hidden": "true" }, svg("rect", { x: -14, y: -14, width: 28, height: 28, rx: 6 }), ...spots);
 }
 
-/** The dice of a roll with its losses, as an element that also says them in words. */
+/** Return the dice of a roll with its losses, as an element that also has them in words. */
 export function diceOf(event) {
   const [attacker, defender] = event.dice ?? event.rolled;
   const said = `attacker ${attacker.join(" ")}, defender ${defender.join(" ")}`;

@@ -1,13 +1,13 @@
-// Elements: the only way in which this viewer writes a page. Texts are text nodes, never markup.
+// Elements: the only functions with which the viewer writes a page. Texts are text nodes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An HTML element with attributes and children (elements or texts). */
+/** Return an HTML element with attributes and children (elements or texts). */
 export function element(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-/** An SVG element. */
+/** Return an SVG element. */
 export function svg(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
@@ -20,12 +20,12 @@ function filled(node, attributes, children) {
   return node;
 }
 
-/** Set an attribute if it has another value: most of a board stays the same from one frame to the next. */
+/** Set an attribute if its value changes. Most of a board stays the same from one frame to the next. */
 export function set(node, name, value) {
   if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
 
-/** Set the text of an element if it is another one. */
+/** Set the text of an element if it changes. */
 export function write(node, text) {
   if (node.textContent !== String(text)) node.textContent = text;
 }

@@ -29,7 +29,7 @@ export class History {
     if (number === 0 || kinds.includes("turn") || kinds.includes("over")) this.samples.push(sample(this.last, number));
   }
 
-  /** The state of a frame, as a value of its own. */
+  /** Return a copy of the state of a frame. */
   state(number) {
     const key = Math.floor(number / KEPT);
     const state = structuredClone(this.kept[key]);
@@ -37,12 +37,12 @@ export class History {
     return state;
   }
 
-  /** What happened in a frame. */
+  /** Return the events of a frame. */
   events(number) {
     return this.frames[number].events;
   }
 
-  /** The nearest of these frames before (`step` -1) or after (1) a frame; the first or last frame if there is none. */
+  /** Return the nearest of `frames` before (`step` -1) or after (1) a frame, or the first or last frame. */
   next(frames, number, step) {
     if (step > 0) return frames.find((frame) => frame > number) ?? this.length - 1;
     return frames.findLast((frame) => frame < number) ?? 0;

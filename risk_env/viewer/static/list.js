@@ -1,13 +1,13 @@
-// What happened, as a list of any length: only the rows on the screen are elements.
+// The list of events, of any length. Only the rows on the screen are elements.
 
 import { element, set } from "risk/dom";
 import { badge } from "risk/panels";
 
 const ROW = 30; // pixels, as in viewer.css
-const MORE = 5; // rows beside those on the screen
+const MORE = 5; // additional rows above and below the screen
 
 export class EventList {
-  /** A list in the scrolling element `root`; `choose(frame)` is called for the row that is clicked. */
+  /** A list in the scrolling element `root`. A click on a row calls `choose(frame)`. */
   constructor(root, map, words, choose) {
     Object.assign(this, { root, map, words, choose });
     this.rows = []; // {frame, seat, text, kind}
@@ -34,7 +34,7 @@ export class EventList {
     this.sheet.style.height = `${this.rows.length * ROW}px`;
   }
 
-  /** Mark the last row of a frame or before, and bring it into sight. */
+  /** Mark the last row of a frame, or of an earlier frame, and scroll to it. */
   show(frame) {
     let [low, high] = [0, this.rows.length];
     while (low < high) {
@@ -58,7 +58,7 @@ export class EventList {
     this.choose(this.rows[row].frame);
   }
 
-  /** Make the rows on the screen; those that stay are kept. */
+  /** Make the rows on the screen. Rows that stay on the screen are kept. */
   render() {
     const first = Math.max(0, Math.floor(this.root.scrollTop / ROW) - MORE);
     const last = Math.min(this.rows.length, first + Math.ceil(this.height / ROW) + 2 * MORE);

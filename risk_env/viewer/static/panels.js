@@ -1,18 +1,18 @@
-// The panel of the players: who they are, what they hold, whose turn it is.
+// The panel of the players: their names, their holdings, and the player in turn.
 
 import { element, set, svg, write } from "risk/dom";
 import { shortNumber, textures } from "risk/board";
 
 const colourOf = (map, seat, players) => (seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length]);
 
-/** A small square in a seat's colour with its number. */
+/** Return a small square in a seat's colour with its number. */
 export function badge(map, seat, players) {
   const node = element("span", { class: "badge", "aria-hidden": "true" }, seat === players ? "N" : String(seat));
   node.style.background = colourOf(map, seat, players);
   return node;
 }
 
-/** A square in a seat's colour, texture and number. */
+/** Return a square with a seat's colour, texture and number. */
 export function chip(map, seat, players) {
   const colour = colourOf(map, seat, players);
   const square = (fill) => svg("rect", { width: 28, height: 28, rx: 7, fill });
@@ -26,13 +26,13 @@ export function chip(map, seat, players) {
   );
 }
 
-/** The patterns that chips use, once a page. */
+/** Return the patterns that chips use, once per page. */
 export function chipTextures(map) {
   return svg("svg", { class: "symbols", "aria-hidden": "true" }, svg("defs", {}, ...textures(map.colours.seats.length, "chip")));
 }
 
 export class Players {
-  /** Cards of all players in `root`. `secrets` are their missions where they are known. */
+  /** The panels of all players in `root`. `secrets` are their missions, if known. */
   constructor(root, map, words, secrets = {}) {
     Object.assign(this, { map, words, secrets });
     this.rows = words.names.map((name, seat) => this.row(name, seat));
@@ -64,7 +64,7 @@ export class Players {
     write(row.chance, chances ? `${Math.round(100 * chances[seat])} %` : "");
   }
 
-  /** Continents, Objectives and Rewards, and what is known of hidden facts: on an analysis board all hands. */
+  /** Return continents, Objectives and Rewards, and known hidden facts: all hands on an analysis board. */
   more(seat, state, held) {
     const { map, words } = this;
     const own = new Set(held);

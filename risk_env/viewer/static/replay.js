@@ -1,4 +1,4 @@
-// The page of a replay: the data that it carries, the controls, and what they show.
+// The page of a replay: its data, the controls, and the display.
 
 import { Board } from "risk/board";
 import { Chart, ribbon } from "risk/charts";
@@ -9,11 +9,11 @@ import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
 import { Words } from "risk/words";
 
-const PACE = 2.5; // frames a second at speed 1
+const PACE = 2.5; // frames per second at speed 1
 const SCHEMA = 1;
 const byId = (id) => document.getElementById(id);
 
-/** The data of the page: gzip in base64. */
+/** Return the data of the page: gzip in base64. */
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -40,7 +40,7 @@ export class Replay {
     this.show(Number(location.hash.slice(1)) || 0);
   }
 
-  /** Add frames of a game that goes on; who looks at the last one follows. */
+  /** Add frames of a running game. A page at the last frame moves on to the new last frame. */
   append(frames) {
     const follows = this.frame === this.history.length - 1;
     for (const frame of frames) {
@@ -78,7 +78,7 @@ export class Replay {
     return chart;
   }
 
-  /** Show a frame, the nearest one there is. */
+  /** Show a frame, or the nearest existing frame. */
   show(wanted) {
     const frame = Math.min(Math.max(Math.round(wanted), 0), this.history.length - 1);
     if (frame === this.frame) return;
@@ -103,7 +103,7 @@ export class Replay {
     this.drawCount();
   }
 
-  /** Scroll a zoomed board to where something happens. */
+  /** Scroll a zoomed board to the place of an event. */
   centre(events) {
     const place = events.flatMap((event) => [event.target, event.territory]).find((t) => t >= 0);
     if (place === undefined) return;
@@ -192,7 +192,7 @@ export class Replay {
   }
 }
 
-/** The dice of a frame: the dice of its last roll, or the dice on the table. */
+/** Return the dice of a frame: the dice of its last roll, or the dice on the table. */
 export function rollOf(state, events) {
   const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
   return roll ?? (state.dice[0].length ? { dice: state.dice } : undefined);
@@ -200,7 +200,7 @@ export function rollOf(state, events) {
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 
-/** Buttons that change how the page looks: theme, and which list is shown. */
+/** Listen to the buttons for the theme and for the list shown. */
 export function listenToLooks() {
   byId("theme").addEventListener("click", () => {
     const dark = getComputedStyle(document.documentElement).colorScheme === "dark";

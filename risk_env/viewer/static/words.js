@@ -1,4 +1,4 @@
-// What happened, in words: a sentence for every event (docs/public.md).
+// Events in words: a sentence for every event (docs/public.md).
 
 const SILENT = ["action", "roll", "turn", "turn_end"]; // other events describe battles and the effects of actions
 
@@ -15,7 +15,7 @@ export class Words {
     return this.map.territories[territory];
   }
 
-  /** A card by its territory, with its symbol or stars. */
+  /** Return a card's territory, with its symbol or stars. */
   card(card) {
     if (card === this.map.territories.length) return "wild card";
     const symbol = this.map.symbols?.[card];
@@ -26,14 +26,14 @@ export class Words {
     return cards.map((card) => this.card(card)).join(", ");
   }
 
-  /** The sentence of an event, null for one that needs none. The seat is shown beside it. */
+  /** Return the sentence of an event, or null if it needs none. The seat is shown beside it. */
   sentence(event) {
     if (SILENT.includes(event.kind)) return null;
     const write = SENTENCES[event.kind];
     return write ? write(defaults(event), this) : event.kind;
   }
 
-  /** What happened at once, with names; of an action that had no effect yet, its words. */
+  /** Return simultaneous events in words, with names. An action without an effect is given as its text. */
   sentences(events) {
     const said = events.filter((event) => event.kind !== "round").map((event) => [event.seat ?? -1, this.sentence(event)]);
     const found = said.filter(([, text]) => text);
@@ -41,7 +41,7 @@ export class Words {
     return told.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
   }
 
-  /** A mission card (RULES 8). */
+  /** Return a mission card in words (RULES 8). */
   mission(number, holder) {
     const mission = this.map.missions[number];
     if (!mission) return "";
@@ -62,7 +62,7 @@ export class Words {
     return `${this.map.objectives[number]}${name ? ` [${name}]` : ""}`;
   }
 
-  /** Round, turn and question of a state, in one line. */
+  /** Return round, turn and decision of a state in one line. */
   status(state) {
     if (state.winner >= 0) return `Round ${state.round}: ${this.name(state.winner)} has won`;
     if (state.phase === "OVER") return `Round ${state.round}: nobody has won`;
@@ -122,7 +122,7 @@ const SENTENCES = {
   over: (event) => (event.seat < 0 ? "The game is over: nobody has won" : "has won the game"),
 };
 
-/** What is asked, in two or three words. */
+/** The decision of each phase, in two or three words. */
 export const PHASES = {
   CAPITAL: "capital",
   CLAIM: "claim a territory",
