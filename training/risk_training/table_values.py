@@ -435,7 +435,10 @@ class Trainer(TorchRun):
         return loss.detach()
 
     def seating(self) -> Seating:
-        """Return a factory of the strategist, or of the tactician if it plays, with the current network as judge."""
+        """Return a factory of the agent that uses the current network as judge.
+
+        The agent is the strategist, or the tactician if the tactician plays in the training games.
+        """
         if self.config.has_tactician:
             return partial(tactician_by, self.policy())
         return partial(strategist_by, self.policy(), self.config.search_games)

@@ -120,7 +120,7 @@ class Network(NamedWeights):
             return torch.cat([self(moved(part, device).float()).sigmoid() for part in parts]).cpu().numpy()
 
 
-# ---------------------------------------------------------------------------------------------------- the games
+# The games
 
 
 @dataclass
@@ -254,7 +254,7 @@ def brier_score(chances: Array, won: Array) -> float:
     return float(np.mean((chances - won) ** 2))
 
 
-# ---------------------------------------------------------------------------------------------------- learning
+# Learning
 
 
 class Trainer(TorchRun):
@@ -328,7 +328,7 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # each once before any twice
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # a whole pass at a time
         losses = [self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)]
         value_loss = np.mean([loss.item() for loss in losses])
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
