@@ -1,10 +1,10 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Rates: games a second of a tournament between six `beam`s, and decisions a second of self-play, with and without
-  learning. Self-play has one actor for each worker. The rates are measured with 1 and 2 workers of each kind, as
-  medians over windows in which the kinds take turns. Two workers are compared with one of the same kind, and Ray
-  with the same number of processes, round by round. Workers begin and end with their window, because Ray's own
-  processes would take time from the others.
+* Rates: games a second of a tournament between six `beam`s, and decisions a second of self-play, with and
+  without learning. Self-play has one actor for each worker. The rates are measured with 1 and 2 workers of
+  each kind, as medians over windows in which the kinds take turns. Two workers are compared with one of the
+  same kind, and Ray with the same number of processes, round by round. Workers begin and end with their
+  window, because Ray's own processes would take time from the others.
 * CPU time of the driver for a game, in a tournament with thousands of simulated workers that return at once.
 * Bytes sent for a game, a decision and an update of the weights.
 * The expected rates of 10, 100 and 1,000 cores, computed from these measurements.

@@ -34,7 +34,7 @@ from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import WinRate
 
 LANES = 48
-KEPT_OUT = "kept_out"  # in a field
+KEPT_OUT = "kept_out"  # name of the held-out opponents in a field
 
 
 class Clock:
