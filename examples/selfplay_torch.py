@@ -54,7 +54,7 @@ def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
     rewards, last_values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     kept: dict[str, list[Tensor]] = {name: [] for name in ("codes", "masks", "actions", "logs", "values")}
     for step in range(STEPS):
-        codes, masks = torch.tensor(batch.observation), torch.tensor(batch.action_mask)  # copies
+        codes, masks = torch.tensor(batch.observation), torch.tensor(batch.action_mask)  # copies, not buffers
         chances, values = policy(codes, masks)
         actions = chances.sample()
         for name, part in zip(kept, (codes, masks, actions, chances.log_prob(actions), values), strict=True):

@@ -44,7 +44,7 @@ SNAPSHOTS = 6  # number of positions taken from one game
 PASSED = (5, 100, 300)  # largest number of decisions before the first position
 LARGE_HAND = 3  # smallest hand with which a seat may have to decide on a trade
 FOLLOWED = 12  # number of decisions for which a pair is followed
-REPLAYED = 4  # one in REPLAYED comparisons includes replays, and each at a hidden decision
+REPLAYED = 4  # every fourth comparison includes replays, and every one at a hidden decision
 
 
 @dataclass

@@ -66,7 +66,7 @@ def trainer(module: str, config: Callable[[], Any], agree: Callable[[Path], None
 
 
 def own_policy(kind: str) -> Callable[[Path], None]:
-    """Return a check that the policy of an own trainer is the policy of its checkpoint."""
+    """Return a check that the policy of one of the project's own trainers matches its checkpoint."""
 
     def agree(folder: Path) -> None:
         from tests.test_run import TRAINERS, assert_agreement

@@ -1193,7 +1193,10 @@ class Naive:
             self.end_turn()
 
     def end_turn(self) -> None:
-        """Draw the card of a star deck, check the win by Objectives, then pass the turn (RULES 3, 3.5, 9.7)."""
+        """Draw the card of a star deck, check the win by Objectives, then pass the turn.
+
+        Sources: RULES 3, 3.5 and 9.7.
+        """
         if self.rules.deck == "star" and self.star_card_due():
             self.draw_card(self.turn)
         if self.rules.victory == "objectives" and self.wins_by_objectives():

@@ -856,7 +856,7 @@ def read_a_config(data: bytes) -> None:
 
 @functools.cache
 def checkpoints() -> tuple[bytes, ...]:
-    """Return the checkpoints of short runs of the own trainers."""
+    """Return the checkpoints of short runs of the project's own trainers."""
     from tests.test_run import TRAINERS
 
     found = []

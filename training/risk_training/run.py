@@ -246,7 +246,7 @@ class Run(ABC):
 
 
 class TorchRun(Run):
-    """A run with a network, an optimizer and minibatches of its own: the common part of the own trainers."""
+    """A run with a network, an optimizer and minibatches: the common part of the project's own trainers."""
 
     FILE: ClassVar[str]  # name of the policy's file
     KIND: ClassVar[type[TrainedFile]]  # type of the policy's file
@@ -371,7 +371,7 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
             raise ValueError(f"trainer={shortened(state['config']['trainer'])}")
-    except Exception as error:  # PyTorch documents no exception types
+    except Exception as error:  # PyTorch may raise any exception
         raise _no_checkpoint(path, error) from error
     return state
 
