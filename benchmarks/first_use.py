@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def play_game(preset: str, num_players: int) -> int:
-    """Play a whole game of random legal actions with `risk_env.Game`; return the number of decisions."""
+    """Play a whole game of random legal actions with `risk_env.Game` and return the number of decisions."""
     import risk_env
 
     game = risk_env.Game(risk_env.Rules.preset(preset, num_players=num_players, **OPTIONS), seed=SEED)
@@ -74,7 +74,10 @@ def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
 
 
 def run(cache: Path | None) -> dict[str, Any]:
-    """Measure in a new process; compiled code is cached in `cache` (None: the usual folder)."""
+    """Measure in a new process.
+
+    Compiled code is cached in `cache` (None: the usual folder).
+    """
     kept = {} if cache is None else {"RISK_ENV_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "benchmarks.first_use"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **kept}, capture_output=True, text=True, check=True)

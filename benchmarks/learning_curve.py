@@ -1,13 +1,13 @@
 """Playing strength by CPU time of learning: `python -m benchmarks.learning_curve [--record]`.
 
 A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
-plays as in the evaluations of the run: duels against `beam`, and one seat of six against five bots of the
-FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays the
-same deals of six.
+plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
+of the FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays
+the same deals of six.
 
 Times are CPU times. They include compilation, but not the games of these measurements.
 
-`--record` stores data and picture in benchmarks/results; `--draw DATA` draws stored data again.
+`--record` stores data and picture in benchmarks/results. `--draw DATA` draws stored data again.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def moments(text: str) -> list[int]:
-    """Return the numbers of games in the option `--at`; raise ValueError unless they ascend."""
+    """Return the numbers of games in the option `--at`, or raise ValueError unless they ascend."""
     found = [int(part) for part in text.split(",")]
     if found != sorted(set(found)) or found[0] < 0:
         raise ValueError(f"--at {text}: must be different numbers of games from 0 on, ascending")
@@ -78,7 +78,7 @@ def moments(text: str) -> list[int]:
 
 
 def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> list[Row]:
-    """Train in a folder up to the last moment; return one row for each moment and table."""
+    """Train in a folder up to the last moment and return one row for each moment and table."""
     facts = read_config(config_path(config))
     trainer = import_module(TRAINERS[facts["trainer"]])
     settings = trainer.Config.from_dict(facts | {"n_games": at[-1] or 1})

@@ -48,7 +48,10 @@ class Clock(NamedTuple):
         return {"game": game, "door": door, "games": games, **found, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
-        """Return the decisions a second in one window; choosing actions is not timed."""
+        """Return the decisions a second in one window.
+
+        Choosing actions is not timed.
+        """
         spent, decisions = 0.0, 0
         while spent < self.seconds:
             actions = choose()
@@ -95,7 +98,7 @@ class OurBatch:
         return self.actions
 
     def step(self, actions: Any) -> int:
-        """Step the batch; return the number of decisions."""
+        """Step the batch and return the number of decisions."""
         self.batch.step(actions)
         return self.batch.num_games
 

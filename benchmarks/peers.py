@@ -86,7 +86,7 @@ def without_paths(argv: Iterable[str]) -> list[str]:
 
 
 def measure_here(name: str, clock: Clock) -> dict[str, Any]:
-    """Run one measure in this process; return its rows, or the missing package."""
+    """Run one measure in this process and return its rows, or the missing package."""
     measure = MEASURES[name]
     hold_to_cores(measure.cores)
     try:
@@ -103,7 +103,7 @@ def hold_to_cores(cores: int) -> None:
 
 
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all measures one after another, in every round; return the best of each row.
+    """Run all measures one after another, in every round and return the best of each row.
 
     With several rounds, a machine that is slow for some minutes does not slow down only one measure.
     """
@@ -123,7 +123,7 @@ def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]
 
 
 def better(row: Row, other: Row) -> Row:
-    """Return the faster of two rows; for threads, the best of each number of threads and all ratios."""
+    """Return the faster of two rows, or for threads the best of each number of threads and all ratios."""
     if "ratios" in row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))
         return {**row, "one": one, "two": two, "ratios": row["ratios"] + other["ratios"]}
@@ -150,7 +150,7 @@ def interpreters(measure: Measure, others: Sequence[str]) -> list[str]:
 
 
 def run_in(python: str, name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run one measure in a new process of this interpreter; return its rows or its error."""
+    """Run one measure in a new process of this interpreter and return its rows or its error."""
     clock = ["--seconds", str(arguments.seconds), "--repeats", str(arguments.repeats)]
     command = [python, "-m", "benchmarks.peers", "--measure", name, *clock]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
@@ -271,7 +271,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
 
 
 def best(measures: dict[str, Any], name: str, **wanted: Any) -> float | None:
-    """Return the most decisions a second among a measure's rows with these values; None without rows."""
+    """Return the most decisions a second among a measure's rows with these values, or None."""
     rows = [row for row in rows_of(measures, name) if all(row[key] == value for key, value in wanted.items())]
     return max((row["steps_per_second"] for row in rows), default=None)
 

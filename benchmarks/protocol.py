@@ -1,9 +1,9 @@
 """Cost of a message of the line protocol for the referee: `python -m benchmarks.protocol [--record]`.
 
 A program that acts at random plays one of three seats, with the rules of the ladder. Every decision is a
-message and an answer. The measured time is CPU time of the referee's thread: the copy of the game without
-hidden facts, the message, its way to the program and back, and the check of the answer. It does not include
-the CPU time of the program. The last column is the elapsed time, which includes both.
+message and an answer. The measured time is CPU time of the referee's thread. It covers the copy of the game
+without hidden facts, the message, its way to the program and back, and the check of the answer. It does not
+include the CPU time of the program. The last column is the elapsed time, which includes both.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(form: str, games: int) -> Row:
-    """Return messages and CPU times of some games; the first game is not measured."""
+    """Return messages and CPU times of some games.
+
+    The first game is not measured.
+    """
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
         found = [play(agent, seed) for seed in range(games + 1)][1:]
@@ -80,7 +83,7 @@ def measure(form: str, games: int) -> Row:
 
 
 def play(agent: ExternalAgent, seed: int) -> tuple[int, float, float]:
-    """Play one game with the agent in seat 0; return messages, CPU seconds and elapsed seconds."""
+    """Play one game with the agent in seat 0 and return messages, CPU seconds and elapsed seconds."""
     game, chance = Game(RULES, seed=seed), Random(seed)
     agent.reset(0, game.rules, game.board, seed)
     messages, seconds, elapsed = 0, 0.0, 0.0

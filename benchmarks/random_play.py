@@ -40,7 +40,10 @@ def draw(pickers, lane):
 
 @inlined
 def pick(game, pickers, lane):
-    """Return a uniformly random legal action; probabilities differ by less than their number / 2**32."""
+    """Return a uniformly random legal action.
+
+    Probabilities differ by less than their number / 2**32.
+    """
     return nth(game.legal, int64(times(draw(pickers, lane) >> _HALF, np.uint64(size(game.legal))) >> _HALF))
 
 
@@ -48,7 +51,7 @@ def pick(game, pickers, lane):
 def play(games, boards, rules, pickers, lanes, sweeps):
     """Play `sweeps` decisions in each of the lanes (int64, k), or begin a new game if a game is over.
 
-    Return the number of games that began; the rest of the `sweeps * k` steps were decisions.
+    Return the number of games that began. The rest of the `sweeps * k` steps were decisions.
     """
     begun = 0
     for _ in range(sweeps):
@@ -99,7 +102,7 @@ def settle_counted(game, board, rules, forced, events):
 
 @kernel
 def apply_counted(game, board, rules, action, events):
-    """Play one action; count a turn when it ends."""
+    """Play one action, and count a turn when it ends."""
     turn, playing = int64(game.turn), game.round_number > 0
     apply(game, board, rules, action)
     events[Event.TURN.value] += playing and game.turn != turn
@@ -107,7 +110,7 @@ def apply_counted(game, board, rules, action, events):
 
 @kernel
 def play_chance_counted(game, board, rules, events):
-    """Play one roll or draw one card; count a turn when it ends."""
+    """Play one roll or draw one card, and count a turn when it ends."""
     turn = int64(game.turn)
     events[Event.BATTLE.value if game.phase == Phase.ROLL else Event.DRAW.value] += 1
     play_one_chance(game, board, rules)

@@ -26,7 +26,7 @@ def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, number of usable cores, operating system and load; no names."""
+    """Return processor, number of usable cores, operating system and load, without any names."""
     return {
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -72,7 +72,10 @@ def heading_lines(record: dict[str, Any]) -> list[str]:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Return the lines of a Markdown table; all columns but the first are right-aligned."""
+    """Return the lines of a Markdown table.
+
+    All columns but the first are right-aligned.
+    """
     cells = [[str(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(3, *(len(row[c]) for row in cells)) for c in range(len(columns))]
     rule = [("-" * (width - 1)) + ("-" if c == 0 else ":") for c, width in enumerate(widths)]
@@ -86,7 +89,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def keep(name: str, record: dict[str, Any], report: str, folder: Path = RESULTS) -> Path:
-    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder; replace results of the same day."""
+    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder, replacing results of the same day."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{record['date'].split()[0]}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

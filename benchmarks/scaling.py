@@ -156,7 +156,7 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Play a tournament; return games a second of wall time."""
+        """Play a tournament and return games a second of wall time."""
         with closing(Store.create(self.folder / f"{name}.sqlite", tournament())) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
@@ -194,7 +194,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def times_a_second(work: Callable[[], object], times: int) -> float:
-    """Call `work` some `times`; return the calls a second of wall time."""
+    """Call `work` some `times` and return the calls a second of wall time."""
     start = time.perf_counter()
     for _ in range(times):
         work()

@@ -58,7 +58,7 @@ class Play(NamedTuple):
         return Play(self.tables, self.games.copy(), self.pickers.copy(), self.lanes)
 
     def on(self, sweeps: int, lanes: Array | None = None) -> int:
-        """Continue these lanes (None: all) for `sweeps` decisions each; return the number of new games."""
+        """Continue these lanes (None: all) for `sweeps` decisions each and return the number of new games."""
         return random_play.play(*self.records, self.lanes if lanes is None else lanes, sweeps)
 
     @property
@@ -201,7 +201,10 @@ class Census(NamedTuple):
 
 
 def take_census(begin: Play, sweeps: int) -> Census:
-    """Play the games of a run again and count decisions and events; this is not timed."""
+    """Play the games of a run again and count decisions and events.
+
+    This is not timed.
+    """
     play = begin.copy()
     census = Census(np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64))
     random_play.take_census(*play.records, play.lanes, sweeps, *census)
@@ -209,7 +212,10 @@ def take_census(begin: Play, sweeps: int) -> Census:
 
 
 def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
-    """Return the rates of the best run; for decisions also the median run and the rate by CPU time."""
+    """Return the rates of the best run.
+
+    The rate of decisions is also returned for the median run, and by CPU time.
+    """
     best, decisions = min(run.wall for run in runs), int(census.asked.sum())
     return {
         "decisions_per_second": round(decisions / best),
@@ -241,7 +247,10 @@ def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
 
 
 def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
-    """Return share of decisions, ns each and share of time by phase; `OVER` is the start of a new game."""
+    """Return share of decisions, ns each and share of time by phase.
+
+    The phase `OVER` is the start of a new game.
+    """
     runs = [time_by_phase(begin, sweeps) for _ in range(repeats)]
     counts = runs[0][0]
     spent = np.min([seconds for _, seconds in runs], axis=0)

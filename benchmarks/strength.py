@@ -5,7 +5,8 @@
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
 repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
 training used. A file of a table value, in a field or as the agent, stands for the `tactician` with this value
-as judge. Territories are dealt if the preset would have players claim them; `--setup` overrides this.
+as judge. Territories are dealt if the preset would have players claim them. The option `--setup` overrides
+this.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class Timed(Agent):
         self.agent, self.clock, self.name, self.version = agent, clock, agent.name, agent.version
 
     def prepare(self, rules: Rules, board: Any) -> None:
-        """Let the agent prepare; this is not timed."""
+        """Let the agent prepare.
+
+        This is not timed.
+        """
         self.agent.prepare(rules, board)
 
     def reset(self, seat: int, rules: Rules, board: Any, seed: int) -> None:
@@ -134,7 +138,7 @@ def win_rate_in_field(
 
 
 def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
-    """Draw `count` bots of a field of `size`; return their numbers from 1, int64 (count,).
+    """Draw `count` bots of a field of `size` and return their numbers from 1, int64 (count,).
 
     The bots are different if the field has enough.
     """

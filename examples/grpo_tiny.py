@@ -4,7 +4,7 @@
 
 A prompt is a report in the middle of a game, and an answer is a plan. The reward is the change of the
 learner's share of the map until its next report. An answer that cannot be played gets a reward from -1 to 0
-by its similarity to a legal action; otherwise, a random model would never see a reward. With a real model,
+by its similarity to a legal action. Otherwise, a random model would never see a reward. With a real model,
 use `text_env.make("duel")` and a GPU.
 """
 
@@ -68,7 +68,7 @@ def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
 
 
 def train(steps: int, folder: str) -> list[dict[str, float]]:
-    """Train for some steps; return the log of the trainer."""
+    """Train for some steps and return the log of the trainer."""
     data = questions(32)
     tokenizer = tiny_tokenizer([row["prompt"] for row in data])
     config = GPT2Config(

@@ -26,7 +26,7 @@ HELD_OUT = 20  # every 20th game is test data
 
 
 def new_network(schema: Schema) -> Network:
-    """Return a network for the games of a file; raise ValueError if its observations or actions differ.
+    """Return a network for the games of a file, or raise ValueError if its observations or actions differ.
 
     They are compared with the observations and actions of this version.
     """

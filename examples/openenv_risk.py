@@ -45,7 +45,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
         self._env, self._state = text_env.make(self.curriculum), State()
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> RiskObservation:
-        """Begin an episode; without a seed, begin the next game after the last one."""
+        """Begin an episode, or without a seed the next game after the last one."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)
@@ -63,7 +63,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
 
 
 class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
-    """A client; each `RiskClient(base_url=...)` holds a session of its own."""
+    """A client. Each `RiskClient(base_url=...)` holds a session of its own."""
 
     def _step_payload(self, action: RiskAction) -> dict[str, Any]:
         return {"text": action.text}

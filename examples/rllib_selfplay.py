@@ -87,7 +87,10 @@ class RiskLeague(MultiAgentEnv):
         return observations, rewards, terminated, truncated, {}
 
     def _play_on(self) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool]]:
-        """Return observations, rewards and ends of the learner's seats; the next seat to act is the last."""
+        """Return observations, rewards and ends of the learner's seats.
+
+        The next seat to act is the last.
+        """
         found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
         while self.env.agents:
             agent = self.env.agent_selection
@@ -173,7 +176,7 @@ def measured(module: Any, board: str, games: int, decisions: int, minutes: float
 
 
 def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
-    """Play a module's likeliest actions against a bot; return the numbers of games won and played.
+    """Play a module's likeliest actions against a bot and return the numbers of games won and played.
 
     Every lane plays the same number of games.
     """
@@ -192,7 +195,7 @@ def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
 
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
-    """Train, and measure the policy at each tenth of the time; return the log."""
+    """Train, and measure the policy at each tenth of the time and return the log."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="of the games (default: %(default)s)")

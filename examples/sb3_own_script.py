@@ -90,7 +90,10 @@ def policy_of(path: Path) -> Any:
 
 
 class Mine(Agent):
-    """The trained model as a bot; it samples with `view.rng`, so that the same deal gives the same game."""
+    """The trained model as a bot.
+
+    It samples with `view.rng`, so that the same deal gives the same game.
+    """
 
     name = "mine"
     version = "1"

@@ -1,6 +1,6 @@
 """Self-play in PyTorch on a `GameBatch`: one policy plays every seat and learns by PPO with action masks.
 
-    pip install -e . torch  # in a clone; or with the extra [train]
+    pip install -e . torch  # in a clone, or with the extra [train]
     python examples/selfplay_torch.py
 
 A stream is the sequence of decisions of one seat in one lane, however many decisions other seats make in
@@ -47,7 +47,7 @@ class Policy(nn.Module):
 
 @torch.no_grad()
 def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
-    """Play STEPS steps in every lane; return the k decisions with known advantages as tensors (k, ...)."""
+    """Play STEPS steps in every lane and return the k decisions with known advantages as tensors (k, ...)."""
     lanes, shape = np.arange(LANES), (STEPS, LANES)
     last_step = np.full((LANES, batch.num_players), -1)  # last step of each stream in this rollout
     seats, ends = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
@@ -115,7 +115,7 @@ def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tens
 
 @torch.no_grad()
 def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
-    """Play one seat with the policy against random moves; return the shares of games won and truncated.
+    """Play one seat with the policy against random moves and return the shares of games won and truncated.
 
     The seat changes by lane.
     """

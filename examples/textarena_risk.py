@@ -3,10 +3,10 @@
     python examples/textarena_risk.py            # a game between two scripts
 
 This example needs `pip install textarena`. In other programs, write `import textarena_risk`, then `ta.make`.
-The module registers `Risk-v0` (2 to 6 players; keyword arguments are options of the rules) and `Risk-v0-raw`,
-the same without wrappers. An observation is a report, and an action is a plan (docs/llm.md). If more than
-`error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the turn, so that a
-game always ends.
+The module registers `Risk-v0` for 2 to 6 players, with options of the rules as keyword arguments, and
+`Risk-v0-raw`, the same without wrappers. An observation is a report, and an action is a plan (docs/llm.md).
+If more than `error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the turn,
+so that a game always ends.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RiskEnv(ta.Env):
         self._error_allowance = error_allowance
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
-        """Begin a game; without a seed, begin a random one."""
+        """Begin a game, with a random seed if none is given."""
         rules = training_rules(self._preset, num_players, **self._options)
         self.game = Game(rules, self._board, secrets.randbits(63) if seed is None else seed)
         self.plans = [Plan(seat) for seat in range(num_players)]
@@ -60,7 +60,7 @@ class RiskEnv(ta.Env):
         return self.state.step(rotate_player=False)
 
     def _take(self, player: int, answer: str) -> str:
-        """Read an answer; return the problem with it, or "" if there is none."""
+        """Read an answer and return the problem with it, or "" if there is none."""
         try:
             self.plans[player].give(answer, self.game)
         except ValueError as error:

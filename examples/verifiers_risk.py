@@ -60,7 +60,10 @@ class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
     INFINITE = True
 
     def load(self) -> Iterator[RiskTask]:
-        """Yield the tasks; the learner's seat is `seed % players`, so that every seat comes equally often."""
+        """Yield the tasks.
+
+        The learner's seat is `seed % players`, so that every seat comes equally often.
+        """
         config = self.config
         arguments = {"curriculum": config.curriculum, "opponents": config.opponents, "style": config.style}
         players = text_env.make(**arguments).rules.num_players
@@ -82,7 +85,7 @@ class RiskEnv(vf.Env[RiskEnvConfig]):
     """An environment in which the game plays the user: it answers every plan with the next report."""
 
     async def run(self, task: RiskTask, agents: vf.Agents) -> None:
-        """Play one game; record the sum of its rewards as the reward of the trace."""
+        """Play one game, and record the sum of its rewards as the reward of the trace."""
         game, _ = task.new_game()
         total, is_over, info = 0.0, False, dict[str, Any]()
         async with agents.player.interaction(task) as interaction:
@@ -115,7 +118,10 @@ class RiskHarness(vf.Harness[vf.HarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Request one answer; verifiers records it on its way."""
+        """Request one answer.
+
+        Verifiers records it on its way.
+        """
         system, prompt = self.resolve_prompt(data)
         said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
         messages = [{"role": "system", "content": system}, *said]

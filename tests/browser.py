@@ -40,7 +40,10 @@ def opened_browser() -> Iterator[Any]:
 
 @contextmanager
 def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Iterator[Any]:
-    """Open a page in a new window; at the end, its console must be free of errors."""
+    """Open a page in a new window.
+
+    At the end, its console must be free of errors.
+    """
     context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     page, problems = context.new_page(), []
     page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)

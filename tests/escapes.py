@@ -1,7 +1,7 @@
 """Try to escape from a sandbox: `escapes.py FACTS` prints the result of every attempt. Linux only.
 
 FACTS is a JSON object with the objects that the test has prepared outside the sandbox. The output is a JSON
-object: `False` means that an attempt failed; any other value is the result of a successful attempt.
+object. `False` means that an attempt failed. Any other value is the result of a successful attempt.
 """
 
 import ctypes
@@ -27,7 +27,10 @@ def read(path):
 
 
 def write(path):
-    """Return True if a file can be opened for writing, or created; nothing is written."""
+    """Return True if a file can be opened for writing, or created.
+
+    Nothing is written.
+    """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT))
     return True
 

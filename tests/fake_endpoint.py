@@ -56,7 +56,10 @@ class FakeEndpoint:
             self._server.server_close()
 
     def reply(self, request: dict[str, Any], key: str) -> tuple[int, Any]:
-        """Return status and body; a body of bytes is sent unchanged."""
+        """Return status and body.
+
+        A body of bytes is sent unchanged.
+        """
         number, habit = next(self._numbers), self.habit
         good = good_plan(request)
         if habit == "429 then good" or habit == "500 then good":
@@ -94,7 +97,10 @@ class FakeEndpoint:
         return 200, bodies.get(habit, said(good))
 
     def flood(self, send: Callable[[bytes], Any]) -> bool:
-        """Send endless data until the client stops, if that is the habit; return False for other habits."""
+        """Send endless data until the client stops, if that is the habit.
+
+        Return False for other habits.
+        """
         if self.habit not in ("drip", "drip headers", "1 GB", "gzip bomb"):
             return False
         send(b"HTTP/1.1 200 OK\r\n")

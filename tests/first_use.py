@@ -49,7 +49,9 @@ class Work(NamedTuple):
 
 
 def works(few: bool, only: str = "") -> Iterator[Work]:
-    """Yield all work to do; an agent in Python gets a new process for each preset, or each game.
+    """Yield all work to do.
+
+    An agent in Python gets a new process for each preset, or each game.
 
     The code that such an agent needs depends on the game.
     """
@@ -106,7 +108,7 @@ def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
 
 
 def play_apart(work: Work) -> tuple[str, list[str]]:
-    """Call `play` in a new process; return a line about it, and lines about compiled code or errors."""
+    """Call `play` in a new process and return a line about it, and lines about compiled code or errors."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "tests.first_use", "--play", *work.games, "--only", work.agent]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -116,7 +118,7 @@ def play_apart(work: Work) -> tuple[str, list[str]]:
 
 
 def check(chosen: Sequence[Work], jobs: int) -> list[str]:
-    """Let all agents play; return a line for each fault."""
+    """Let all agents play and return a line for each fault."""
     faults = []
     with ThreadPoolExecutor(jobs) as threads:
         for line, found in threads.map(play_apart, chosen):
@@ -150,7 +152,7 @@ def _plays(found: Any, rules: Rules, board: Board) -> bool:
 
 
 def main() -> int:
-    """Check the agents; return exit status 1 if anything was compiled or loaded in a decision."""
+    """Check the agents and return exit status 1 if anything was compiled or loaded in a decision."""
     parser = argparse.ArgumentParser(prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--few", action="store_true", help="few numbers of players")
     parser.add_argument("--empty", action="store_true", help="begin with an empty cache of compiled code")

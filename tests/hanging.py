@@ -13,7 +13,7 @@ from risk_agents.tournament.jobs import Chunk, play_and_store
 
 
 def stop_once(mark: Path, number: int) -> int:
-    """Return the number; the first call of all creates the mark and stops its process for ever."""
+    """Return the number. The first call of all creates the mark and stops its process for ever."""
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:
@@ -43,7 +43,7 @@ def link(
 
 
 def store_and_stop_once(config: TournamentConfig, path: str, chunk: Chunk) -> float:
-    """Call `play_and_store`; the first call of all stops its process for ever after one stored game."""
+    """Call `play_and_store`. The first call of all stops its process for ever after one stored game."""
     play_and_store(config, path, chunk[:1])
     stop_once(Path(path).with_suffix(".stopped"), 0)
     return play_and_store(config, path, chunk)

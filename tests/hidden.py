@@ -1,6 +1,6 @@
 """Compare pairs of games that differ only in hidden facts: a seat or a spectator must receive equal data.
 
-`python -m tests.hidden --pairs 5000` compares many pairs; `tests/test_hidden.py` compares a few.
+`python -m tests.hidden --pairs 5000` compares many pairs, and `tests/test_hidden.py` compares a few.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Pair:
     tally: Tally
 
     def follow(self) -> None:
-        """Play both games alike until a hidden difference becomes public; compare the received data."""
+        """Play both games alike until a hidden difference becomes public, and compare the received data."""
         self.compare("start")
         for _ in range(FOLLOWED):
             if any(each.game.is_over for each in self.games) or not self._play_alike():
@@ -181,7 +181,7 @@ class Pair:
         self.tally.comparisons += 1
 
     def _play_alike(self) -> bool:
-        """Play one public decision after any hidden ones; return True if the games are still alike."""
+        """Play one public decision after any hidden ones and return True if the games are still alike."""
         if any(each.asks_in_secret() for each in self.games):
             return self._decline()
         one, other = self.games
@@ -207,7 +207,7 @@ class Pair:
         return True
 
     def _decline(self) -> bool:
-        """Decline hidden decisions so that nothing becomes public; sometimes only begin to pick cards."""
+        """Decline hidden decisions so that nothing becomes public, or sometimes only begin to pick cards."""
         asked = [each.game.phase.name if each.asks_in_secret() else "" for each in self.games]
         self.tally.differed[next(filter(None, asked))] += asked[0] != asked[1]
         if self._picks():
@@ -322,7 +322,10 @@ def pair_of(game: Game, looker: int, rng: random.Random, tally: Tally) -> Pair |
 
 
 def compare_pairs(name: str, count: int, seed: int = 0) -> Tally:
-    """Compare `count` pairs; AssertionError describes a difference."""
+    """Compare `count` pairs.
+
+    AssertionError describes a difference.
+    """
     tally = Tally()
     for number, pair in enumerate(islice(pairs(name, seed, tally), count)):
         try:
@@ -333,7 +336,7 @@ def compare_pairs(name: str, count: int, seed: int = 0) -> Tally:
 
 
 def main() -> int:
-    """Run the command; return status 1 if a pair differs."""
+    """Run the command and return status 1 if a pair differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.hidden", description="Compare games of other hidden facts.")
     parser.add_argument("--pairs", type=int, default=5000, metavar="N", help="number of pairs (default: 5000)")
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="seed of the positions (default: 0)")

@@ -122,7 +122,7 @@ TARGETS["sb3"] = trainer("risk_training.sb3_trainer", sb3_config, sb3_policy)
 
 
 def forked(work: Callable[[], None], seconds: float | None) -> bool:
-    """Run `work` in a process that is killed after some seconds (None: never); return True if it ended.
+    """Run `work` in a process that is killed after some seconds (None: never) and return True if it ended.
 
     The process is a fork of this one, in which everything has been imported and compiled, so that it begins
     at once.
@@ -146,7 +146,7 @@ def forked(work: Callable[[], None], seconds: float | None) -> bool:
 
 
 def kill_once(target: Target, folder: Path, whole: Path, duration: float, rng: random.Random) -> int:
-    """Kill and resume a run in a folder until its end, and check it; return the number of kills."""
+    """Kill and resume a run in a folder until its end, and check it and return the number of kills."""
     kills = 0
     for _ in range(rng.randint(1, MOST_KILLS)):
         if forked(lambda: target.work(folder), rng.uniform(0, duration)):
@@ -158,7 +158,7 @@ def kill_once(target: Target, folder: Path, whole: Path, duration: float, rng: r
 
 
 def kill(name: str, runs: int, seed: int, progress: Callable[[], None]) -> tuple[int, list[str]]:
-    """Kill `runs` runs of a target; return the number of kills and the problems with runs."""
+    """Kill `runs` runs of a target and return the number of kills and the problems with runs."""
     target, rng, kills, problems = TARGETS[name], random.Random(f"{name} {seed}"), 0, list[str]()
     with tempfile.TemporaryDirectory(prefix="risk-kill-") as at:
         whole = Path(at) / "whole"
@@ -179,7 +179,7 @@ def kill(name: str, runs: int, seed: int, progress: Callable[[], None]) -> tuple
 
 
 def main() -> int:
-    """Run the command; return status 1 if a run was lost."""
+    """Run the command and return status 1 if a run was lost."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill", description="Kill runs at random moments.")
     parser.add_argument("targets", nargs="*", metavar="TARGET", choices=[*TARGETS, []], help=", ".join(TARGETS))
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="of each target (default: 20)")

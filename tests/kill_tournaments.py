@@ -1,6 +1,6 @@
 """Kill a tournament at random moments, resume and compare: `python -m tests.kill_tournaments --runs 200`.
 
-Every run is a process that continues the same file until it is killed by SIGKILL; the last one plays to the
+Every run is a process that continues the same file until it is killed by SIGKILL. The last one plays to the
 end. No game in the file may be lost or altered, and the results must equal those of a tournament that was not
 killed. After that, another tournament begins with the remaining kills.
 """
@@ -42,7 +42,7 @@ def rows(out: Path) -> dict[int, tuple]:
 
 
 def killed(out: Path, games: int, jobs: int, seconds: float, plays: bool = False) -> bool:
-    """Play on for some seconds, then kill the process; return True if it was still running.
+    """Play on for some seconds, then kill the process and return True if it was still running.
 
     With `plays`, the seconds count from the first written game. The process is a fork of this one, in which
     everything has been imported and compiled, so that it begins at once.
@@ -76,7 +76,7 @@ def _play_and_exit(words: list[str]) -> None:
 
 
 def has_ended(child: int) -> bool:
-    """Return True if a process has ended; raise AssertionError if it failed."""
+    """Return True if a process has ended, or raise AssertionError if it failed."""
     found, status = os.waitpid(child, os.WNOHANG)
     if status:
         raise AssertionError(f"exit status {os.waitstatus_to_exitcode(status)}")
@@ -97,7 +97,7 @@ def _has_begun(out: Path) -> bool:
 
 
 def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
-    """Return the games in the file; raise AssertionError if an earlier game is lost or altered."""
+    """Return the games in the file, or raise AssertionError if an earlier game is lost or altered."""
     try:
         now = rows(out)
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def moment(rng: random.Random) -> tuple[float, bool]:
 
 
 def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], object] = print) -> int:
-    """Kill tournaments `runs` times in all; return the number of games that they played."""
+    """Kill tournaments `runs` times in all and return the number of games that they played."""
     rng, kills, played = random.Random(seed), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder, "whole.sqlite")

@@ -86,7 +86,7 @@ class Watcher:
             await self._take(link)
 
     async def _take(self, link: Any) -> None:
-        """Read messages up to the next one with frames; raise RuntimeError if one reports a problem."""
+        """Read messages up to the next one with frames, or raise RuntimeError if one reports a problem."""
         while not (message := json.loads(await link.recv())).get("frames"):
             if "refused" in message or message.get("problem"):
                 raise RuntimeError(str(message))
@@ -101,7 +101,7 @@ class Watcher:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Begin and watch games, kill the server, and check the rest; return status 1 if a limit is missed."""
+    """Begin and watch games, kill the server, and check the rest and return status 1 if a limit is missed."""
     arguments = _parser().parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "games.sqlite"
@@ -156,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def hostile(address: str, games: Sequence[str], arguments: argparse.Namespace) -> Iterator[list[int]]:
-    """Run hostile clients from another address; yield a list that collects the blitzes that are done."""
+    """Run hostile clients from another address and yield a list that collects the blitzes that are done."""
     open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, open_files[1]), open_files[1]))
     with contextlib.ExitStack() as stack:
@@ -214,7 +214,7 @@ def blitz(address: str, count: int, did: list[int]) -> None:
 
 @contextlib.contextmanager
 def served(file: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Run a server in a process of its own; kill it at the end."""
+    """Run a server in a process of its own, and kill it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

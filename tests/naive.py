@@ -5,10 +5,10 @@ feed it the chance results of the core's log, and compare both action by action:
 state. It draws no random numbers itself, but rejects impossible results (a card that is not in the deck, two
 dice instead of three).
 
-An *answer* is the form of an action in this module: a pair such as `("territory", 4)`, `("border", (4, 7))`,
-`("dice", "blitz")`, `("amount", "half")`, `("card", 2)`, `("done", None)`, `("die", 3)` or `("objective",
-0)`. Each phase has two methods: `may_<phase>` returns the legal answers, and `do_<phase>` plays one, given
-its value only. `self.turn` is the seat at turn, or during setup the seat that places.
+An *answer* is the form of an action in this module. It is a pair such as `("territory", 4)`, `("border", (4,
+7))`, `("dice", "blitz")`, `("amount", "half")`, `("card", 2)`, `("done", None)`, `("die", 3)` or
+`("objective", 0)`. Each phase has two methods: `may_<phase>` returns the legal answers, and `do_<phase>`
+plays one, given its value only. `self.turn` is the seat at turn, or during setup the seat that places.
 """
 
 from __future__ import annotations
@@ -365,7 +365,7 @@ class Naive:
         return self.territories + wilds
 
     def draw_card(self, seat: int) -> None:
-        """Draw one card for the seat; refill an empty deck from the discard pile (RULES 2.4)."""
+        """Draw one card for the seat, and refill an empty deck from the discard pile (RULES 2.4)."""
         if not self.deck:
             self.deck, self.discard = self.discard, []
             self.shown -= set(self.deck)
@@ -464,7 +464,10 @@ class Naive:
             self.objective_reward[o] = reward
 
     def objectives_drawn(self) -> dict[int, int]:
-        """Return reward by objective from the log; the reward is -1 in games without Rewards."""
+        """Return reward by objective from the log.
+
+        The reward is -1 in games without Rewards.
+        """
         pairs = [numbers(word.split("=")) for word in self.next_chance("objectives")]
         plausible(all(len(pair) == 2 for pair in pairs), "objectives are written objective=reward")
         drawn = {pair[0]: pair[1] for pair in pairs}
@@ -574,7 +577,10 @@ class Naive:
         return {("territory", t) for t in self.free_territories()}
 
     def do_claim(self, territory: int) -> None:
-        """Place one troop on a free territory; the next seat in turn order follows (RULES 4.3)."""
+        """Place one troop on a free territory (RULES 4.3).
+
+        The next seat in turn order follows.
+        """
         self.put_first_troop(territory, self.turn)
         self.turn = self.next_to_place(self.next_seat(self.turn))
         if not self.free_territories():
@@ -602,7 +608,10 @@ class Naive:
         return {("territory", t) for t in self.own_with_room(self.turn)}
 
     def do_deploy(self, territory: int) -> None:
-        """Place one troop; with a neutral army, a seat places two before the other seat (RULES 6.1)."""
+        """Place one troop (RULES 6.1).
+
+        With a neutral army, a seat places two before the other seat.
+        """
         self.troops[territory] += 1
         self.to_place[self.turn] -= 1
         self.deployed_in_a_row += 1
@@ -621,7 +630,10 @@ class Naive:
         return {("territory", t) for t in self.own_with_room(self.neutral)}
 
     def do_deploy_neutral(self, territory: int) -> None:
-        """Place one neutral troop; the players alternate (RULES 6.1)."""
+        """Place one neutral troop (RULES 6.1).
+
+        The players alternate.
+        """
         self.troops[territory] += 1
         self.neutral_to_place -= 1
         self.lose_what_finds_no_room()
@@ -638,7 +650,10 @@ class Naive:
         return {("territory", t) for t in self.own(self.turn)}
 
     def do_headquarters(self, territory: int) -> None:
-        """Choose a headquarters; its card leaves the deck (RULES 7.1)."""
+        """Choose a headquarters (RULES 7.1).
+
+        Its card leaves the deck.
+        """
         self.headquarters[self.turn] = territory
         self.deck.remove(territory)
         self.turn = self.next_seat(self.turn)
@@ -672,7 +687,10 @@ class Naive:
         return due + (2 if self.has_reward(seat, TWO_TROOPS) else 0)
 
     def add_to_draft(self, troops: int) -> None:
-        """Add troops to place; troops beyond the largest number are lost (RULES 1.5)."""
+        """Add troops to place (RULES 1.5).
+
+        Troops beyond the largest number are lost.
+        """
         self.draft_left = min(self.draft_left + troops, MOST_TROOPS)
 
     def may_draft(self) -> set[Answer]:
@@ -695,7 +713,10 @@ class Naive:
         self.ask_draft()
 
     def ask_draft(self) -> None:
-        """Continue the draft while troops are left; without any room, the rest is lost (RULES 10.3)."""
+        """Continue the draft while troops are left (RULES 10.3).
+
+        Without any room, the rest is lost.
+        """
         if self.draft_left > 0 and self.own_with_room(self.turn):
             self.phase = "DRAFT"
         else:
@@ -878,7 +899,10 @@ class Naive:
             self.declare(int(dice))
 
     def declare(self, dice: int) -> None:
-        """Declare the attacker's dice; the defender sees them and chooses (RULES 3.2.2)."""
+        """Declare the attacker's dice (RULES 3.2.2).
+
+        The defender sees them and chooses.
+        """
         self.dice = dice
         if self.rules.defender_dice == "choice":
             self.phase = "DEFEND"
@@ -892,7 +916,7 @@ class Naive:
         self.battle(dice)
 
     def battle(self, defence_dice: int) -> None:
-        """Roll once; then come re-roll, commander and comparison (RULES 10.6)."""
+        """Roll once, then go on to re-roll, commander and comparison (RULES 10.6)."""
         self.roll(defence_dice)
         if self.cards_for_reroll():
             self.phase = "REROLL"
@@ -929,7 +953,10 @@ class Naive:
         return {DONE} | {("die", face) for face in self.attack_dice}
 
     def do_reroll(self, face: int | None) -> None:
-        """Re-roll one own die; the card is public from then on (RULES 10.4)."""
+        """Re-roll one own die (RULES 10.4).
+
+        The card is public from then on.
+        """
         if face is not None:
             self.shown.add(self.cards_for_reroll()[0])
             again = numbers(self.next_chance("reroll"))
@@ -991,7 +1018,10 @@ class Naive:
     # ---- capture, occupation, elimination (RULES 3.2.5, 3.2.7, 3.3)
 
     def destroy_airfields(self) -> None:
-        """Remove an airfield with its territory; nobody owns its Reward any more (RULES 9.8)."""
+        """Remove an airfield with its territory (RULES 9.8).
+
+        Nobody owns its Reward any more.
+        """
         for which, airfield in enumerate(self.airfields):
             if airfield == self.target:
                 self.airfields[which] = NONE_YET
@@ -1015,7 +1045,10 @@ class Naive:
             self.ask_occupy()
 
     def eliminate(self, loser: int) -> None:
-        """Give cards and Objectives to the eliminator; Rewards are lost (RULES 3.3.1, 3.3.3)."""
+        """Give cards and Objectives to the eliminator (RULES 3.3.1, 3.3.3).
+
+        Rewards are lost.
+        """
         self.alive[loser] = False
         self.fallen.append(loser)
         self.hands[self.turn] += self.hands[loser]
@@ -1065,7 +1098,7 @@ class Naive:
     # ---- the end of a turn (RULES 3, 9.5)
 
     def end_attacks(self) -> None:
-        """Draw a card in games with a symbol deck; then take an Objective or fortify (RULES 3)."""
+        """Draw a card in games with a symbol deck, then take an Objective or fortify (RULES 3)."""
         if self.rules.deck == "symbol" and self.captured:
             self.draw_card(self.turn)
         if self.objectives_met():
@@ -1112,7 +1145,10 @@ class Naive:
         self.take_reward(self.objective_reward[objective])
 
     def take_reward(self, reward: int) -> None:
-        """Take a Reward; an airfield is placed at once, where no airfield stands (RULES 9.8)."""
+        """Take a Reward (RULES 9.8).
+
+        An airfield is placed at once, where no airfield stands.
+        """
         if reward != NOBODY:
             self.reward_owner[reward] = self.turn
         if reward in AIRFIELDS and self.may_airfield():
@@ -1184,7 +1220,7 @@ class Naive:
             self.end_fortify()
 
     def end_fortify(self) -> None:
-        """Begin the attacks after a Starting Maneuver; otherwise, end the turn."""
+        """Begin the attacks after a Starting Maneuver, or end the turn."""
         self.moves_left = 0
         if self.starting_maneuver:
             self.starting_maneuver = False
@@ -1285,7 +1321,10 @@ class Naive:
         return len([t for t in self.own(seat) if self.troops[t] >= min_troops]) >= number
 
     def standings(self) -> list[int]:
-        """Return the place of every seat, 1 the best; equal seats share the better place (RULES 11.2)."""
+        """Return the place of every seat, 1 the best (RULES 11.2).
+
+        Equal seats share the better place.
+        """
         merits = [self.merit(seat) for seat in self.seats]
         return [1 + sum(1 for other in merits if other > merit) for merit in merits]
 

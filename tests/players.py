@@ -19,7 +19,7 @@ def choose_first(games, boards, rules, lanes, randoms, memory, actions):
 
 @entry_point
 def choose_bold(games, boards, rules, lanes, randoms, memory, actions):
-    """Attack with any majority and move all troops; otherwise choose a random legal action."""
+    """Attack with any majority and move all troops, or else choose a random legal action."""
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]

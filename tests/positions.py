@@ -1,9 +1,9 @@
 """Hand-made positions: armies as text, default values for everything else, and dice as ordered.
 
-An army is a text such as `"Alaska 3, Europe 2, Ukraine, rest"`: territories or whole continents, each with
-its troops (one if no number is given). Later names override earlier ones, within an army and between armies.
-`rest` is every territory that no army names. The other lines of a position are those of `Game.to_text`, with
-underscores for blanks.
+An army is a text such as `"Alaska 3, Europe 2, Ukraine, rest"`. It lists territories or whole continents,
+each with its troops (one if no number is given). Later names override earlier ones, within an army and
+between armies. `rest` is every territory that no army names. The other lines of a position are those of
+`Game.to_text`, with underscores for blanks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def position(
 ) -> Game:
     """Return a game with one army for each seat.
 
-    `rules` is a text such as `preset=classic, fortify=adjacent`; a bare word is the name of a preset.
+    `rules` is a text such as `preset=classic, fortify=adjacent`. A bare word is the name of a preset.
     """
     board = load_map(map)
     options = rules if "=" in rules.split(",")[0] else f"preset={rules}"
@@ -54,7 +54,10 @@ def position(
 
 
 def _held(armies: Iterable[str], board: Board) -> dict[str, tuple[int, int]]:
-    """Return army and troops of each named territory; the army after the last seat is the neutral one."""
+    """Return army and troops of each named territory.
+
+    The army after the last seat is the neutral one.
+    """
     held: dict[str, tuple[int, int]] = {}
     rest = None
     for seat, army in enumerate(armies):
@@ -74,7 +77,7 @@ def _garrisons(army: str) -> Iterable[tuple[str, int]]:
 
 
 def _named(place: str, board: Board) -> list[str]:
-    """Return the territories of a continent, or the one territory; none for `rest`."""
+    """Return the territories of a continent, or the one territory, or none for `rest`."""
     if place == "rest":
         return []
     if place not in board.continents:
@@ -95,8 +98,8 @@ def star_position(
 
     The default capitals are the territories that the armies name first, and the default cities those of Basic
     Training. `goals` lays out objectives by name. Four minor and four major objectives are completed with
-    others of the map, face up. A Reward belongs to the holder of its objective; the Reward of an airfield
-    only if a line tells where it stands.
+    others of the map, face up. A Reward belongs to the holder of its objective. The Reward of an airfield
+    does so only if a line tells where the airfield stands.
     """
     basic = "basic_training" in rules
     told: dict[str, Any] = {}
@@ -154,7 +157,7 @@ def places(text: str, without: str = "") -> str:
 
 
 def play(game: Game, *texts: str) -> Game:
-    """Play actions one after another; return the same game."""
+    """Play actions one after another and return the same game."""
     for text in texts:
         game.step(text)
     return game
@@ -188,7 +191,10 @@ def place_all(game: Game) -> Game:
 
 
 def to_own_draft(game: Game, seat: int = 0) -> Game:
-    """Play to the start of a seat's next turn; the other seats place all troops and do nothing else."""
+    """Play to the start of a seat's next turn.
+
+    The other seats place all troops and do nothing else.
+    """
     to_next_turn(game)
     while game.turn != seat:
         if game.phase == Phase.TRADE:
@@ -200,7 +206,7 @@ def to_own_draft(game: Game, seat: int = 0) -> Game:
 
 
 def play_at_random(game: Game, rng: random.Random, most: int) -> Iterable[Game]:
-    """Play at random; yield the game before every action and at the end."""
+    """Play at random and yield the game before every action and at the end."""
     for _ in range(most):
         yield game
         if game.is_over:
@@ -209,7 +215,10 @@ def play_at_random(game: Game, rng: random.Random, most: int) -> Iterable[Game]:
 
 
 def with_generator(game: Game, state: int) -> Game:
-    """Return the same position with another state of the random generator; its history begins here."""
+    """Return the same position with another state of the random generator.
+
+    Its history begins here.
+    """
     games = np.frombuffer(game.to_record(), game.records.dtype).copy()
     games["random"] = state
     return Game.from_record(game.rules, game.board, games.tobytes())
@@ -229,13 +238,13 @@ def made_to_order(game: Game, texts: Iterable[str], wanted: Callable[[Game], boo
 
 
 def rolled(game: Game) -> tuple[list[int], list[int]]:
-    """Return the rolled dice of both sides, from the highest down; faster than `battle`."""
+    """Return the rolled dice of both sides, from the highest down. This is faster than `battle`."""
     attack, defence = (sorted((int(face) for face in dice if face), reverse=True) for dice in game.record.rolled)
     return attack, defence
 
 
 def battle(game: Game) -> Battle:
-    """Return the last roll; raise LookupError if there was none."""
+    """Return the last roll, or raise LookupError if there was none."""
     last = game.last_battle
     if last is None:
         raise LookupError("nothing was rolled")

@@ -17,7 +17,7 @@ class First(Agent):
 
 
 def play(rules: risk_env.Rules, board: risk_env.Board) -> tuple[int, bytes]:
-    """Play a few actions of a game; return its winner and its saved form."""
+    """Play a few actions of a game and return its winner and its saved form."""
     game = risk_env.Game(rules, board, seed=7)
     for _ in range(10):
         game.step(int(game.legal_actions()[0]))

@@ -21,7 +21,10 @@ WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "opti
 
 @contextmanager
 def client(folder: Path, **options: Any) -> Iterator[TestClient]:
-    """Open a client of a server in this process; its attribute `lobby` holds the games."""
+    """Open a client of a server in this process.
+
+    Its attribute `lobby` holds the games.
+    """
     lobby = Lobby(GameStore(folder / "games.sqlite"), **options)
     with TestClient(web.make_app(lobby, ["testserver"])) as found:
         found.lobby = lobby
@@ -29,7 +32,7 @@ def client(folder: Path, **options: Any) -> Iterator[TestClient]:
 
 
 def begun(found: TestClient, **changes: Any) -> dict[str, Any]:
-    """Begin a new game; return its name and secrets."""
+    """Begin a new game and return its name and secrets."""
     return posted(found, "/api/games", WISH | changes)
 
 
@@ -82,7 +85,7 @@ def question(socket: Any) -> dict[str, Any]:
 
 @contextmanager
 def served(folder: Path, port: int = 0) -> Iterator[tuple[str, Lobby]]:
-    """Run a server; yield its address and its games."""
+    """Run a server and yield its address and its games."""
     lobby = Lobby(GameStore(folder / "games.sqlite"))
     server = make_server(web.make_app(lobby, []), "127.0.0.1", port, log_level="error")
     thread = threading.Thread(target=server.run, daemon=True)

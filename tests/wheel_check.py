@@ -145,7 +145,7 @@ def clean() -> dict[str, str]:
 
 
 def run(*command: str, cwd: Path | None = None, **settings: str) -> str:
-    """Run a command that must succeed; return its output."""
+    """Run a command that must succeed and return its output."""
     done = subprocess.run(command, cwd=cwd, env=clean() | settings, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"wheel-check: {' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")

@@ -1,4 +1,7 @@
-"""Play all bad bots, or some, in a tournament: `python -m tests.bad_bots`; exit status 1 if one does harm."""
+"""Play all bad bots, or some, in a tournament: `python -m tests.bad_bots`.
+
+The exit status is 1 if one of them does harm.
+"""
 
 import argparse
 import sys

@@ -1,4 +1,7 @@
-"""Games of bad bots against a good one, between games of good bots; reports everything that goes wrong."""
+"""Games of bad bots against a good one, between games of good bots.
+
+The contest reports everything that goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ class Contest:
 
 
 def _config(names: Sequence[str], time_limit: float, sandbox: str | None) -> TournamentConfig:
-    """Return the configuration; bad bots are not tried out, because that would refuse them."""
+    """Return the configuration.
+
+    Bad bots are not tried out, because that would refuse them.
+    """
     good = make_config(GOOD, RULES, record=True, time_limit=time_limit)
     bad = (Entrant(name, BAD_BOTS[name].spec, "?", compiled=False) for name in names)
     values = {**vars(good), "entrants": (*good.entrants, *bad), "sandbox": sandbox}

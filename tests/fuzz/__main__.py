@@ -17,7 +17,7 @@ from tests.fuzz.targets import named
 
 
 def main() -> int:
-    """Run the command; return status 1 if an input broke a target."""
+    """Run the command and return status 1 if an input broke a target."""
     arguments = _parser().parse_args()
     tallies: dict[str, Tally] = {}
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()

@@ -86,7 +86,10 @@ def change_value(value: Any, rng: random.Random) -> Any:
 
 
 def _holders(value: Any) -> list[Any]:
-    """Return the lists and objects in a value that are not empty; of long lists, only the first 50 items."""
+    """Return the lists and objects in a value that are not empty.
+
+    Of long lists, only the first 50 items are searched.
+    """
     found, todo = [], [value]
     while todo:
         holder = todo.pop()

@@ -1,4 +1,4 @@
-"""Run targets in a child process with bounded time and memory for every input; store inputs that break one.
+"""Run targets in a child process with bounded time and memory, and store inputs that break a target.
 
 Input `number` of a target follows from the seed and the number alone. The child writes every input into a
 shared file before it reads the input. If the child dies, the parent finds the guilty input in that file, and
@@ -89,7 +89,7 @@ def _peak() -> int:
 
 
 def read_one(target: Any, data: bytes) -> tuple[str, str]:
-    """Read an input; return ("accepted", ""), ("refused", class of the error) or ("broke", traceback)."""
+    """Read an input and return ("accepted", ""), ("refused", class of the error) or ("broke", traceback)."""
     try:
         target.read(data)
     except target.errors as error:

@@ -50,7 +50,10 @@ class Target(NamedTuple):
 
 @functools.cache
 def folder() -> Path:
-    """Return a folder for files that readers open by name; it is removed with the process."""
+    """Return a folder for files that readers open by name.
+
+    It is removed with the process.
+    """
     kept = tempfile.TemporaryDirectory(prefix="risk-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     folder.kept = kept  # type: ignore[attr-defined]
     return Path(kept.name)
@@ -129,7 +132,10 @@ def read_a_map(data: bytes) -> None:
 
 
 def change_position(text: str, rng: random.Random) -> bytes:
-    """Change lines; the checksum is usually left out."""
+    """Change lines.
+
+    The checksum is usually left out.
+    """
     lines = text.splitlines()
     if rng.random() < 0.8:
         lines = [line for line in lines if not line.startswith("checksum")]
@@ -144,7 +150,7 @@ def read_a_position(data: bytes) -> None:
 
 
 def change_save(game: Game, rng: random.Random) -> bytes:
-    """Change fields of the record or of the header, with a correct checksum; sometimes change bytes."""
+    """Change fields of the record or of the header with a correct checksum, or change bytes."""
     data = game.to_bytes()
     magic, schema, length = _HEADER.unpack_from(data)
     header, record = json.loads(data[_HEADER.size : _HEADER.size + length]), game.records.copy()
@@ -195,7 +201,10 @@ def change_action(game: Game, rng: random.Random) -> bytes:
 
 
 def read_an_action(data: bytes) -> None:
-    """Read an action; the first byte chooses the game, and the rest is the text."""
+    """Read an action.
+
+    The first byte chooses the game, and the rest is the text.
+    """
     if data:
         game = games()[data[0] % len(games())]
         game.parse_action(data[1:].decode(errors="surrogateescape"))
@@ -296,7 +305,10 @@ def read_a_models_answer(data: bytes) -> None:
 
 
 def endpoint_replies() -> list[dict[str, Any]]:
-    """Return correct replies of an endpoint with OpenAI's chat API; some contain the key."""
+    """Return correct replies of an endpoint with OpenAI's chat API.
+
+    Some contain the key.
+    """
     from tests.fake_endpoint import ENCODINGS, called, said
 
     plain = "; ".join(plan_steps())
@@ -305,7 +317,9 @@ def endpoint_replies() -> list[dict[str, Any]]:
 
 
 def read_a_reply(data: bytes) -> None:
-    """Read the body of an endpoint's reply; no part of the key may remain in the result.
+    """Read the body of an endpoint's reply.
+
+    No part of the key may remain in the result.
 
     The status follows from the length of the body.
     """
@@ -383,7 +397,10 @@ class Socket:
 
 
 def read_a_message(data: bytes) -> None:
-    """Read a message on the socket of a game, as the first and as a later one; it is refused or accepted."""
+    """Read a message on the socket of a game, as the first message and as a later one.
+
+    The message is refused or accepted.
+    """
     from starlette.websockets import WebSocketDisconnect
 
     from risk_agents.web.app import Pages, _listen
@@ -421,7 +438,10 @@ def page() -> Any:
 
 
 def read_a_request(data: bytes) -> None:
-    """Read a request with changed method, path, headers and body; it must never be a server error."""
+    """Send a request with changed method, path, headers and body.
+
+    The response must never be a server error.
+    """
     try:
         asked = json.loads(data)
         method, path, body = str(asked["method"]), str(asked["path"]), as_json(asked["body"])
@@ -568,7 +588,7 @@ def kept_games() -> list[dict[str, Any]]:
 
 
 def change_kept(facts: dict[str, Any], rng: random.Random) -> bytes:
-    """Change values and set the correct checksum; sometimes change bytes."""
+    """Change values and set the correct checksum, or change bytes."""
     changed = change_value(facts, rng)
     if isinstance(changed, dict):
         changed["checksum"] = hashlib.sha256(as_json(changed, sort_keys=True)).hexdigest()[:32]
@@ -591,7 +611,7 @@ def read_a_kept_game(data: bytes) -> None:
 
 
 def change_arrays(path: Path, rng: random.Random) -> bytes:
-    """Change the facts of a file of arrays, or an array's shape, type or values; sometimes change bytes."""
+    """Change facts, or an array's shape, type or values, or change bytes."""
     if rng.random() < 0.3:
         return change_bytes(path.read_bytes(), rng)
     arrays = dict(contents(path))
@@ -723,7 +743,7 @@ def recorded() -> Any:
 
 
 def change_decisions(table: Any, rng: random.Random) -> bytes:
-    """Change a value of a column, the facts, or the page format; sometimes change bytes."""
+    """Change a value of a column, the facts, the page format, or bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -749,7 +769,10 @@ def change_decisions(table: Any, rng: random.Random) -> bytes:
 
 
 def read_recorded(data: bytes) -> None:
-    """Read the decisions of a file; its numbers must be valid array indices."""
+    """Read the decisions of a file.
+
+    Its numbers must be valid array indices.
+    """
     from risk_agents.dataset import read_decisions
 
     facts, columns = read_decisions(written("decisions.parquet", data))
@@ -958,7 +981,7 @@ def read_positions(data: bytes) -> None:
 
 
 def _total(numbers):  # type: ignore[no-untyped-def]
-    """Return a sum; a kernel that compiles fast."""
+    """Return a sum, in a kernel that compiles fast."""
     return numbers[0] + numbers[1]
 
 
@@ -979,7 +1002,7 @@ def kernel() -> tuple[Any, Path, bytes]:
 
 
 def read_a_kernel_file(data: bytes) -> None:
-    """Read compiled code from a file of the cache; the file must be unchanged, or be removed."""
+    """Read compiled code from a file of the cache, which must be unchanged or be removed."""
     entry, path, written = kernel()
     path.write_bytes(data)
     if entry._cache.load_overload(entry.signatures[0], entry.targetctx) is None:
@@ -994,7 +1017,10 @@ def specs() -> list[str]:
 
 
 def read_specs(data: bytes) -> None:
-    """Read the agents of a list; programs and Python files are not loaded."""
+    """Read the agents of a list.
+
+    Programs and Python files are not loaded.
+    """
     from risk_agents import registry
     from risk_agents.tournament.loading import split_agents
 

@@ -36,7 +36,7 @@ class Heads(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The tensors or arrays that the logits are computed from, or the gradients of them; all float32."""
+    """The float32 tensors or arrays that the logits are computed from, or the gradients of them."""
 
     trunk: Any  # (k, width): outputs of the trunk
     shared: Any  # (k, h, local): contribution of the trunk to the hidden layers of the h heads

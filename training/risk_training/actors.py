@@ -5,7 +5,7 @@ while the learner waits. With `staleness: 1`, the rollouts are played during the
 with which that update started.
 
 The weights that play depend on the settings only. The same seed therefore gives the same run wherever the
-actors are, and a killed run resumes exactly. An actor is not a process: its games go to a worker with every
+actors are, and a killed run resumes exactly. An actor is not a process. Its games go to a worker with every
 rollout and come back with it, so that a lost worker loses nothing. With staleness, a worker starts the next
 rollout without waiting for this process.
 """
@@ -55,7 +55,7 @@ def play_rollout(
     names: list[str],
     *snapshots: Weights,
 ) -> tuple[Played, State]:
-    """Play a rollout of an actor from a state of its games; return the result and the new state.
+    """Play a rollout of an actor from a state of its games and return the result and the new state.
 
     Snapshots of the learner after `joining` decisions join the league first. `names` and `snapshots` contain
     all snapshots that can play.
@@ -176,7 +176,10 @@ class Actors:
         return {name: getattr(self, name) for name in self._STATE}
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`; `network` is the learner's network."""
+        """Return the declaration of `load_state_dict`.
+
+        `network` is the learner's network.
+        """
         actors, weights, joining = self.config.actors, network.arrays(), ListOf(Whole(), 0, 1)
         games = SelfPlay(self.config, load_map(self.config.map)).declared_games()
         sent = {"weights": weights, "joining": joining} if self.config.staleness else None

@@ -13,7 +13,7 @@ MOST_BYTES = 1 << 30  # largest size of a log
 
 
 def read_log(folder: str | Path) -> list[Row]:
-    """Return the rows of a run's log, oldest first; raise ValueError if there is no valid log."""
+    """Return the rows of a run's log, oldest first, or raise ValueError if there is no valid log."""
     path = Path(folder) / METRICS
     if not path.is_file():
         raise ValueError(f"run {str(folder)!r} has no {METRICS}")

@@ -78,7 +78,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def watch(seed: int) -> str:
-    """Play one game between the bots in `WATCHED`; return the final board and the seats as text.
+    """Play one game between the bots in `WATCHED` and return the final board and the seats as text.
 
     The final board names the winner.
     """
@@ -93,7 +93,7 @@ def watch(seed: int) -> str:
 
 
 def train(folder: Path, decisions: int | None, console: Console) -> Path:
-    """Train with the demo's configuration and a progress bar; return the path of the policy file."""
+    """Train with the demo's configuration and a progress bar and return the path of the policy file."""
     import torch
 
     from risk_training.config import read_config

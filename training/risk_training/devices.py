@@ -36,7 +36,10 @@ def find_device(name: str) -> torch.device:
 
 
 def find_precision(name: str, device: torch.device) -> str:
-    """Return FLOAT32 or BFLOAT16; `auto` is bfloat16 if the device has instructions for bfloat16 products."""
+    """Return FLOAT32 or BFLOAT16.
+
+    `auto` is bfloat16 if the device has instructions for bfloat16 products.
+    """
     if name != AUTO:
         return name
     has_products = {"cuda": _cuda_has_bfloat16, CPU: processor_has_bfloat16}.get(device.type, lambda: False)
@@ -59,7 +62,10 @@ def mixed(precision: str, device: torch.device) -> AbstractContextManager[Any]:
 
 
 def moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return the tensor on the device; a copy to a CUDA GPU runs in the background."""
+    """Return the tensor on the device.
+
+    A copy to a CUDA GPU runs in the background.
+    """
     if device.type == "cuda" and not tensor.is_cuda:
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)

@@ -81,7 +81,7 @@ class Trials:
 
     @property
     def gains(self) -> Array:
-        """Gain of each plan over the mean of all plans, float32 (k, plans); NaN for unavailable plans."""
+        """Gain of each plan over the mean of all plans, float32 (k, plans), or NaN for unavailable plans."""
         worths = np.where(self.worths == UNTRIED, np.nan, self.worths)
         return worths - np.nanmean(worths, axis=1, keepdims=True)
 
@@ -145,7 +145,7 @@ class Trainer(TorchRun):
             return metrics | self.learn(played)
 
     def _play_round(self) -> list[Trials]:
-        """Play the next round; return the trials of each table."""
+        """Play the next round and return the trials of each table."""
         config, policy = self.config, self.executor.share(self.policy().value)
         pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
         found = list(in_order(self.executor, play_chunk, pieces))
@@ -173,7 +173,7 @@ class Trainer(TorchRun):
         return {"train/policy_loss": float(policy_loss), "train/learning_rate": learning_rate}
 
     def _update_on(self, codes: Tensor, gains: Tensor) -> Tensor:
-        """Make one step of the optimizer on a minibatch; return the mean squared error before the step.
+        """Make one step of the optimizer on a minibatch and return the mean squared error before the step.
 
         The mean is taken over all plans of the minibatch that are available.
         """

@@ -65,8 +65,8 @@ class Config(SelfPlaySettings):
 def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
     """Return generalised advantages float32 (T, N) along each seat's own decisions, and a mask bool (T, N).
 
-    The mask is True where the advantage is known. For the last decision of a seat in a rollout, the advantage
-    is known only if the seat has ended or is the next one to act.
+    The mask is True where the advantage is known. The advantage of a seat's last decision in a rollout is
+    known only if the seat has ended or is the next one to act.
     """
     T, N = rollout.actions.shape
     lanes = np.arange(N)
@@ -109,7 +109,10 @@ class Trainer(TorchRun):
         self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 
     def _new_games(self) -> SelfPlay | Actors:
-        """Return the games; a single actor without staleness plays in this process."""
+        """Return the games.
+
+        A single actor without staleness plays in this process.
+        """
         config = self.config
         if config.actors > 1 or config.staleness:
             return Actors(config, self.executor)

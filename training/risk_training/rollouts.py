@@ -1,8 +1,8 @@
 """Rollouts: the record of self-play for the learner, and the compact form in which actors send it.
 
-From a lane's decision to its next one, about 20 of the 832 bytes of the observation change, and about ten of
-300 actions are legal. An actor therefore keeps and sends only the words that have changed and a list of
-actions. The learner computes the features.
+Between two decisions of a lane, about 20 of the 832 bytes of the observation change. About ten of 300 actions
+are legal. An actor therefore keeps and sends only the words that have changed and a list of actions. The
+learner computes the features.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ class Rollout:
 
     @classmethod
     def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
-        """Return an empty rollout; without `keeps_features`, it has room for the features of one step only.
+        """Return an empty rollout.
+
+        Without `keeps_features`, it has room for the features of one step only.
 
         Features are most of a rollout's memory.
         """
@@ -121,7 +123,7 @@ class Rollout:
         self.ends[:] = CONTINUES
 
     def add(self, step: int, spec: FeatureSpec, observations: Array, legal: LegalActions) -> tuple[Array, Array]:
-        """Record the learner's observations int8 (N, D) and legal actions of a step; return the features."""
+        """Record the learner's observations int8 (N, D) and legal actions of a step. Return the features."""
         features = self.features_at(step)
         encode(spec, observations, *features)
         self.legal.append((legal.actions, legal.counts))
@@ -146,7 +148,10 @@ class Rollout:
         return found | {name: _narrow(values.numpy(), self.layout.num_actions) for name, values in listed}
 
     def unpack(self, packed: Packed, first: int) -> None:
-        """Write the result of `packed` into the lanes from `first` on; `write_features` reads the rest."""
+        """Write the result of `packed` into the lanes from `first` on.
+
+        `write_features` reads the rest.
+        """
         lanes = slice(first, first + len(packed["next_seats"]))
         for name in OF_DECISIONS:
             getattr(self, name)[:, lanes] = packed[name]

@@ -76,7 +76,7 @@ class Run(ABC):
 
     @abstractmethod
     def update(self) -> Metrics:
-        """Play, learn and increase `steps`; return the metrics of the update."""
+        """Play, learn and increase `steps` and return the metrics of the update."""
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
@@ -84,7 +84,10 @@ class Run(ABC):
 
     @abstractmethod
     def declared(self) -> dict[str, Declared]:
-        """Return the declaration of the state; `load_state_dict` gets only states that match it."""
+        """Return the declaration of the state.
+
+        `load_state_dict` gets only states that match it.
+        """
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -108,7 +111,7 @@ class Run(ABC):
     # The run
 
     def train(self, progress: Progress = lambda row: None) -> None:
-        """Train to the end of the run; call `progress` with every line of metrics."""
+        """Train to the end of the run, and call `progress` with every line of metrics."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(self.config.to_dict(), sort_keys=False)
         replace_file(self.folder / CONFIG, methodcaller("write_text", text))
@@ -226,7 +229,7 @@ class Run(ABC):
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Load a checkpoint; raise ValueError if it does not match its declaration or contradicts itself."""
+        """Load a checkpoint. Raise ValueError if it does not match its declaration or contradicts itself."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
         counters |= {"spent": dict.fromkeys(self.spent, Number(0)), "rows": ROWS, "config": dict, "trainer": dict}
         check_declared(CHECKPOINT, state, counters)
@@ -299,7 +302,10 @@ class TorchRun(Run):
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def declared(self) -> dict[str, Declared]:
-        """Return the declaration of the state; its tensors are on the device of this run."""
+        """Return the declaration of the state.
+
+        Its tensors are on the device of this run.
+        """
         parts = {"network": self.network.state_dict(), "optimizer": declared_moments(self.optimizer)}
         return parts | {"shuffle": self.shuffle.get_state()}
 
@@ -330,7 +336,7 @@ def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
-    """Restore Adam's moments and step counts, not its settings; raise ValueError for negative values."""
+    """Restore Adam's moments and step counts, not its settings, or raise ValueError for negative values."""
     if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
         raise ValueError("optimizer: squares and steps must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
@@ -361,7 +367,7 @@ def timed(spent: dict[str, float], part: str) -> Iterator[None]:
 
 
 def load_checkpoint(folder: str | Path) -> dict[str, Any]:
-    """Return the checkpoint of a run; raise ValueError if there is none that this version can read."""
+    """Return the checkpoint of a run, or raise ValueError if there is none that this version can read."""
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
         fresh = "start a run with --config"
@@ -416,7 +422,7 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file of a run completely or not at all by calling `write`; raise OSError as in `naming`."""
+    """Write a file of a run completely or not at all by calling `write`, or raise OSError as in `naming`."""
     with naming(path), whole_file(path) as fresh:
         write(fresh)
 

@@ -21,7 +21,9 @@ Indices = None | int | Iterable[int]
 
 
 class RiskVecEnv(VecEnv):
-    """`num_envs` seats, each playing one game after another; opponents are played inside.
+    """`num_envs` seats, each playing one game after another.
+
+    Opponents are played inside.
 
     The arguments are those of `gym_env.RiskEnv` (docs/gymnasium.md), except that `render_mode` is "rgb_array"
     or None.
@@ -51,7 +53,7 @@ class RiskVecEnv(VecEnv):
         return self.lanes.masks().view(np.bool_)
 
     def reset(self) -> Any:
-        """Begin the next game of every environment, or the first after `seed`; return the observations."""
+        """Begin the next game of every environment, or the first after `seed` and return the observations."""
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
         self._first_seed = None
         self._reset_seeds()

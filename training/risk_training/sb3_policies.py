@@ -106,7 +106,10 @@ class BoardPolicy(MaskableActorCriticPolicy):
         return self.network(as_codes(observations.cpu()), self._legal(observations, masks))
 
     def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
-        """Return the masks as bool (k, n); without masks, all actions are legal."""
+        """Return the masks as bool (k, n).
+
+        Without masks, all actions are legal.
+        """
         shape = len(observations), int(self.action_space.n)  # type: ignore[attr-defined]
         if masks is None:
             return torch.ones(shape, dtype=torch.bool, device=self.device)

@@ -1,8 +1,8 @@
 """Games of self-play for a trainer: the learner's decisions in many lanes, written into a rollout.
 
-In a share `league_share` of the games, the learner plays one seat, and one opponent from a `League` of
-scripted bots and snapshots plays all others. In the other games, the learner plays every seat. Only the
-learner's decisions are recorded.
+In the share `league_share` of the games, the learner plays one seat. One opponent from a `League` of scripted
+bots and snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
+decisions are recorded.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class SelfPlay:
         self.arena.numbers[lane, self.chance.integers(self.rules.num_players)] = CALLER
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Play until the learner has made `n_steps` decisions in every lane; record them in the rollout."""
+        """Play until the learner has made `n_steps` decisions in every lane, and record the decisions."""
         self.last_step[:] = NO_STEP
         rollout.clear()
         for step in range(len(rollout.actions)):
@@ -142,7 +142,7 @@ class SelfPlay:
             return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
-        """Play on until the learner is to act in every lane; replace finished games by the next ones."""
+        """Play on until the learner is to act in every lane, replacing finished games by the next ones."""
         for over in self.arena.run(self.lanes):
             self.pay_ends(over, network, rollout)
             self.begin(over)
@@ -193,7 +193,10 @@ class SelfPlay:
         return metrics
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
-        """Add a copy of the learner to the league; drop snapshots that left it and whose games are over."""
+        """Add a copy of the learner to the league, and drop unused snapshots.
+
+        A snapshot is unused when it has left the league and its games are over.
+        """
         self.league.add_snapshot(decisions)
         self.playing[snapshot_name(decisions)] = deepcopy(network)
         needed = {*self.opponent, *self.league.snapshots}
@@ -218,7 +221,10 @@ class SelfPlay:
         }
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`; `network` is the learner's network."""
+        """Return the declaration of `load_state_dict`.
+
+        `network` is the learner's network.
+        """
         return self.declared_games() | {"playing": TableOf(network.state_dict(), self._most_snapshots())}
 
     def declared_games(self) -> dict[str, Declared]:
@@ -281,7 +287,10 @@ class SelfPlay:
 
 
 class SnapshotPlayer:
-    """The snapshots in a run's games as one player; each snapshot decides for all its lanes at once."""
+    """The snapshots in a run's games as one player.
+
+    Each snapshot decides for all its lanes at once.
+    """
 
     def __init__(self, games: SelfPlay) -> None:
         self.games = games
@@ -301,7 +310,10 @@ class SnapshotPlayer:
 
 
 def actor_seed(seed: int, actor: int) -> int:
-    """Return the seed of an actor's games; the first actor has the seed of the run."""
+    """Return the seed of an actor's games.
+
+    The first actor has the seed of the run.
+    """
     return int(np.random.SeedSequence([seed, actor]).generate_state(1)[0]) if actor else seed
 
 

@@ -165,7 +165,7 @@ class Config(TableSettings):
         return self.bot_share < 1
 
     def first_weights(self, source: str) -> dict[str, Tensor]:
-        """Return a value's weights as initial weights; raise ValueError for a network of another size."""
+        """Return a value's weights as initial weights, or raise ValueError for a network of another size."""
         value = self.read_value(source)
         sizes = value.value.first.shape[1], value.value.second.shape[1]
         if sizes != tuple(self.hidden_sizes):
@@ -306,7 +306,10 @@ class Games:
         return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
-        """Return observations, games and seats for a random share of these lanes; turns have just begun."""
+        """Return observations, games and seats for a random share of these lanes.
+
+        The turns of these seats have just begun.
+        """
         kept = lanes[self.chance.random(len(lanes)) < self.config.share]
         arena.batch.ask(kept)
         return arena.batch.observation[kept[:, None], self.columns], game_of[kept], arena.batch.seat[kept]
@@ -392,7 +395,7 @@ class Trainer(TorchRun):
             return metrics | self.learn(played, chances)
 
     def _play_round(self) -> list[Positions]:
-        """Play the next round; return the positions of each table.
+        """Play the next round and return the positions of each table.
 
         If the network does not play, workers go on to the round after it.
         """
@@ -425,7 +428,7 @@ class Trainer(TorchRun):
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
     def _update_on(self, codes: Tensor, targets: Tensor) -> Tensor:
-        """Make one step of the optimizer on a minibatch; return the cross-entropy before the step."""
+        """Make one step of the optimizer on a minibatch and return the cross-entropy before the step."""
         with self.mixed():
             log_chances = self.network(codes)
         loss = -(targets * log_chances).sum(1).mean()

@@ -146,7 +146,7 @@ class Positions:
 
     @classmethod
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
-        """Load the file of `save`; raise ValueError, with the file's name, for wrong columns or sizes."""
+        """Load the file of `save`, or raise ValueError, with the file's name, for wrong columns or sizes."""
         try:
             arrays = read_npz(path, most, "fib")
         except UNREADABLE as error:
@@ -164,7 +164,10 @@ class Positions:
 
 
 def play_chunk(config: Config, first: int, count: int, learner: ValueFile | None) -> Positions:
-    """Play `count` games of a round from game number `first` on; without a learner, bots play all seats."""
+    """Play `count` games of a round from game number `first` on.
+
+    Without a learner, bots play all seats.
+    """
     return Games(config, first, count).play(learner and learner.bot("learner", width=config.beam_width))
 
 
@@ -179,7 +182,10 @@ class Games:
         self.chance = np.random.default_rng([config.seed, first])
 
     def play(self, learner: CompiledBot | None) -> Positions:
-        """Play the games; without a learner, bots play all seats."""
+        """Play the games.
+
+        Without a learner, bots play all seats.
+        """
         running = np.arange(self.batch.num_games)
         arena = self._arena(learner)
         self.batch.begin_seeded(running, self.seeds)
@@ -197,7 +203,10 @@ class Games:
         return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
-        """Return the arena; the player of each seat is drawn separately."""
+        """Return the arena.
+
+        The player of each seat is drawn separately.
+        """
         config, P = self.config, self.rules.num_players
         arena = Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
         shape = self.batch.num_games, P
@@ -207,7 +216,10 @@ class Games:
         return arena
 
     def _explore(self, running: Array, phase: Array, arena: Arena) -> None:
-        """Replace some actions: draft anywhere, or stop the attacks; the player then makes a new plan."""
+        """Replace some actions: draft anywhere, or stop the attacks.
+
+        The player then makes a new plan.
+        """
         explored = self.chance.random(len(running)) < self.config.explore
         called_off = running[explored & (phase == Phase.ATTACK)]
         arena.actions[called_off] = self.batch.tables.rules[0].done
@@ -283,7 +295,7 @@ class Trainer(TorchRun):
             return metrics | self.learn()
 
     def _play_round(self) -> Positions:
-        """Play the next round; with `staleness: 1`, start the round after it."""
+        """Play the next round, and with `staleness: 1` start the round after it."""
         config, weights = self.config, self.network.arrays() if self.updates else {}
         if self.ahead is None:
             self._begin_round(self.steps, weights)
@@ -306,7 +318,10 @@ class Trainer(TorchRun):
         self.running = [self.executor.submit(play_chunk, config, *piece, shared) for piece in pieces]
 
     def _keep(self, number: int, played: Positions) -> None:
-        """Store the positions of a round in memory and in the folder; drop the oldest ones from memory."""
+        """Store the positions of a round in memory and in the folder.
+
+        The oldest positions are dropped from memory.
+        """
         replace_file(self._file(number), played.save)
         self.positions[number] = played
         self.positions.pop(number - self.config.memory, None)
@@ -334,7 +349,7 @@ class Trainer(TorchRun):
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
     def _update_on(self, features: Tensor, targets: Tensor) -> Tensor:
-        """Make one step of the optimizer on a minibatch; return the cross-entropy before the step."""
+        """Make one step of the optimizer on a minibatch and return the cross-entropy before the step."""
         with self.mixed():
             logits = self.network(features)
         loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)

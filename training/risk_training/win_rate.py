@@ -20,7 +20,10 @@ _Z = 1.96  # normal quantile of a 95 % interval
 
 @dataclass(frozen=True)
 class WinRate:
-    """Number of games won among games played; truncated games count as not won."""
+    """Number of games won among games played.
+
+    Truncated games count as not won.
+    """
 
     wins: int
     games: int
@@ -64,7 +67,7 @@ def play_deals(
     seed: int = 0,
     lanes: int | None = None,
 ) -> Array:
-    """Play these deals, `lanes` games at a time (None: all at once); return the results, one row a game.
+    """Play these deals, `lanes` games at a time (None: all at once) and return the results, one row a game.
 
     The rows of a deal have the player at each seat in turn.
     """
