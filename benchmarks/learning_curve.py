@@ -70,7 +70,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def moments(text: str) -> list[int]:
-    """Return the numbers of games in the option `--at`, or raise ValueError unless they ascend."""
+    """Return the numbers of games in the option `--at`.
+
+    ValueError is raised unless the numbers are 0 or more and ascend.
+    """
     found = [int(part) for part in text.split(",")]
     if found != sorted(set(found)) or found[0] < 0:
         raise ValueError(f"--at {text}: must be different numbers of games from 0 on, ascending")

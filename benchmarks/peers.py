@@ -1,8 +1,8 @@
 """risk_env and other libraries in one run, one thread each: `python -m benchmarks.peers --help`.
 
 The measures (benchmarks/measures.py) run one after another, each in a process of its own on one core. Other
-libraries are searched in this interpreter and in the interpreters given by `--python`. Missing libraries are
-reported.
+libraries are searched for in this interpreter and in the interpreters given by `--python`. Missing libraries
+are reported.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def hold_to_cores(cores: int) -> None:
 
 
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all measures one after another, in every round and return the best of each row.
+    """Run all measures one after another, in every round, and return the best of each row.
 
     With several rounds, a machine that is slow for some minutes does not slow down only one measure.
     """

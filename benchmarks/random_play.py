@@ -42,7 +42,7 @@ def draw(pickers, lane):
 def pick(game, pickers, lane):
     """Return a uniformly random legal action.
 
-    Probabilities differ by less than their number / 2**32.
+    The probabilities differ by less than the number of legal actions / 2**32.
     """
     return nth(game.legal, int64(times(draw(pickers, lane) >> _HALF, np.uint64(size(game.legal))) >> _HALF))
 

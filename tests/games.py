@@ -106,7 +106,7 @@ def play(
 
 
 def apply(games: Any, records: Tables, board: Board, action: int) -> Iterator[str]:
-    """Play one action and the chance events after it and yield the chance lines."""
+    """Play one action and the chance events after it, and yield the chance lines."""
     record = games[0]
     before = record.copy()
     entry.apply_action(games, 0, records.board, records.rules, action)

@@ -146,7 +146,7 @@ def forked(work: Callable[[], None], seconds: float | None) -> bool:
 
 
 def kill_once(target: Target, folder: Path, whole: Path, duration: float, rng: random.Random) -> int:
-    """Kill and resume a run in a folder until its end, and check it and return the number of kills."""
+    """Kill and resume a run until its end, check its folder, and return the number of kills."""
     kills = 0
     for _ in range(rng.randint(1, MOST_KILLS)):
         if forked(lambda: target.work(folder), rng.uniform(0, duration)):

@@ -42,7 +42,7 @@ def rows(out: Path) -> dict[int, tuple]:
 
 
 def killed(out: Path, games: int, jobs: int, seconds: float, plays: bool = False) -> bool:
-    """Play on for some seconds, then kill the process and return True if it was still running.
+    """Play on for some seconds, then kill the process, and return True if it was still running.
 
     With `plays`, the seconds count from the first written game. The process is a fork of this one, in which
     everything has been imported and compiled, so that it begins at once.

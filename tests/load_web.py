@@ -101,7 +101,10 @@ class Watcher:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Begin and watch games, kill the server, and check the rest and return status 1 if a limit is missed."""
+    """Begin and watch games, kill the server, and check that nothing is lost.
+
+    Return status 1 if a limit is missed.
+    """
     arguments = _parser().parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "games.sqlite"

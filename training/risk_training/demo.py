@@ -93,7 +93,7 @@ def watch(seed: int) -> str:
 
 
 def train(folder: Path, decisions: int | None, console: Console) -> Path:
-    """Train with the demo's configuration and a progress bar and return the path of the policy file."""
+    """Train with the demo's configuration and a progress bar, and return the path of the policy file."""
     import torch
 
     from risk_training.config import read_config

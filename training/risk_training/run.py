@@ -76,7 +76,7 @@ class Run(ABC):
 
     @abstractmethod
     def update(self) -> Metrics:
-        """Play, learn and increase `steps` and return the metrics of the update."""
+        """Play, learn and increase `steps`, and return the metrics of the update."""
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class RiskVecEnv(VecEnv):
         return self.lanes.masks().view(np.bool_)
 
     def reset(self) -> Any:
-        """Begin the next game of every environment, or the first after `seed` and return the observations."""
+        """Begin the next game of every environment, or the first after `seed`. Return the observations."""
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
         self._first_seed = None
         self._reset_seeds()
