@@ -195,7 +195,7 @@ def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
 
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
-    """Train, and measure the policy at each tenth of the time, and return the log."""
+    """Train, measure the policy at each tenth of the time, and return the log."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="of the games (default: %(default)s)")

@@ -5,10 +5,12 @@ feed it the chance results of the core's log, and compare both action by action:
 state. It draws no random numbers itself, but rejects impossible results (a card that is not in the deck, two
 dice instead of three).
 
-An *answer* is the form of an action in this module. It is a pair such as `("territory", 4)`, `("border", (4,
-7))`, `("dice", "blitz")`, `("amount", "half")`, `("card", 2)`, `("done", None)`, `("die", 3)` or
-`("objective", 0)`. Each phase has two methods: `may_<phase>` returns the legal answers, and `do_<phase>`
-plays one, given its value only. `self.turn` is the seat at turn, or during setup the seat that places.
+An *answer* is the form of an action in this module. It is a pair such as `("territory", 4)`, `("dice",
+"blitz")`, `("border", (4, 7))`, `("amount", "half")`, `("card", 2)`, `("done", None)`, `("die", 3)` or
+`("objective", 0)`.
+
+Each phase has two methods: `may_<phase>` returns the legal answers, and `do_<phase>` plays one, given its
+value only. `self.turn` is the seat at turn, or during setup the seat that places.
 """
 
 from __future__ import annotations
@@ -760,8 +762,8 @@ class Naive:
     def must_trade(self) -> bool:
         """Return True if the seat at turn must trade (RULES 5.3, 3.3.2).
 
-        The first set of five or more cards is forced. After an elimination, sets are forced as long as five
-        cards are left.
+        The first set of five or more cards is forced. After an elimination, sets are forced while five or
+        more cards are held.
         """
         if self.trading_after_elimination:
             return len(self.hands[self.turn]) >= 5
@@ -1002,9 +1004,10 @@ class Naive:
         return any(airfield in near and self.owner[airfield] == army for airfield in self.airfields)
 
     def blitz(self) -> None:
-        """Roll with the most dice until one side is done or no roll is left (RULES 3.2.4, 11.3).
+        """Roll with the most dice until the blitz ends (RULES 3.2.4, 11.3).
 
-        The blitz ends when the territory falls or one troop is left on the attacking territory.
+        The blitz ends when the territory falls, one troop is left on the attacking territory, or no roll is
+        left.
         """
         while self.troops[self.target] > 0 and self.troops[self.source] >= 2 and not self.battles_used_up():
             self.dice = self.most_attack_dice()

@@ -43,7 +43,7 @@ class Wordy(Bad):
 
 
 class Huge(Bad):
-    """Chooses a number that no kernel can read and no text can hold."""
+    """An agent that chooses a number that no kernel can read and no text can hold."""
 
     def act(self, view):
         return 10**5000
@@ -114,7 +114,7 @@ class ClosingPipes(Bad):
 
 
 class Loud(Bad):
-    """Is not bad, but prints more than a pipe holds."""
+    """An agent that is not bad, but prints more than a pipe holds."""
 
     def act(self, view):
         print("loud " * 20_000)
