@@ -5,9 +5,9 @@ feed it the chance results of the core's log, and compare both action by action:
 state. It draws no random numbers itself, but rejects impossible results (a card that is not in the deck, two
 dice instead of three).
 
-An *answer* is the form of an action in this module. It is a pair such as `("territory", 4)`, `("dice",
-"blitz")`, `("border", (4, 7))`, `("amount", "half")`, `("card", 2)`, `("done", None)`, `("die", 3)` or
-`("objective", 0)`.
+An *answer* is the form of an action in this module. It is a pair such as `("territory", 4)`, `("die", 3)`,
+`("border", (4, 7))`, `("dice", "blitz")`, `("amount", "half")`, `("card", 2)`, `("objective", 0)` or
+`("done", None)`.
 
 Each phase has two methods: `may_<phase>` returns the legal answers, and `do_<phase>` plays one, given its
 value only. `self.turn` is the seat at turn, or during setup the seat that places.
