@@ -1,1 +1,1 @@
-"""Benchmarks of speed, also beside other libraries; results are recorded with machine, command and date."""
+"""Speed benchmarks of risk_env and other libraries, recorded with machine, command and date."""

@@ -1,11 +1,11 @@
-"""Types of numbers on the command lines of the benchmarks."""
+"""Number types for the command lines of the benchmarks."""
 
 import argparse
 import math
 
 
 def at_least_one(text: str) -> int:
-    """A whole number of at least 1."""
+    """Return a whole number of at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1")
@@ -13,7 +13,7 @@ def at_least_one(text: str) -> int:
 
 
 def above_zero(text: str) -> float:
-    """A number above 0."""
+    """Return a finite number above 0."""
     number = float(text)
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0")

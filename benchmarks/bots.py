@@ -1,7 +1,8 @@
 """Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays against itself in all seats, by the rules of the ladder (blitzes, truncated after 100 rounds), on one
-thread, through `arena.play`. The number of games is doubled until they take long enough; compiling is not timed.
+Every bot plays against itself in all seats, with the rules of the ladder (blitz attacks, truncation after 100
+rounds), on one thread, through `arena.play`. The number of games is doubled until the games take long enough.
+Compilation is not timed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` keep the result."""
+    """Measure, print, and with `--record` store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(bot: str, players: int, seconds: float) -> Row:
-    """Games a second of a bot against itself, and their mean length."""
+    """Return games a second of a bot against itself, and the mean length of the games."""
     rules, board = training_rules("classic", players), load_map("classic")
     games, spent = FIRST_GAMES, 0.0
     arena.play(rules, board, [bot] * players, 1)
@@ -70,7 +71,7 @@ def measure(bot: str, players: int, seconds: float) -> Row:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     columns = ("bot", "players", "games/s", "rounds a game", "decisions a game")
     rows = [
         (row["bot"], row["players"], *(f"{row[name]:,.4g}" for name in ("games_per_second", "rounds", "decisions")))
@@ -83,7 +84,7 @@ def report(record: dict[str, Any]) -> str:
 
 
 def aims(rows: Sequence[Row]) -> list[str]:
-    """The simple bots compared with their aims."""
+    """Return lines that compare the simple bots with their aims."""
     simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
     return [
         f"* {row['bot']}, {row['players']} players: {row['games_per_second']:,.4g} games/s of {AIMS[row['players']]:,}"

@@ -1,6 +1,7 @@
-"""Seconds from `import risk_env` to the end of the first game, in a process of its own.
+"""Seconds from `import risk_env` to the end of the first game, measured in a new process.
 
-Run as `python -m benchmarks.first_use`; nothing large is imported before the clock starts. Prints one line of JSON.
+Run as `python -m benchmarks.first_use`. Nothing large is imported before the clock starts. The output is one
+line of JSON.
 """
 
 import json
@@ -34,7 +35,7 @@ def main() -> None:
 
 
 def play_game(preset: str, num_players: int) -> int:
-    """Play a whole game of random legal actions with `risk_env.Game`; returns its number of decisions."""
+    """Play a whole game of random legal actions with `risk_env.Game` and return the number of decisions."""
     import risk_env
 
     game = risk_env.Game(risk_env.Rules.preset(preset, num_players=num_players, **OPTIONS), seed=SEED)
@@ -47,14 +48,18 @@ def play_game(preset: str, num_players: int) -> int:
 
 
 def compiled_signatures() -> int:
-    """The number of compiled signatures of all kernels in this process."""
+    """Return the number of compiled signatures of all kernels in this process."""
     modules = [module for name, module in sys.modules.items() if name.startswith("risk_env")]
     values = {id(value): value for module in modules for value in vars(module).values()}
     return sum(len(value.signatures) for value in values.values() if hasattr(value, "signatures"))
 
 
 def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
-    """Seconds to the end of the first game, with an empty cache (None unless `cold`) and the best with a warm one."""
+    """Return the seconds to the end of the first game with an empty and with a warm cache.
+
+    Without `cold`, the time with an empty cache is None. The time with a warm cache is the best of
+    `warm_runs`.
+    """
     with tempfile.TemporaryDirectory() as folder:
         empty = run(Path(folder) if cold else None)
         warm = min((run(Path(folder) if cold else None) for _ in range(warm_runs)), key=lambda found: found["first"])
@@ -69,7 +74,10 @@ def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
 
 
 def run(cache: Path | None) -> dict[str, Any]:
-    """Measure in a new process; compiled code is cached in `cache` (None: the usual folder)."""
+    """Measure in a new process.
+
+    Compiled code is cached in `cache` (None: the usual folder).
+    """
     kept = {} if cache is None else {"RISK_ENV_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "benchmarks.first_use"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **kept}, capture_output=True, text=True, check=True)

@@ -1,6 +1,8 @@
-"""Opponents that no rollout, no plan and no training uses: what an agent wins against them is not learnt by heart.
+"""Held-out opponents: no rollout, no plan and no training uses them.
 
-Beams by other weights, the script `attacker`, and in fields of `benchmarks.strength` values of a separate training run.
+A win rate against them shows that an agent has not merely learned to beat its training opponents. They are
+beams with other weights and the script `attacker`. A field of `benchmarks.strength` may also contain values
+of a separate training run.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from risk_env.bots import CompiledBot
 
 
 def beam_with(name: str, players: int, changed: dict[int, float]) -> CompiledBot:
-    """The beam with other weights of its evaluation: others of its best turns."""
+    """Return the beam with other weights of its evaluation, which prefers other turns."""
     weights = beam.WEIGHTS_FOR[[players]]
     for place, weight in changed.items():
         weights[0, place] = weight
@@ -25,7 +27,7 @@ def beam_with(name: str, players: int, changed: dict[int, float]) -> CompiledBot
 
 
 def other_beams(players: int) -> tuple[CompiledBot, ...]:
-    """Beams by other weights: bold, careful, for income and against that of others."""
+    """Return beams with other weights: bold, careful, for own income, and against the income of others."""
     bold = beam_with("beam, bold", players, {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4})
     careful = beam_with("beam, careful", players, {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4})
     richer = beam_with("beam, for income", players, {evaluation.INCOME: 4.0, evaluation.PROGRESS: 0.7})
@@ -34,5 +36,5 @@ def other_beams(players: int) -> tuple[CompiledBot, ...]:
 
 
 def kept_out(players: int) -> tuple[CompiledBot, ...]:
-    """The bots that `--field kept_out` stands for."""
+    """Return the bots that `kept_out` stands for in `--field`."""
     return attacker.BOT, *other_beams(players)

@@ -1,11 +1,13 @@
-"""How much processor time of learning a playing strength takes: `python -m benchmarks.learning_curve [--record]`.
+"""Playing strength by CPU time of learning: `python -m benchmarks.learning_curve [--record]`.
 
-A run of a trainer for every table begins from nothing. After some numbers of games its policy plays, as in evaluations
-of the run: duels against `beam`, and one seat of six against five bots of the FIELD, territories dealt, every deal from
-every seat. Time is the processor's, compiling included, games of these measurements not. The best bot of the FIELD
-plays the same deals of six.
+A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
+plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
+of the FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays
+the same deals of six.
 
-`--record` keeps data and picture in benchmarks/results; `--draw DATA` draws kept data again.
+Times are CPU times. They include compilation, but not the games of these measurements.
+
+`--record` stores data and picture in benchmarks/results. `--draw DATA` draws stored data again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from risk_training.win_rate import WinRate
 PACKAGES = ("risk-env", "numpy", "numba", "torch")
 AT = "0,2000,6000,14000"
 FIELD = ("breaker", "hunter", "beam", "planner", "grower")
-TABLES = {"duel": (2, ("beam",)), "six": (6, FIELD)}  # number of players, who may sit in the other seats
+TABLES = {"duel": (2, ("beam",)), "six": (6, FIELD)}  # number of players, bots for the other seats
 TITLES = {"duel": "2 players, against beam", "six": f"6 players, against {', '.join(FIELD)}"}
 SEED = 77
 LANES = 48
@@ -43,7 +45,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Train and measure, or draw what was measured."""
+    """Train and measure, or draw recorded data."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--config", default="value_all", help="of a trainer for every table (default: %(default)s)")
@@ -68,7 +70,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def moments(text: str) -> list[int]:
-    """Numbers of games, ascending; ValueError for others."""
+    """Return the numbers of games in the option `--at`.
+
+    ValueError is raised unless the numbers are 0 or more and ascend.
+    """
     found = [int(part) for part in text.split(",")]
     if found != sorted(set(found)) or found[0] < 0:
         raise ValueError(f"--at {text}: must be different numbers of games from 0 on, ascending")
@@ -76,14 +81,14 @@ def moments(text: str) -> list[int]:
 
 
 def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> list[Row]:
-    """Train in a folder to the last of the moments; a row a moment and table."""
+    """Train in a folder up to the last moment and return one row for each moment and table."""
     facts = read_config(config_path(config))
     trainer = import_module(TRAINERS[facts["trainer"]])
     settings = trainer.Config.from_dict(facts | {"n_games": at[-1] or 1})
     run = trainer.Trainer(replace(settings, evaluation=EvaluationSettings(opponents=())), folder)
     run.begin()
     rows = measured(run, 0, 0.0, games) if 0 in at else []
-    spent = 0.0  # on measurements within the run
+    spent = 0.0  # CPU seconds of measurements within the run
 
     def progress(metrics: Row) -> None:
         nonlocal spent
@@ -99,7 +104,7 @@ def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> l
 
 
 def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
-    """What the policy of a run wins at each table, after that many games and seconds of the processor."""
+    """Return the win rates of a run's policy at each table, after `learned` games and CPU `seconds`."""
     rows = []
     for table, (players, field) in TABLES.items():
         found = win_rate_in_field(run.seating()(), field, table_rules("classic", players, None), games, SEED, LANES)
@@ -109,12 +114,12 @@ def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
 
 
 def facts_of(found: WinRate) -> Row:
-    """A win rate with its 95 % interval."""
+    """Return a win rate with its 95 % confidence interval."""
     return {"played": found.games, **dict(zip(("won", "low", "high"), found.interval, strict=True))}
 
 
 def best_script(games: int) -> Row:
-    """The bot of the FIELD that wins most as one of six, and how much."""
+    """Return the bot of the FIELD that wins most as one of six, with its win rate."""
     rules = table_rules("classic", 6, None)
     found = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
     best = max(found, key=lambda name: found[name].wins)
@@ -122,7 +127,7 @@ def best_script(games: int) -> Row:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     columns = ("games learned from", "seconds", *TITLES.values())
     cells = {(row["games"], row["table"]): cell(row) for row in record["rows"]}
     seconds = {row["games"]: row["seconds"] for row in record["rows"]}
@@ -134,12 +139,12 @@ def report(record: dict[str, Any]) -> str:
 
 
 def cell(row: Row) -> str:
-    """A win rate in percent with its interval."""
+    """Return a win rate in percent with its confidence interval."""
     return f"{100 * row['won']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw win rates over minutes of learning, a panel a table."""
+    """Draw win rates over minutes of learning, one panel a table."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")

@@ -1,8 +1,9 @@
-"""The measures of `benchmarks.peers`, each run in a process of its own: environments of this project and of others.
+"""The measures of `benchmarks.peers`: environments of risk_env and of other libraries.
 
-A measure is a generator of rows. In all of them the policy is uniformly random among the legal actions, choosing is not
-timed, and a step returns what a learner needs: the next observation and mask, rewards and ends; games that are over
-begin again. Each library is imported only by its own measure: none is a dependency of risk_env.
+Each measure runs in a process of its own. A measure is a generator of rows. In all measures, the policy is
+uniformly random among the legal actions, and choosing actions is not timed. A step returns everything that a
+learner needs: the next observation and mask, rewards and ends. Finished games begin again. Each library is
+imported only by its own measure, because none is a dependency of risk_env.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ THREADED_BATCHES = (1024, 16384)
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
-LANES_SPREAD = 256  # our lanes begin at different stages of a game; further lanes repeat them with other chance
+LANES_SPREAD = 256  # number of stages of a game; further lanes repeat them with other random numbers
 WARM_UP = 20  # steps before the clock starts
-PAIRS = 10  # of short windows with one and with two threads, in the time of one usual window of each
+PAIRS = 10  # pairs of short windows (one thread, two threads) in the time of one usual window of each
 OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
 
 Row = dict[str, Any]
-Step = Callable[[Any], int]  # plays actions; returns how many decisions that was
+Step = Callable[[Any], int]  # plays actions and returns the number of decisions
 Choose = Callable[[], Any]
 
 
 class Clock(NamedTuple):
-    """The length of a measurement: `repeats` windows, each of `seconds` of steps."""
+    """Length of a measurement: `repeats` windows, each with `seconds` of steps."""
 
     seconds: float
     repeats: int
 
     def row(self, choose: Choose, step: Step, game: str, door: str, games: int, **more: Any) -> Row:
-        """One row: decisions a second in the best and in the median window, and what was measured."""
+        """Return one row: the measured environment, and decisions a second in the best and median windows."""
         for _ in range(WARM_UP):
             step(choose())
         rates = [self.window(choose, step) for _ in range(self.repeats)]
@@ -47,7 +48,10 @@ class Clock(NamedTuple):
         return {"game": game, "door": door, "games": games, **found, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
-        """Decisions a second in one window; choosing is not timed."""
+        """Return the decisions a second in one window.
+
+        Choosing actions is not timed.
+        """
         spent, decisions = 0.0, 0
         while spent < self.seconds:
             actions = choose()
@@ -61,7 +65,10 @@ class Clock(NamedTuple):
 
 
 class OurBatch:
-    """A `GameBatch` of `classic` for three whose lanes are at different stages, and a compiled random policy."""
+    """A `GameBatch` of `classic` for three players, and a compiled random policy.
+
+    The lanes are at different stages of their games.
+    """
 
     def __init__(self, games: int, threads: int = 1, **outputs: Any) -> None:
         from benchmarks import random_play, speed
@@ -80,24 +87,27 @@ class OurBatch:
         self.begin_ended()
 
     def begin_ended(self) -> None:
-        """Begin the next game in lanes whose game is over."""
+        """Begin the next game in all lanes whose game is over."""
         from risk_env.core.types import Phase
 
         self.batch.begin(np.flatnonzero(self.batch.records["phase"] == Phase.OVER))
 
     def choose(self) -> Any:
-        """An action for each lane."""
+        """Return an action for each lane."""
         self.kernels.choose(self.batch.records, self.pickers, self.lanes, self.actions)
         return self.actions
 
     def step(self, actions: Any) -> int:
-        """Step the batch; returns the number of decisions."""
+        """Step the batch and return the number of decisions."""
         self.batch.step(actions)
         return self.batch.num_games
 
 
 def our_batch(clock: Clock) -> Iterator[Row]:
-    """`GameBatch`, one thread: byte masks alone, and with int8 observations; bit masks at one size."""
+    """Measure `GameBatch` on one thread: byte masks with and without int8 observations, and bit masks.
+
+    Bit masks are measured at one batch size.
+    """
     outputs = [("bytes", None), ("bytes", "flat")]
     settings = [(games, mask, view) for games in BATCHES for mask, view in outputs] + [(1024, "bits", None)]
     for games, mask, view in settings:
@@ -107,7 +117,7 @@ def our_batch(clock: Clock) -> Iterator[Row]:
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
-    """The parts of a step of 1,024 games, each called and timed separately."""
+    """Measure the parts of a step of 1,024 games, each called and timed separately."""
     ours = OurBatch(1024, mask="bytes", observation="flat")
     windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
     names = windows[0].keys()
@@ -115,7 +125,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """ns a decision of each part, measured for about `seconds`."""
+    """Return the ns a decision of each part, measured for about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
@@ -137,7 +147,10 @@ def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
 
 
 def our_threads(clock: Clock) -> Iterator[Row]:
-    """One and two threads in short windows in turn, so that other load on the machine affects both equally."""
+    """Measure one and two threads in alternating short windows.
+
+    Other load on the machine then affects both equally.
+    """
     brief = Clock(clock.seconds / PAIRS, clock.repeats)
     for games in THREADED_BATCHES:
         batches = [OurBatch(games, threads, mask="bytes", observation="flat") for threads in (1, 2)]
@@ -149,7 +162,10 @@ def our_threads(clock: Clock) -> Iterator[Row]:
 
 
 def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[float]:
-    """Decisions a second of each batch in one window; `first` is measured first, so that drift can be balanced."""
+    """Return the decisions a second of each batch in one window.
+
+    The batch number `first` is measured first, so that callers can balance drift.
+    """
     rates = [0.0] * len(batches)
     for k in (first, 1 - first):
         rates[k] = brief.window(batches[k].choose, batches[k].step)
@@ -157,7 +173,7 @@ def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[flo
 
 
 def our_aec(clock: Clock) -> Iterator[Row]:
-    """The PettingZoo environment, bare and in its wrapper."""
+    """Measure the PettingZoo environment with and without its wrapper."""
     from risk_env import risk_v0
 
     for name, make in (("raw_env()", risk_v0.raw_env), ("env()", risk_v0.env)):
@@ -168,7 +184,10 @@ def our_aec(clock: Clock) -> Iterator[Row]:
 
 
 def aec_row(clock: Clock, make: Callable[[], Any], game: str, door: str, measure: str) -> Row:
-    """A PettingZoo environment: `step()` and `last()`; a dead step is timed but not counted as a decision."""
+    """Measure a PettingZoo environment with `step()` and `last()`.
+
+    The step of a dead agent is timed, but not counted as a decision.
+    """
     env = make()
     picker = np.random.default_rng(0)
     env.reset(seed=0)
@@ -191,21 +210,21 @@ def aec_row(clock: Clock, make: Callable[[], Any], game: str, door: str, measure
 
 
 def pettingzoo_chess(clock: Clock) -> Iterator[Row]:
-    """PettingZoo's chess."""
+    """Measure PettingZoo's chess."""
     from pettingzoo.classic import chess_v6
 
     yield aec_row(clock, chess_v6.env, "chess", "PettingZoo env()", "pettingzoo-chess")
 
 
 def pettingzoo_connect_four(clock: Clock) -> Iterator[Row]:
-    """PettingZoo's connect four."""
+    """Measure PettingZoo's connect four."""
     from pettingzoo.classic import connect_four_v3
 
     yield aec_row(clock, connect_four_v3.env, "connect four", "PettingZoo env()", "pettingzoo-connect-four")
 
 
 def pgx(game: str, clock: Clock) -> Iterator[Row]:
-    """A game of Pgx on the CPU: `jit(vmap(auto_reset(step)))` at several batch sizes."""
+    """Measure a game of Pgx on the CPU: `jit(vmap(auto_reset(step)))` at several batch sizes."""
     import jax
     import pgx as library
     from pgx.experimental.wrappers import auto_reset
@@ -229,7 +248,7 @@ def pgx(game: str, clock: Clock) -> Iterator[Row]:
 
 
 def open_spiel_backgammon(clock: Clock) -> Iterator[Row]:
-    """OpenSpiel's backgammon from Python: action, dice, legal mask and observation."""
+    """Measure OpenSpiel's backgammon from Python: action, dice, legal mask and observation."""
     import pyspiel
 
     game = pyspiel.load_game("backgammon")
@@ -253,21 +272,24 @@ def open_spiel_backgammon(clock: Clock) -> Iterator[Row]:
 
 
 def begin_open_spiel(game: Any, picker: random.Random) -> Any:
-    """A new game, its first dice rolled."""
+    """Return a new game with its first dice rolled."""
     state = game.new_initial_state()
     roll_open_spiel(state, picker)
     return state
 
 
 def roll_open_spiel(state: Any, picker: random.Random) -> None:
-    """Play chance until a player decides."""
+    """Play chance events until a player is to act."""
     while state.is_chance_node():
         outcomes, chances = zip(*state.chance_outcomes(), strict=True)
         state.apply_action(picker.choices(outcomes, chances)[0])
 
 
 def puffer(game: str, clock: Clock) -> Iterator[Row]:
-    """A game of PufferLib's Ocean; it has no masks, so its actions are drawn before the clock starts."""
+    """Measure a game of PufferLib's Ocean.
+
+    PufferLib has no masks, so that actions are drawn before the clock starts.
+    """
     from pufferlib.ocean import env_creator
 
     for games in PUFFER_BATCHES:

@@ -1,8 +1,8 @@
-"""Many games of a language model at the same time, on one core: `python -m benchmarks.models [--record]`.
+"""Many concurrent games of a language model on one core: `python -m benchmarks.models [--record]`.
 
-The model is a script behind an endpoint on loopback, in a process of its own, and takes `--delay` seconds an answer.
-All games of a tournament (`risk-env tournament --jobs`) wait for it at once. A thread that wakes every 10 ms measures
-stalls: how much later than that it runs.
+The model is a script behind an endpoint on loopback, in a process of its own, which takes `--delay` seconds
+for an answer. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
+thread that wakes every 10 ms measures stalls: the time by which it wakes too late.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` keep the result."""
+    """Measure, print, and with `--record` store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=at_least_one, default=64, help="all at once (default: %(default)s)")
     parser.add_argument("--delay", type=above_zero, default=1.0, help="seconds an answer (default: %(default)s)")
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(games: int, delay: float) -> dict[str, Any]:
-    """Play these games at the same time."""
+    """Play `games` games at the same time."""
     with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
         os.environ["OPENAI_BASE_URL"] = address
         path = Path(folder) / "games.jsonl"
@@ -64,7 +64,7 @@ def measure(games: int, delay: float) -> dict[str, Any]:
         "answers": sum(note["exchanges"] for note in notes),
         "faults": sum(note["illegal"] + note["fallbacks"] + sum(note["failures"].values()) for note in notes),
         "wall_s": wall,
-        "longest_game_s": max(note["exchanges"] for note in notes) * delay,  # by the model's delay alone
+        "longest_game_s": max(note["exchanges"] for note in notes) * delay,  # sum of the delays
         "processor_s": processor,
         "stall_median_ms": 1000 * lags[len(lags) // 2],
         "stall_99_ms": 1000 * lags[len(lags) * 99 // 100],
@@ -74,7 +74,7 @@ def measure(games: int, delay: float) -> dict[str, Any]:
 
 @contextmanager
 def endpoint(delay: float) -> Iterator[str]:
-    """The address of the scripted model's endpoint."""
+    """Run the endpoint of the scripted model, and yield its address."""
     command = [sys.executable, "-m", "tests.fake_endpoint", "--delay", str(delay)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process.stdout.readline().strip()  # type: ignore[union-attr]
@@ -83,7 +83,7 @@ def endpoint(delay: float) -> Iterator[str]:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """This thread, and those that it starts, on one core, where the system allows that."""
+    """Keep this thread, and threads that it starts, on one core, if the system supports that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -97,7 +97,7 @@ def one_core() -> Iterator[None]:
 
 @contextmanager
 def heartbeat() -> Iterator[list[float]]:
-    """Seconds by which a thread that should wake every `BEAT` is late."""
+    """Yield a list of the seconds by which a thread that should wake every `BEAT` is late."""
     lags, stop = list[float](), threading.Event()
 
     def beat() -> None:
@@ -116,7 +116,7 @@ def heartbeat() -> Iterator[list[float]]:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     found = record["found"]
     rows = [
         ("games at the same time", found["games"]),

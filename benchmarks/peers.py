@@ -1,7 +1,8 @@
-"""This project beside other libraries in one run, one thread each: `python -m benchmarks.peers --help`.
+"""risk_env and other libraries in one run, one thread each: `python -m benchmarks.peers --help`.
 
-The measures (benchmarks/measures.py) run one after another, each in a process of its own on one core. Other libraries
-are searched in this interpreter and in those given by `--python`; a missing one is reported.
+The measures (benchmarks/measures.py) run one after another, each in a process of its own on one core. Other
+libraries are searched for in this interpreter and in the interpreters given by `--python`. Missing libraries
+are reported.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the measures, print, and with `--record` keep the result."""
+    """Run the measures, print, and with `--record` store the result."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = read_arguments(argv)
     if arguments.measure is not None:
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments, checked."""
+    """Return the checked arguments."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
     names = ", ".join(MEASURES)
     parser.add_argument("--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}")
@@ -68,7 +69,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Names of measures, separated by commas."""
+    """Return the names of measures in a text, separated by commas."""
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
@@ -77,7 +78,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def without_paths(argv: Iterable[str]) -> list[str]:
-    """The arguments for a record: only the last part of absolute paths."""
+    """Return the arguments for a record, with absolute paths cut to their last part."""
     return [Path(word).name if Path(word).is_absolute() else word for word in argv]
 
 
@@ -85,7 +86,7 @@ def without_paths(argv: Iterable[str]) -> list[str]:
 
 
 def measure_here(name: str, clock: Clock) -> dict[str, Any]:
-    """The rows of one measure, run in this process, or what is missing."""
+    """Run one measure in this process and return its rows, or the missing package."""
     measure = MEASURES[name]
     hold_to_cores(measure.cores)
     try:
@@ -96,15 +97,15 @@ def measure_here(name: str, clock: Clock) -> dict[str, Any]:
 
 
 def hold_to_cores(cores: int) -> None:
-    """Restrict this process to its last `cores` cores, if the system can."""
+    """Restrict this process to its last `cores` cores, if the system supports that."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
 
 
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all measures in turn, in every round; keeps the best of each row.
+    """Run all measures one after another, in every round, and return the best of each row.
 
-    So a machine that is slow for some minutes does not slow down one measure only.
+    With several rounds, a machine that is slow for some minutes does not slow down only one measure.
     """
     found: dict[str, Any] = {}
     for _ in range(arguments.rounds):
@@ -115,14 +116,14 @@ def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """The better of each two rows of one measure."""
+    """Return the better of each two rows of one measure."""
     if "rows" not in before or "rows" not in found:
         return before if "rows" in before else found
     return {**found, "rows": list(map(better, before["rows"], found["rows"]))}
 
 
 def better(row: Row, other: Row) -> Row:
-    """The faster of two rows; for threads the best of each kind, and all ratios."""
+    """Return the faster of two rows, or for threads the best of each number of threads and all ratios."""
     if "ratios" in row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))
         return {**row, "one": one, "two": two, "ratios": row["ratios"] + other["ratios"]}
@@ -144,12 +145,12 @@ def run(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def interpreters(measure: Measure, others: Sequence[str]) -> list[str]:
-    """The interpreters to try for a measure."""
+    """Return the interpreters to try for a measure."""
     return [sys.executable] if measure.is_ours else [sys.executable, *others]
 
 
 def run_in(python: str, name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run one measure in a new process of this interpreter; returns its rows or its error."""
+    """Run one measure in a new process of this interpreter and return its rows or its error."""
     clock = ["--seconds", str(arguments.seconds), "--repeats", str(arguments.repeats)]
     command = [python, "-m", "benchmarks.peers", "--measure", name, *clock]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
@@ -162,7 +163,7 @@ def run_in(python: str, name: str, arguments: argparse.Namespace) -> dict[str, A
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     measures = record["measures"]
     lines = ["# Peers side by side", "", *heading_lines(record), "", *explanation(record), "", *steps_table(measures)]
     for section in (parts_lines(measures), threads_lines(measures), aims_table(measures), missing_lines(measures)):
@@ -171,7 +172,7 @@ def report(record: dict[str, Any]) -> str:
 
 
 def explanation(record: dict[str, Any]) -> list[str]:
-    """The meaning of the numbers."""
+    """Return the lines that explain the numbers."""
     return [
         "Decisions a second on one core; random legal actions, choosing them not timed; observation, mask, rewards,",
         f"ends and new games included. Best and median of {record['repeats']} windows of {record['seconds']:g} s,",
@@ -180,12 +181,12 @@ def explanation(record: dict[str, Any]) -> list[str]:
 
 
 def rows_of(measures: dict[str, Any], name: str) -> list[Row]:
-    """The rows of one measure, none if it did not run."""
+    """Return the rows of one measure, or an empty list if it did not run."""
     return measures.get(name, {}).get("rows", [])
 
 
 def steps_table(measures: dict[str, Any]) -> list[str]:
-    """A row for each measure that steps an environment."""
+    """Return a table with one row for each measure that steps an environment."""
     rows = [row for name in measures for row in rows_of(measures, name) if "steps_per_second" in row]
     cells = [
         (f"{row['game']}: {row['door']}", f"{row['games']:,}", *map(amount, (row["steps_per_second"], row["median"])))
@@ -195,7 +196,7 @@ def steps_table(measures: dict[str, Any]) -> list[str]:
 
 
 def amount(number: float) -> str:
-    """A number with three significant digits: 12.3 M, 61.2 k, 950."""
+    """Return a number with three significant digits: 12.3 M, 61.2 k, 950."""
     for size, letter in ((1e6, " M"), (1e3, " k")):
         if number >= size:
             return f"{number / size:.3g}{letter}"
@@ -203,7 +204,7 @@ def amount(number: float) -> str:
 
 
 def parts_lines(measures: dict[str, Any]) -> list[str]:
-    """The parts of a step of the batch, and the largest."""
+    """Return lines on the parts of a step of the batch, and the largest part."""
     return [
         f"A decision in a batch of {row['games']:,} games: "
         + ", ".join(f"{name} {ns:.0f} ns" for name, ns in row["ns"].items())
@@ -213,12 +214,12 @@ def parts_lines(measures: dict[str, Any]) -> list[str]:
 
 
 def inside(row: Row) -> dict[str, float]:
-    """The parts that belong to the step."""
+    """Return the parts that belong to the step."""
     return {name: ns for name, ns in row["ns"].items() if name != "choose"}
 
 
 def threads_lines(measures: dict[str, Any]) -> list[str]:
-    """The gain by a second thread."""
+    """Return lines on the gain from a second thread."""
     return [
         f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, two {amount(row['two'])}; "
         f"in {len(row['ratios'])} pairs of short windows {statistics.median(row['ratios']):.2f} times as many (median)."
@@ -227,7 +228,7 @@ def threads_lines(measures: dict[str, Any]) -> list[str]:
 
 
 class Aim(NamedTuple):
-    """What a run should reach: at least `bound`, or with `less` below it."""
+    """A goal of a run: a value of at least `bound`, or below `bound` with `less`."""
 
     words: str
     found: float | None  # None: not measured
@@ -237,24 +238,24 @@ class Aim(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether the run reached it."""
+        """True if the run reached the aim."""
         return self.found is not None and (self.found < self.bound if self.less else self.found >= self.bound)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Its row of the table."""
+        """Row of the aim in the table."""
         bound = f"{'<' if self.less else '≥'} {self.bound:g}{self.unit}"
         found = "not measured" if self.found is None else f"{self.found:.3g}{self.unit}"
         return self.words, bound, found, "yes" if self.reached else "no"
 
 
 def aims_table(measures: dict[str, Any]) -> list[str]:
-    """The table of aims, and whether this run reached them."""
+    """Return the table of aims, with the values of this run."""
     return table(("aim", "wanted", "found", "reached"), [aim.cells for aim in aims(measures)])
 
 
 def aims(measures: dict[str, Any]) -> list[Aim]:
-    """The aims, with what was measured."""
+    """Return the aims with their measured values."""
     batch = best(measures, "batch", observation="flat")
     backgammon, chess = best(measures, "pgx-backgammon"), best(measures, "pettingzoo-chess")
     raw, wrapped = (best(measures, "aec", door=f"risk_v0.{name}()") for name in ("raw_env", "env"))
@@ -270,25 +271,28 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
 
 
 def best(measures: dict[str, Any], name: str, **wanted: Any) -> float | None:
-    """The most decisions a second among the rows of a measure with these values, None if there are none."""
+    """Return the most decisions a second among a measure's rows with these values, or None."""
     rows = [row for row in rows_of(measures, name) if all(row[key] == value for key, value in wanted.items())]
     return max((row["steps_per_second"] for row in rows), default=None)
 
 
 def over(number: float | None, other: float | None) -> float | None:
-    """One number divided by another, if both were measured."""
+    """Return one number divided by another, or None unless both were measured."""
     return None if number is None or other is None else number / other
 
 
 def call_share(measures: dict[str, Any]) -> float | None:
-    """The share of the Python call in a step of 1,024 games, in percent; the call is counted as a step of one game."""
+    """Return the share of the Python call in a step of 1,024 games, in percent.
+
+    The time of a step of one game counts as the time of the call.
+    """
     one, many = (best(measures, "batch", observation="flat", games=games) for games in (1, 1024))
     share = over(many, one)
     return None if share is None else 100 * share / 1024
 
 
 def missing_lines(measures: dict[str, Any]) -> list[str]:
-    """What was not measured, and why."""
+    """Return lines that name the missing measures and the reasons."""
     missing = [(name, found) for name, found in measures.items() if "rows" not in found]
     lines = [f"* {name}: {found.get('missing') or found['failed']}" for name, found in missing]
     return ["Not measured:", "", *lines] if lines else []

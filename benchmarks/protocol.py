@@ -1,9 +1,9 @@
-"""What a message of the line protocol costs the referee: `python -m benchmarks.protocol [--record]`.
+"""Cost of a message of the line protocol for the referee: `python -m benchmarks.protocol [--record]`.
 
-A program that answers at random plays a seat of three, by the rules of the ladder: every decision is a message and
-its answer. Time is processor time of the referee's thread: the copy of the game without hidden facts, the message, its
-way to the program and back, and the check of the answer. That of the program is not in it: the last column is the
-time that passes, both included.
+A program that acts at random plays one of three seats, with the rules of the ladder. Every decision is a
+message and an answer. The measured time is CPU time of the referee's thread. It covers the copy of the game
+without hidden facts, the message, its way to the program and back, and the check of the answer. It does not
+include the CPU time of the program. The last column is the elapsed time, which includes both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from risk_env.agent import View
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 
-FORMS: dict[str, dict[str, Any]] = {  # what a program asks for in its answer to `hello`
+FORMS: dict[str, dict[str, Any]] = {  # requests of a program in its answer to `hello`
     "numbers": {"protocol": 1},
     "with texts": {"protocol": 1, "texts": True},
     "with events": {"protocol": 1, "events": True},
@@ -48,7 +48,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` keep the result."""
+    """Measure, print, and with `--record` store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=at_least_one, default=10, help="games of each form (default: %(default)s)")
     parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
@@ -62,7 +62,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(form: str, games: int) -> Row:
-    """Messages and processor time of the best of some games, after one that is not measured."""
+    """Return messages and CPU times of some games.
+
+    The first game is not measured.
+    """
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
         found = [play(agent, seed) for seed in range(games + 1)][1:]
@@ -80,7 +83,7 @@ def measure(form: str, games: int) -> Row:
 
 
 def play(agent: ExternalAgent, seed: int) -> tuple[int, float, float]:
-    """One game: messages to the agent in seat 0, the seconds of processor time that they took, and the seconds."""
+    """Play one game with the agent in seat 0 and return messages, CPU seconds and elapsed seconds."""
     game, chance = Game(RULES, seed=seed), Random(seed)
     agent.reset(0, game.rules, game.board, seed)
     messages, seconds, elapsed = 0, 0.0, 0.0
@@ -98,7 +101,7 @@ def play(agent: ExternalAgent, seed: int) -> tuple[int, float, float]:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     rows = [
         (row["form"], row["messages"], *(f"{row[f'ms_{kind}']:.3f}" for kind in ("best", "median", "elapsed")))
         for row in record["rows"]

@@ -1,8 +1,8 @@
-"""Uniform random legal play as kernels, to measure the speed of the core.
+"""Uniformly random legal play as kernels, for measuring the speed of the core.
 
-Every lane has a generator of its own, one word of splitmix64 in `pickers` (uint64, N). The actions of a lane do not
-depend on other lanes or on the order of lanes, so that `play`, lane by lane or phase by phase, and `take_census` play
-the same games.
+Every lane has its own generator, one word of splitmix64 in `pickers` (uint64, N). The actions of a lane do
+not depend on other lanes or on the order of lanes. Therefore `play`, lane by lane or phase by phase, and
+`take_census` play the same games.
 """
 
 from enum import IntEnum
@@ -23,7 +23,7 @@ _HALF = np.uint64(32)
 
 
 class Event(IntEnum):
-    """What a census counts besides the decisions of each phase."""
+    """Events that a census counts besides the decisions of each phase."""
 
     BATTLE = 0  # a roll
     DRAW = 1  # the end of a turn in which a card may have been drawn
@@ -33,22 +33,25 @@ class Event(IntEnum):
 
 @inlined
 def draw(pickers, lane):
-    """The next 64 random bits of a lane."""
+    """Return the next 64 random bits of a lane."""
     pickers[lane] = plus(pickers[lane], _GOLDEN)
     return scramble(pickers[lane])
 
 
 @inlined
 def pick(game, pickers, lane):
-    """A uniformly random legal action (uneven by less than their number / 2**32)."""
+    """Return a uniformly random legal action.
+
+    The probabilities differ by less than the number of legal actions / 2**32.
+    """
     return nth(game.legal, int64(times(draw(pickers, lane) >> _HALF, np.uint64(size(game.legal))) >> _HALF))
 
 
 @entry_point
 def play(games, boards, rules, pickers, lanes, sweeps):
-    """Play `sweeps` asked decisions in each of the lanes (int64, k); where a game is over, begin a new one instead.
+    """Play `sweeps` decisions in each of the lanes (int64, k), or begin a new game if a game is over.
 
-    Returns how many new games began; the other `sweeps * k` minus that were decisions.
+    Return the number of games that began. The rest of the `sweeps * k` steps were decisions.
     """
     begun = 0
     for _ in range(sweeps):
@@ -66,7 +69,10 @@ def play(games, boards, rules, pickers, lanes, sweeps):
 
 @entry_point
 def take_census(games, boards, rules, pickers, lanes, sweeps, asked, forced, events):
-    """Play as `play` does and count: decisions asked and forced by phase (int64, len(Phase)), events (int64, 4)."""
+    """Play like `play`, and count decisions, forced actions and events.
+
+    The counts `asked` and `forced` are by phase (int64, len(Phase)), and `events` by Event (int64, 4).
+    """
     for _ in range(sweeps):
         for k in range(len(lanes)):
             lane = lanes[k]
@@ -83,7 +89,7 @@ def take_census(games, boards, rules, pickers, lanes, sweeps, asked, forced, eve
 
 @kernel
 def settle_counted(game, board, rules, forced, events):
-    """Like `core.step.act`: play chance and forced actions until the next asked decision or the end."""
+    """Play chance events and forced actions until the next decision or the end, like `core.step.act`."""
     while True:
         while is_chance(game):
             play_chance_counted(game, board, rules, events)
@@ -96,7 +102,7 @@ def settle_counted(game, board, rules, forced, events):
 
 @kernel
 def apply_counted(game, board, rules, action, events):
-    """Play one action; a turn is counted when it ends."""
+    """Play one action, and count a turn when it ends."""
     turn, playing = int64(game.turn), game.round_number > 0
     apply(game, board, rules, action)
     events[Event.TURN.value] += playing and game.turn != turn
@@ -104,7 +110,7 @@ def apply_counted(game, board, rules, action, events):
 
 @kernel
 def play_chance_counted(game, board, rules, events):
-    """Play one roll or draw one card; a turn is counted when it ends."""
+    """Play one roll or draw one card, and count a turn when it ends."""
     turn = int64(game.turn)
     events[Event.BATTLE.value if game.phase == Phase.ROLL else Event.DRAW.value] += 1
     play_one_chance(game, board, rules)
@@ -113,7 +119,7 @@ def play_chance_counted(game, board, rules, events):
 
 @entry_point
 def choose(games, pickers, lanes, actions):
-    """Write an action for each of the lanes into `actions` (int64, N), except where the game is over."""
+    """Write an action for each of the lanes into `actions` (int64, N), unless its game is over."""
     for k in range(len(lanes)):
         lane = lanes[k]
         if games[lane].phase != Phase.OVER:

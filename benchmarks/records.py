@@ -1,4 +1,4 @@
-"""The heading of every recorded result (machine, command, date, versions), Markdown tables, and saving."""
+"""Headings of recorded results (machine, command, date, versions), Markdown tables, and saving."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
-    """Schema, command, date (UTC), machine and versions of a record."""
+    """Return the heading of a record: schema, command, date (UTC), machine and versions."""
     return {
         "schema": SCHEMA,
         "command": shlex.join(command),
@@ -26,7 +26,7 @@ def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores that this process may use, operating system and load; no names."""
+    """Return processor, number of usable cores, operating system and load, without any names."""
     return {
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -36,7 +36,7 @@ def machine() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The model of the processor, from the operating system."""
+    """Return the model of the processor according to the operating system."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -46,12 +46,12 @@ def processor() -> str:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Versions of those packages that are installed."""
+    """Return the versions of those packages that are installed."""
     return {name: found for name in packages if (found := version_of(name)) is not None}
 
 
 def version_of(package: str) -> str | None:
-    """Version of a package, None if it is not installed."""
+    """Return the version of a package, or None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -59,7 +59,7 @@ def version_of(package: str) -> str | None:
 
 
 def heading_lines(record: dict[str, Any]) -> list[str]:
-    """The heading as lines of a list."""
+    """Return the heading as lines of a Markdown list."""
     where = record["machine"]
     found = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     busy = "" if where["load"] is None else f", load {where['load']} at the start"
@@ -72,7 +72,10 @@ def heading_lines(record: dict[str, Any]) -> list[str]:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Lines of a Markdown table; all columns but the first are aligned on the right."""
+    """Return the lines of a Markdown table.
+
+    All columns but the first are right-aligned.
+    """
     cells = [[str(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(3, *(len(row[c]) for row in cells)) for c in range(len(columns))]
     rule = [("-" * (width - 1)) + ("-" if c == 0 else ":") for c, width in enumerate(widths)]
@@ -86,7 +89,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def keep(name: str, record: dict[str, Any], report: str, folder: Path = RESULTS) -> Path:
-    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder; a later result of the same day replaces them."""
+    """Write `NAME-DATE.json` and `NAME-DATE.md` into a folder, replacing results of the same day."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{record['date'].split()[0]}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

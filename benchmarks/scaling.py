@@ -1,12 +1,13 @@
-"""What more workers bring: `python -m benchmarks.scaling [--record]`.
+"""Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Games a second of a tournament between six `beam`s, and decisions a second of self-play by an actor for each worker,
-  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which all kinds take
-  turns. Two workers are compared with one of the kind, and Ray with as many processes, round by round.
-  Workers begin and end with their window: Ray's own processes would take from the others'.
-* Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
-* What is sent: bytes a game, a decision and an update of the weights.
-* From these, what to expect of 10, 100 and 1,000 cores.
+* Rates: games a second of a tournament between six `beam`s, and decisions a second of self-play, with and
+  without learning. Self-play has one actor for each worker. The rates are measured with 1 and 2 workers of
+  each kind, as medians over windows in which the kinds take turns. Two workers are compared with one of the
+  same kind, and Ray with the same number of processes, round by round. Workers begin and end with their
+  window, because Ray's own processes would take time from the others.
+* CPU time of the driver for a game, in a tournament with thousands of simulated workers that return at once.
+* Bytes sent for a game, a decision and an update of the weights.
+* The expected rates of 10, 100 and 1,000 cores, computed from these measurements.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ SIMULATED = 2048  # workers that return at once
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
-ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the kind
-PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # as many of this machine
-CHANCE = 0.05  # that the median of ratios is outside of its interval
-PLAYED = 4  # times as many rollouts in a window of self-play without learning, which is quicker
+ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the same kind
+PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the same number of processes
+CHANCE = 0.05  # probability that the median of the ratios is outside its interval
+PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
 RATES = {
     "games_a_second": f"games a second, six `{AGENT}`s",
     "played_a_second": "decisions played a second",
@@ -65,7 +66,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` keep the result."""
+    """Measure, print, and with `--record` store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
@@ -94,7 +95,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> list[Row]:
-    """Games and decisions a second of each kind of workers: each round a window of each, in this order and back."""
+    """Return the rates of each kind of workers.
+
+    Each round has one window of each kind, in this order and in reverse order by turns.
+    """
     windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
     for number in range(arguments.pairs):
         for kind in list(windows)[:: -1 if number % 2 else 1]:
@@ -106,7 +110,7 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
 
 @contextmanager
 def workers(kind: str) -> Iterator[WorkExecutor]:
-    """The executor of a kind in KINDS."""
+    """Open the executor of a kind in KINDS."""
     if kind == NO_WORKER:
         with open_executor("1") as executor:
             yield executor
@@ -117,21 +121,21 @@ def workers(kind: str) -> Iterator[WorkExecutor]:
         yield made
 
 
-# ---------------------------------------------------------------------------------------------------- throughput
+# Throughput
 
 
 class Window:
-    """Some time of a kind of workers."""
+    """One measurement of one kind of workers."""
 
     def __init__(self, kind: str, executor: WorkExecutor, folder: Path) -> None:
         self.kind, self.executor, self.folder = kind, executor, folder
 
     def measure(self, arguments: argparse.Namespace) -> Row:
-        """The rates, after some games by every worker and two updates."""
+        """Return the rates, after a warm-up of a short tournament and two updates."""
         self.games(2 * SEATS, "warm")
         trainer, updates = self.trainer(arguments), arguments.updates
         rates = {"games_a_second": self.games(arguments.games, "games")}
-        trainer.games.collect(trainer.network, trainer.rollout)  # the next ones begin with the window
+        trainer.games.collect(trainer.network, trainer.rollout)  # the next rollouts begin with the window
         collect = partial(trainer.games.collect, trainer.network, trainer.rollout)
         size = trainer.rollout.actions.size
         rates["played_a_second"] = size * times_a_second(collect, PLAYED * updates)
@@ -141,7 +145,7 @@ class Window:
         return rates | {"workers": self.executor.size(), "us_a_piece": us_a_piece(self.executor)}
 
     def trainer(self, arguments: argparse.Namespace) -> ppo.Trainer:
-        """A training run after two updates."""
+        """Return a training run after two updates."""
         changes: Row = {"n_envs": arguments.envs} if arguments.envs else {}
         if self.kind != NO_WORKER:
             changes |= {"actors": self.executor.size(), "staleness": 1}
@@ -152,7 +156,7 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Games a second of a tournament, by the clock."""
+        """Play a tournament and return games a second of wall time."""
         with closing(Store.create(self.folder / f"{name}.sqlite", tournament())) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
@@ -160,7 +164,7 @@ class Window:
 
 
 def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
-    """The medians of a kind's windows, and its ratios to one worker of the kind and to as many processes."""
+    """Return the medians of a kind's windows, with ratios to one worker of the kind and to processes."""
     row: Row = {"kind": kind, "workers": windows[kind][-1]["workers"]}
     row |= {name: median(found[name] for found in windows[kind]) for name in ("us_a_piece", *RATES)}
     if alone := windows.get(ALONE.get(kind, "")):
@@ -171,16 +175,17 @@ def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
 
 
 def compared(ones: Sequence[Row], others: Sequence[Row], name: str) -> Row:
-    """The median of the ratios of a rate, round by round, and its interval."""
+    """Return the median of the ratios of a rate, round by round, with its confidence interval."""
     ratios = [one[name] / other[name] for one, other in zip(ones, others, strict=True)]
     low, high = interval(ratios)
     return {"ratio": median(ratios), "low": low, "high": high}
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The innermost of the values between which the median is but for CHANCE; the outermost ones where they are few.
+    """Return the confidence interval of the median, with a probability of error of at most CHANCE.
 
-    The median of what the values are drawn from is above each of them with chance 1/2, whatever they are.
+    The ends are values of the sample. Each value is below the true median with probability 1/2, whatever the
+    distribution. If the sample is too small for CHANCE, the ends are the lowest and the highest value.
     """
     found, count = sorted(values), len(values)
     tails = accumulate(comb(count, below) / 2**count for below in range(count))
@@ -189,7 +194,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def times_a_second(work: Callable[[], object], times: int) -> float:
-    """How often a second something is done, by the clock."""
+    """Call `work` some `times` and return the calls a second of wall time."""
     start = time.perf_counter()
     for _ in range(times):
         work()
@@ -197,7 +202,7 @@ def times_a_second(work: Callable[[], object], times: int) -> float:
 
 
 def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
-    """Processor time of this process for a piece of work that is nothing."""
+    """Return the CPU time of this process for an empty piece of work, in µs."""
     start = time.process_time()
     for _ in in_order(executor, abs, ((0,) for _ in range(pieces))):
         pass
@@ -205,37 +210,43 @@ def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
 
 
 def tournament() -> TournamentConfig:
-    """Six agents alike, by the rules of the ladder."""
+    """Return a tournament of six identical agents with the rules of the ladder."""
     rules = Rules.preset("classic", SEATS, setup="deal", attack="blitz", defender_dice="max", max_rounds=100)
     return make_config([f"{AGENT}{number}={AGENT}" for number in range(SEATS)], rules)
 
 
 def run(name: str, folder: Path, executor: WorkExecutor | None = None, changes: Row | None = None) -> ppo.Trainer:
-    """A training run by a configuration."""
+    """Return a training run with a named configuration and some changes."""
     return ppo.Trainer(ppo.Config.from_dict(read_config(config_path(name)) | (changes or {})), folder, executor)
 
 
 def one_update(trainer: ppo.Trainer) -> None:
-    """Play and learn."""
+    """Play a rollout and learn from it."""
     trainer.games.collect(trainer.network, trainer.rollout)
     trainer.learn()
 
 
-# ---------------------------------------------------------------------------------------------------- the driver
+# The driver
 
 
 class Simulated(WorkExecutor):
-    """Workers that return copies of one game at once; `seconds` of processor time for `pieces` are theirs."""
+    """Workers that return copies of one game at once.
+
+    `seconds` is the CPU time of the simulation itself, and `pieces` the number of pieces of work.
+    """
 
     def __init__(self, game: GameResult) -> None:
         self.game, self.seconds, self.pieces = game, 0.0, 0
 
     def size(self) -> int:
-        """How many there are."""
+        """Return the number of workers."""
         return SIMULATED
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Return the games of the chunk; what was sent is pickled, and what is returned unpickled, by the driver."""
+        """Return the games of the chunk.
+
+        The driver pickles the input and unpickles the result, as with real workers.
+        """
         config, chunk = args
         pickle.dumps((function, config, chunk))
         start, future = time.process_time(), Future[Any]()
@@ -246,16 +257,19 @@ class Simulated(WorkExecutor):
         return future
 
     def share(self, value: Any) -> str:
-        """A name that stands for the value."""
+        """Return a name that stands for the value."""
         return "shared"
 
     def copy(self, pairing: Any) -> GameResult:
-        """The game as if it were that of a pairing."""
+        """Return the game with the numbers and seats of a pairing."""
         return dataclasses.replace(self.game, game=pairing.game, deal=pairing.deal, seats=pairing.seats)
 
 
 def driver(games: int, us_for_a_piece: float) -> Row:
-    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
+    """Return the CPU time of the driver for a game, and the bytes sent.
+
+    The CPU time includes the game's share of the overhead of a piece of work.
+    """
     config = tournament()
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
@@ -280,7 +294,7 @@ def driver(games: int, us_for_a_piece: float) -> Row:
 
 
 def learner(name: str) -> Row:
-    """Processor time a decision of an actor and of the learner, and bytes sent for it."""
+    """Return the CPU time of actor and learner for a decision, and the bytes sent."""
     with TemporaryDirectory() as folder:
         trainer = run(name, Path(folder))
         trainer.begin()
@@ -311,11 +325,11 @@ def learner(name: str) -> Row:
     }
 
 
-# ---------------------------------------------------------------------------------------------------- the report
+# The report
 
 
 def expected(record: Row) -> list[Row]:
-    """Games and decisions a second of some numbers of cores, computed from what was measured."""
+    """Return the computed games and decisions a second of each number of cores in CORES."""
     games, learning = record["driver"], record["learner"]
     fed, learned = 1e6 / games["us_a_game"], 1e6 / (learning["us_learn"] + learning["us_unpack"])
     played = 1e6 / (learning["us_play"] + learning["us_pack"])
@@ -331,7 +345,7 @@ def expected(record: Row) -> list[Row]:
 
 
 def report(record: Row) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     parts = (_measured(record["rows"]), _of_the_driver(record["driver"]), _of_the_learner(record["learner"]))
     lines = ["# Past one machine", "", *heading_lines(record)]
     for part in (*parts, _expected(record["expected"])):

@@ -1,8 +1,9 @@
 """`risk-env bench`: the speed of the core, and the time to the end of a first game.
 
-Uniform random legal play on one thread, after warm-up; the mask is written as bit words at every asked decision, and
-only asked decisions are counted. When a run begins, the lanes are at different stages of their games, and every run
-plays the same games: the best of several runs is the least disturbed one. benchmarks/README.md explains the numbers.
+The measurement is uniformly random legal play on one thread, after warm-up. The mask is written as bit words
+at every decision, and forced actions are not counted. When a run begins, the lanes are at different stages of
+their games. Every run plays the same games, so that the best of several runs is the least disturbed one.
+benchmarks/README.md explains the numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 
 ALL = "all"
 PACKAGES = ("risk-env", "numpy", "numba")
 CALIBRATION_SWEEPS = 50
-STAGES = 64  # of a game, over which the lanes are spread
+STAGES = 64  # number of stages of a game over which the lanes are spread
 SCOUTS = 8  # lanes that measure the length of a game
 SCOUT_SWEEPS = 200
 EMPTY_CALLS = 200
@@ -45,7 +46,7 @@ Array = npt.NDArray[Any]
 
 
 class Play(NamedTuple):
-    """Games in progress, and what the kernels need to continue them."""
+    """Games in progress, with the arrays that the kernels need to continue them."""
 
     tables: Tables
     games: Array  # (N,) records
@@ -53,21 +54,21 @@ class Play(NamedTuple):
     lanes: Array  # int64 (N,)
 
     def copy(self) -> Play:
-        """An independent copy."""
+        """Return an independent copy."""
         return Play(self.tables, self.games.copy(), self.pickers.copy(), self.lanes)
 
     def on(self, sweeps: int, lanes: Array | None = None) -> int:
-        """Continue these lanes (None: all) for `sweeps` decisions each; returns how many new games began."""
+        """Continue these lanes (None: all) for `sweeps` decisions each and return the number of new games."""
         return random_play.play(*self.records, self.lanes if lanes is None else lanes, sweeps)
 
     @property
     def records(self) -> tuple[Array, Array, Array, Array]:
-        """The first arguments of every kernel: games, board, rules, pickers."""
+        """First arguments of every kernel: games, board, rules and pickers."""
         return self.games, self.tables.board, self.tables.rules, self.pickers
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `bench`: measure, print, and with `--record` keep the result."""
+    """Run the command `bench`: measure, print, and with `--record` store the result."""
     arguments = read_arguments(argv)
     chosen = presets() if arguments.preset == ALL else (arguments.preset,)
     record = heading(["risk-env", "bench", *argv], PACKAGES)
@@ -83,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The command's arguments, checked."""
+    """Return the checked arguments of the command."""
     parser = command_parser("bench")
     names = ", ".join(presets())
     parser.add_argument("--preset", default="classic", help=f"one of {names}, or `{ALL}` (default: classic)")
@@ -98,7 +99,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def help_of_record() -> str:
-    """The help of `--record`."""
+    """Return the help of `--record`."""
     return "keep the result as JSON and Markdown (default folder: benchmarks/results)"
 
 
@@ -111,7 +112,7 @@ def say(line: str) -> None:
 
 
 def measure_preset(preset: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """All measurements of one preset."""
+    """Return all measurements of one preset."""
     say(f"{preset}: random play ...")
     rules = Rules.preset(preset, num_players=arguments.players, **OPTIONS)
     begin = spread(tables(rules, load_map("classic")), arguments.games, arguments.seed)
@@ -132,7 +133,7 @@ def measure_preset(preset: str, arguments: argparse.Namespace) -> dict[str, Any]
 
 
 def spread(chosen: Tables, count: int, seed: int) -> Play:
-    """`count` games, played so far that their stages are spread evenly over the length of a game."""
+    """Return `count` games that are spread evenly over the stages of a game."""
     play = begin_play(chosen, count, seed)
     length = typical_length(begin_play(chosen, SCOUTS, seed))
     for stage in range(STAGES):
@@ -142,7 +143,7 @@ def spread(chosen: Tables, count: int, seed: int) -> Play:
 
 
 def begin_play(chosen: Tables, count: int, seed: int) -> Play:
-    """`count` lanes whose first game has just begun."""
+    """Return `count` lanes whose first game has just begun."""
     lanes = np.arange(count)
     pickers = np.zeros(count, np.uint64)
     batch_loop.write_seeds(word(seed), lanes, np.zeros(count, np.int64), pickers)
@@ -153,7 +154,7 @@ def begin_play(chosen: Tables, count: int, seed: int) -> Play:
 
 
 def typical_length(play: Play) -> int:
-    """The approximate number of decisions in a game."""
+    """Return the approximate number of decisions in a game."""
     begun = sweeps = 0
     while begun < len(play.lanes):
         begun += play.on(SCOUT_SWEEPS)
@@ -162,7 +163,7 @@ def typical_length(play: Play) -> int:
 
 
 def sweeps_of(begin: Play, seconds: float) -> int:
-    """The number of sweeps that take about `seconds`."""
+    """Return the number of sweeps that take about `seconds`."""
     play = begin.copy()
     play.on(CALIBRATION_SWEEPS)
     taken = time_of(lambda: play.on(CALIBRATION_SWEEPS))
@@ -170,21 +171,21 @@ def sweeps_of(begin: Play, seconds: float) -> int:
 
 
 def time_of(work: Callable[[], Any]) -> float:
-    """Seconds that `work` takes."""
+    """Return the seconds that `work` takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 class Run(NamedTuple):
-    """Seconds of one run: wall time, and processor time of this thread."""
+    """Seconds of one run: wall time, and CPU time of this thread."""
 
     wall: float
     cpu: float
 
 
 def time_run(begin: Play, sweeps: int) -> Run:
-    """One run."""
+    """Time one run."""
     play = begin.copy()
     cpu = time.thread_time()
     wall = time_of(lambda: play.on(sweeps))
@@ -192,15 +193,18 @@ def time_run(begin: Play, sweeps: int) -> Run:
 
 
 class Census(NamedTuple):
-    """Counts of a run."""
+    """Counts of decisions and events in a run."""
 
     asked: Array  # int64 (phases,) decisions
-    forced: Array  # int64 (phases,) decisions with a single legal action
+    forced: Array  # int64 (phases,) forced actions
     events: Array  # int64, by Event
 
 
 def take_census(begin: Play, sweeps: int) -> Census:
-    """Play the games of a run again and count; not timed."""
+    """Play the games of a run again and count decisions and events.
+
+    This is not timed.
+    """
     play = begin.copy()
     census = Census(np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64))
     random_play.take_census(*play.records, play.lanes, sweeps, *census)
@@ -208,7 +212,10 @@ def take_census(begin: Play, sweeps: int) -> Census:
 
 
 def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
-    """Rates in the best run, and of decisions also in the median run and for processor time."""
+    """Return the rates of the best run.
+
+    The rate of decisions is also returned for the median run, and by CPU time.
+    """
     best, decisions = min(run.wall for run in runs), int(census.asked.sum())
     return {
         "decisions_per_second": round(decisions / best),
@@ -223,7 +230,7 @@ def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
 
 
 def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
-    """ns of choosing an action and of writing a mask, in passes over the games that do only that."""
+    """Return the ns of choosing an action and of writing a mask, from passes that do nothing else."""
     play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
     rounds = max(1, DECISIONS_ALONE // len(begin.lanes))
     parts: dict[str, Callable[[], Any]] = {
@@ -235,12 +242,15 @@ def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
 
 
 def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
-    """Seconds of one call of `work`, from the best of `repeats` runs of `rounds` calls."""
+    """Return the seconds of one call of `work`, from the best of `repeats` runs of `rounds` calls."""
     return min(time_of(lambda: [work() for _ in range(rounds)]) for _ in range(repeats)) / rounds
 
 
 def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
-    """Share of decisions, ns each and share of time by phase; `OVER` is the beginning of a new game."""
+    """Return share of decisions, ns each and share of time by phase.
+
+    The phase `OVER` is the start of a new game.
+    """
     runs = [time_by_phase(begin, sweeps) for _ in range(repeats)]
     counts = runs[0][0]
     spent = np.min([seconds for _, seconds in runs], axis=0)
@@ -249,7 +259,7 @@ def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
 
 
 def phase_row(phase: Phase, counts: Array, spent: Array) -> dict[str, Any]:
-    """The row of one phase."""
+    """Return the row of one phase."""
     decisions = counts.sum() - counts[Phase.OVER]
     return {
         "phase": phase.name,
@@ -260,7 +270,10 @@ def phase_row(phase: Phase, counts: Array, spent: Array) -> dict[str, Any]:
 
 
 def time_by_phase(begin: Play, sweeps: int) -> tuple[Array, Array]:
-    """Decisions (int64) and seconds by phase: in each sweep all lanes of a phase are played in one timed call."""
+    """Return decisions (int64) and seconds by phase.
+
+    In each sweep, all lanes of a phase are played in one timed call.
+    """
     play = begin.copy()
     counts, spent = np.zeros(len(Phase), np.int64), np.zeros(len(Phase))
     nothing = each_time(lambda: play.on(1, play.lanes[:0]), EMPTY_CALLS, 3)
@@ -277,7 +290,7 @@ def time_by_phase(begin: Play, sweeps: int) -> tuple[Array, Array]:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown."""
+    """Return the record as Markdown."""
     found = record["presets"]
     lines = ["# Speed of the core", "", *heading_lines(record), "", *summary(found)]
     for preset in found:
@@ -288,12 +301,12 @@ def report(record: dict[str, Any]) -> str:
 
 
 def title(preset: dict[str, Any]) -> str:
-    """A preset and its players."""
+    """Return the name of a preset and its number of players."""
     return f"{preset['preset']}, {preset['num_players']} players"
 
 
 def summary(found: Sequence[dict[str, Any]]) -> list[str]:
-    """A row for each preset."""
+    """Return a table with one row for each preset."""
     options = ", ".join(f"{name}={value!r}" for name, value in OPTIONS.items())
     first = found[0]
     columns = ("preset", "million decisions/s", "median", "per CPU s", "ns each", "battles/s", "turns/s", "games/s")
@@ -307,7 +320,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def summary_row(preset: dict[str, Any]) -> tuple[str, ...]:
-    """The row of one preset."""
+    """Return the row of one preset."""
     return (
         title(preset),
         f"{preset['decisions_per_second'] / 1e6:.2f}",
@@ -321,7 +334,7 @@ def summary_row(preset: dict[str, Any]) -> tuple[str, ...]:
 
 
 def phase_table(preset: dict[str, Any]) -> list[str]:
-    """A row for each phase, the costliest first."""
+    """Return a table with one row for each phase, the costliest first."""
     rows = [
         (
             "(a new game)" if row["phase"] == Phase.OVER.name else row["phase"],
@@ -335,7 +348,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
-    """The phases that take most time, two parts of a decision, and the effect of sorting by phase."""
+    """Return lines on the costliest phases, two parts of a decision, and the effect of sorting by phase."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
@@ -348,7 +361,7 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
 
 
 def first_use_lines(found: dict[str, Any]) -> list[str]:
-    """Seconds to the end of the first game, and the cost of a second preset."""
+    """Return lines on the seconds to the end of the first game, and the cost of a second preset."""
     cold = [] if found["cold_s"] is None else [("nothing compiled before", f"{found['cold_s']:.1f}")]
     rows = [*cold, ("compiled before", f"{found['warm_s']:.2f}"), (f"then {found['then']}", f"{found['second_s']:.2f}")]
     return [

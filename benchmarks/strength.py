@@ -1,11 +1,12 @@
-"""Win rate of an agent as one of a table, and the processor time of its turns.
+"""Win rate of an agent in one of several seats, and the CPU time of its turns.
 
-    python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower --games 240
+    python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower
 
-The agent plays every deal from every seat. The others are drawn from the field for each game, without repetition where
-it has enough bots. `kept_out` in a field stands for opponents that no rollout and no training used. The file of a table
-value, in a field or as the agent, stands for the `tactician` that judges by it. With three and more players territories
-are dealt where the preset claims them; `--setup` chooses.
+The agent plays every deal from every seat. The other players are drawn from the field for each game, without
+repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
+training used. A file of a table value, in a field or as the agent, stands for the `tactician` with this value
+as judge. Territories are dealt if the preset would have players claim them. The option `--setup` overrides
+this.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import WinRate
 
 LANES = 48
-KEPT_OUT = "kept_out"  # in a field
+KEPT_OUT = "kept_out"  # name of the held-out opponents in a field
 
 
 class Clock:
-    """Processor time of an agent's turns."""
+    """CPU time and number of an agent's turns."""
 
     def __init__(self) -> None:
         self.seconds, self.turns = 0.0, 0
@@ -51,16 +52,19 @@ class Timed(Agent):
         self.agent, self.clock, self.name, self.version = agent, clock, agent.name, agent.version
 
     def prepare(self, rules: Rules, board: Any) -> None:
-        """Let the agent prepare, which is not timed."""
+        """Let the agent prepare.
+
+        This is not timed.
+        """
         self.agent.prepare(rules, board)
 
     def reset(self, seat: int, rules: Rules, board: Any, seed: int) -> None:
-        """A game begins."""
+        """Begin a game."""
         self.turn = -1
         self.agent.reset(seat, rules, board, seed)
 
     def act(self, view: View) -> int:
-        """The agent's answer."""
+        """Return the action of the agent, and add its CPU time to the clock."""
         self.clock.turns += view.game.round != self.turn
         self.turn = view.game.round
         start = time.process_time()
@@ -98,7 +102,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def table_rules(preset: str, players: int, setup: str | None) -> Rules:
-    """The rules of the games: learners' defaults, territories dealt instead of claimed unless a set-up is given."""
+    """Return the rules of the games: defaults for learning, with dealt instead of claimed territories.
+
+    A given `setup` overrides the dealt territories.
+    """
     rules = training_rules(preset, players)
     if setup is None:
         setup = "deal" if rules.setup == "claim" else rules.setup
@@ -106,7 +113,7 @@ def table_rules(preset: str, players: int, setup: str | None) -> Rules:
 
 
 def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, clock: Clock) -> WinRate:
-    """Play whole deals, at least `games`, with the agent in every seat of each."""
+    """Play whole deals, at least `games` games, with the agent in every seat of each deal."""
     judged = _judged_by(spec)
     agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
     return win_rate_in_field(AgentPlayer(lambda: Timed(agents(), clock)), field, rules, games, seed, LANES)
@@ -115,7 +122,10 @@ def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, c
 def win_rate_in_field(
     player: Player | CompiledBot, field: Sequence[str], rules: Rules, games: int, seed: int, lanes: int = MAX_LANES
 ) -> WinRate:
-    """Play whole deals, at least `games`, with the player in every seat of each and others drawn from the field."""
+    """Play whole deals, at least `games` games, with the player in every seat of each deal.
+
+    The other players are drawn from the field.
+    """
     seats, chance = rules.num_players, np.random.default_rng(seed)
     games = -(-games // seats) * seats
     deals, places = np.divmod(np.arange(games), seats)
@@ -128,13 +138,16 @@ def win_rate_in_field(
 
 
 def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
-    """Numbers from 1 of `count` bots of a field, different ones where it has enough: int64 (count,)."""
+    """Draw `count` bots of a field of `size` and return their numbers from 1, int64 (count,).
+
+    The bots are different if the field has enough.
+    """
     numbers = chance.permutation(size)[:count] if size >= count else chance.integers(size, size=count)
     return 1 + numbers
 
 
 def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
-    """The bots that a name of a field stands for."""
+    """Return the bots that a name in a field stands for."""
     if name == KEPT_OUT:
         return kept_out(players)
     found = _judged_by(name) or load(name)
@@ -144,7 +157,7 @@ def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
 
 
 def _judged_by(name: str) -> CompiledBot | None:
-    """The tactician that judges by the table value in a file; None for other names."""
+    """Return the tactician with the table value in a file as judge, or None for other names."""
     if name.endswith(".npz") and kind_in(facts_of(name)) == TABLE_VALUE:
         return PlanPolicyFile.load(TACTICIAN).bot(name, name, TableValueFile.load(name))
     return None

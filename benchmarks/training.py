@@ -1,11 +1,9 @@
-"""Steps a second of training on one thread: MaskablePPO as it is, and this project's configurations of it.
-
-They take turns, one update each, and the best of each counts, so that other load on the machine matters little. Seconds
-are processor time.
+"""Training steps a second on one thread: unchanged MaskablePPO and risk_env's configurations of it.
 
     python -m benchmarks.training [--preset classic] [--players 2] [--updates 5]
 
-The opponent is the grower. A step is a decision of the learner.
+The methods take turns, one update each, and the best update of each counts, so that other load on the machine
+matters little. Times are CPU times. The opponent is the grower. A step is a decision of the learner.
 """
 
 from __future__ import annotations
@@ -55,7 +53,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 class Way:
-    """A way to train, timed: `spent` holds each turn's nanoseconds a step, all of them and those of the update."""
+    """A timed training method.
+
+    `spent` holds the ns a step of each update: in total, and in the update of the policy alone.
+    """
 
     def __init__(self, model: MaskablePPO, validates: bool) -> None:
         self.model, self.validates = model, validates
@@ -64,7 +65,7 @@ class Way:
         model.train = self._timed_train  # type: ignore[method-assign]
 
     def update(self) -> None:
-        """One rollout and its update."""
+        """Run one rollout and its update."""
         Distribution.set_default_validate_args(self.validates)
         size, self._updating = self.model.n_steps * self.model.n_envs, 0.0
         start = time.process_time()
@@ -72,7 +73,7 @@ class Way:
         self.spent.append((1e9 * (time.process_time() - start) / size, 1e9 * self._updating / size))
 
     def best(self) -> tuple[float, float]:
-        """The quickest turn but the first."""
+        """Return the quickest update, except the first one."""
         return min(self.spent[1:])
 
     def _timed_train(self) -> None:
@@ -82,7 +83,10 @@ class Way:
 
 
 def _plain(game: dict[str, Any]) -> MaskablePPO:
-    """sb3-contrib's own, in the same large batches; its defaults, batches of 64 and 10 epochs, are far slower yet."""
+    """Return the model of sb3-contrib with the same large batches as the others.
+
+    The defaults of sb3-contrib, batches of 64 and 10 epochs, are far slower.
+    """
     env = RiskVecEnv(ENVIRONMENTS, seed=0, preset=game["preset"], num_players=game["players"], opponents="grower")
     return MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": LAYERS}, seed=0, device="cpu", **SIZES)
 

@@ -1,4 +1,4 @@
-"""An example of a bot in Python (docs/agents.md): it gathers its troops at one border and attacks with a majority.
+"""An example bot in Python (docs/agents.md) that gathers troops at one border and attacks with a majority.
 
 risk-env tournament --agents random,examples/bot.py:Borderer --players 2 --games 100
 """
@@ -14,38 +14,41 @@ from risk_env.core.types import Phase
 
 
 class Borderer(Agent):
-    """Drafts where it can attack best, attacks while it has more troops than the defender, and moves all troops."""
+    """A bot that drafts to its best front, attacks smaller garrisons, and moves all troops."""
 
     name = "borderer"
     version = "1"
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Prepare for a game: store where each border leads."""
+        """Prepare for a game: store the ends of each border."""
         super().reset(seat, rules, board, seed)
         self.sources, self.targets = np.array(board.borders).T
         blocks = ActionSpace(rules, board).blocks
         self.first_border, self.first_card = blocks["border"].start, blocks["card"].start
 
     def act(self, view: View) -> int:
-        """One of `view.legal_actions`."""
+        """Return one of `view.legal_actions`."""
         legal = view.legal_actions
         if view.phase in (Phase.CLAIM, Phase.DEPLOY, Phase.DRAFT):
             return int(legal[self.best_attacks(view)[legal].argmax()])
         if view.phase == Phase.ATTACK:
             borders = legal[legal < self.first_card] - self.first_border
             gains = self.gains(view)[borders]
-            return int(legal[gains.argmax()] if gains.max() > 0 else legal[-1])  # the last one is `done`
+            return int(legal[gains.argmax()] if gains.max() > 0 else legal[-1])  # the last action is `done`
         if view.phase in (Phase.ATTACK_DICE, Phase.DRAFT_AMOUNT, Phase.OCCUPY):
             return int(legal[legal < self.first_card].max())  # all dice, all troops
         return int(view.rng.choice(legal))
 
     def gains(self, view: View) -> np.ndarray[Any, Any]:
-        """By how many troops each border's source outnumbers its target, int64 (B,); -10**6 if the bot owns that."""
+        """Return by how many troops each border's source outnumbers its target, int64 (B,).
+
+        The value is -10**6 if the bot owns the target.
+        """
         troops, is_own = view.position.troops, view.position.owner == self.seat
         return np.where(is_own[self.targets], -(10**6), troops[self.sources] - troops[self.targets])
 
     def best_attacks(self, view: View) -> np.ndarray[Any, Any]:
-        """The best gain of the borders from each territory, int64 (T,)."""
+        """Return the best gain among the borders from each territory, int64 (T,)."""
         best = np.full(self.first_border, -(10**6))
         np.maximum.at(best, self.sources, self.gains(view))
         return best

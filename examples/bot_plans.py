@@ -2,8 +2,8 @@
 
     risk-env tournament --agents "random,cmd:python examples/bot_plans.py" --players 2 --games 100
 
-The bot puts all new troops next to the weakest enemy, attacks, and continues from captured territories.
-See docs/protocol.md and docs/llm.md#plans.
+The bot puts all new troops next to the weakest enemy, attacks, and continues from captured territories. See
+docs/protocol.md and docs/llm.md#plans.
 """
 
 import json
@@ -11,11 +11,11 @@ import sys
 
 
 def plan(game, question):
-    """A whole turn where one begins; a single action elsewhere."""
+    """Return a plan for the whole turn at its beginning, or a single action elsewhere."""
     phase, amount = question["phase"], question.get("amount")
     if phase == "DRAFT":
         return campaign(game, question)
-    if amount:  # troops, occupy or move, by number
+    if amount:  # a number of troops to draft, occupy with or move
         return [f"{WORDS[phase]} {amount['most']}"]
     if phase == "DEFEND":
         return ["always defend 2", question["legal"][-1]]
@@ -23,7 +23,7 @@ def plan(game, question):
 
 
 def campaign(game, question):
-    """All troops to one border, an attack there, and from the place that it takes to what is next to it."""
+    """Return a plan: draft all troops to one border, attack there, and go on from the captured territory."""
     names, borders = game["map"]["territories"], game["map"]["borders"]
     owner, troops, seat = question["owner"], question["troops"], question["seat"]
     fronts = [(a, b) for a, b in borders if owner[a] == seat != owner[b]]
@@ -42,7 +42,7 @@ WORDS = {"DRAFT_AMOUNT": "troops", "OCCUPY": "occupy", "FORTIFY_AMOUNT": "move"}
 
 
 def main():
-    """Answer line by line until there are no more."""
+    """Answer each line until the input ends."""
     game = {}
     for line in sys.stdin:
         message = json.loads(line)

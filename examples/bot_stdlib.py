@@ -1,8 +1,9 @@
-"""A complete external bot with the standard library only: it attacks with the largest majority, else plays at random.
+"""A complete external bot that uses only the standard library.
 
     risk-env tournament --agents "random,cmd:python examples/bot_stdlib.py" --players 2 --games 100
 
-The protocol (docs/protocol.md) has one JSON object in each line, both ways. Only `hello` and `act` need an answer.
+The bot attacks where its majority is largest, and otherwise acts at random. The protocol (docs/protocol.md)
+has one JSON object in each line, both ways. Only `hello` and `act` need an answer.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 
 
 def majority(game, question, action):
-    """By how many troops an attack outnumbers its target; None if the action is not an attack."""
+    """Return by how many troops an attack outnumbers its target, or None if the action is not an attack."""
     border = action - game["actions"]["border"]
     if not 0 <= border < len(game["map"]["borders"]):
         return None
@@ -20,7 +21,7 @@ def majority(game, question, action):
 
 
 def choose(game, question, rng):
-    """One of the legal actions."""
+    """Return one of the legal actions."""
     legal = question["legal"]
     if question["phase"] == "ATTACK":
         best = max(legal, key=lambda action: majority(game, question, action) or 0)

@@ -1,10 +1,11 @@
-"""GRPO (TRL) on Risk, end to end on a CPU: a tiny random model learns from what its answers to reports are worth.
+"""GRPO (TRL) on Risk, end to end on a CPU: a tiny random model learns from the rewards of its plans.
 
     python examples/grpo_tiny.py --steps 20         # needs `pip install trl`
 
-A prompt is a report in the middle of a game, an answer a plan. Its reward is the change of the learner's share of the
-map up to its next question. An answer that cannot be played gets from -1 to 0, by its likeness to a legal action: a
-random model would else never meet a reward. With a real model take `text_env.make("duel")` and a GPU.
+A prompt is a report in the middle of a game, and an answer is a plan. The reward is the change of the
+learner's share of the map until its next report. An answer that cannot be played gets a reward from -1 to 0
+by its similarity to a legal action. Otherwise, a random model would never see a reward. With a real model,
+use `text_env.make("duel")` and a GPU.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from trl import GRPOConfig, GRPOTrainer
 
 from risk_env import text_env
 
-STYLE_OF_PLAY = ("end", "draft Ash all; end", "done")  # answers with which games get to the positions of the prompts
+STYLE_OF_PLAY = ("end", "draft Ash all; end", "done")  # answers that lead to the positions of the prompts
 
 
 def questions(count: int) -> list[dict[str, Any]]:
-    """Prompts with the positions they are of."""
+    """Return prompts together with their positions."""
     env = text_env.make("tiny", seat=0)
     found: list[dict[str, Any]] = []
     report, _ = env.reset(seed=0)
@@ -38,7 +39,7 @@ def questions(count: int) -> list[dict[str, Any]]:
 
 
 def worth(completions: list[str], position: list[str], **others: Any) -> list[float]:
-    """The reward of each answer in its position."""
+    """Return the reward of each answer in its position."""
     rewards = []
     for answer, text in zip(completions, position, strict=True):
         env = text_env.make("tiny", seat=0, positions=[text], reward="territories")
@@ -50,12 +51,12 @@ def worth(completions: list[str], position: list[str], **others: Any) -> list[fl
 
 
 def likeness(answer: str, action: str) -> float:
-    """From 0 to 1: how much of two texts is the same."""
+    """Return the similarity of two texts, from 0 to 1."""
     return SequenceMatcher(None, answer, action).ratio()
 
 
 def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer of some hundred pieces."""
+    """Return a byte-level tokenizer with a vocabulary of up to 600 tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -67,7 +68,7 @@ def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
 
 
 def train(steps: int, folder: str) -> list[dict[str, float]]:
-    """Train for some steps; what the trainer logged."""
+    """Train for some steps and return the log of the trainer."""
     data = questions(32)
     tokenizer = tiny_tokenizer([row["prompt"] for row in data])
     config = GPT2Config(
@@ -98,7 +99,7 @@ def train(steps: int, folder: str) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    """Train and print the mean reward of every step."""
+    """Train, and print the mean reward of every step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
     arguments = parser.parse_args()

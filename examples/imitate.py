@@ -4,7 +4,7 @@
     python examples/imitate.py marshal.parquet imitator.npz
     risk-env evaluate imitator.npz --against random,attacker
 
-The policy has the project's own network: it plays compiled, like those that the own trainer makes.
+The policy has the project's own network. It plays compiled, like the policies of the project's own trainer.
 """
 
 import sys
@@ -22,16 +22,19 @@ from risk_training.network import Network, action_logprobs
 
 EPOCHS, BATCH, WIDTH, LOCAL = 2, 1024, 128, 32
 LEARNING_RATE = 2e-3
-HELD_OUT = 20  # every 20th game tests what was learnt from the others
+HELD_OUT = 20  # every 20th game is test data
 
 
 def new_network(schema: Schema) -> Network:
-    """A network for the games of a file; ValueError where this version's observations or actions are others."""
+    """Return a network for the games of a file, or raise ValueError if its observations or actions differ.
+
+    They are compared with the observations and actions of this version.
+    """
     return Network(Layout(schema.rules, schema.board, schema.num_actions), WIDTH, LOCAL)
 
 
 def learn(network: Network, columns: dict[str, Any], rows: Any, seed: int = 0) -> None:
-    """Raise the probability of the recorded actions, and fit the chance to win."""
+    """Raise the probability of the recorded actions, and fit the win probability."""
     chance = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(network.parameters(), LEARNING_RATE)
     steps = EPOCHS * -(-len(rows) // BATCH)
@@ -49,13 +52,13 @@ def learn(network: Network, columns: dict[str, Any], rows: Any, seed: int = 0) -
 
 
 def answers(network: Network, columns: dict[str, Any], rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probabilities of the recorded actions, and values, each (k,)."""
+    """Return log-probabilities of the recorded actions, and values, each (k,)."""
     logits, values = network(columns["observation"][rows], torch.as_tensor(columns["mask"][rows]))
     return action_logprobs(logits, torch.as_tensor(columns["action"][rows]).long())[0], values
 
 
 def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
-    """The share of decisions in which the likeliest action is the recorded one."""
+    """Return the share of decisions in which the likeliest action is the recorded one."""
     with torch.no_grad():
         parts = np.array_split(rows, -(-len(rows) // BATCH))
         found = [network(columns["observation"][part], torch.as_tensor(columns["mask"][part]))[0] for part in parts]
@@ -63,7 +66,7 @@ def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
 
 
 def main(source: str, target: str) -> None:
-    """Read, learn, test, write."""
+    """Read the decisions, learn, test, and write the policy."""
     facts, columns = read_decisions(source)
     schema = Schema.from_dict(facts["schema"])
     is_held_out = columns["game"] % HELD_OUT == 0

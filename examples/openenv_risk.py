@@ -1,8 +1,9 @@
-"""Risk as an OpenEnv environment: a server with an environment for each session, and its client.
+"""Risk as an OpenEnv environment: a server with one environment for each session, and its client.
 
     python examples/openenv_risk.py --port 8322 --curriculum tiny
 
-needs `pip install openenv-core`. The observation is a report, the action a plan (docs/llm.md).
+This example needs `pip install openenv-core`. The observation is a report, and the action is a plan
+(docs/llm.md).
 """
 
 import argparse
@@ -21,20 +22,20 @@ MOST_SESSIONS = 64
 
 
 class RiskAction(Action):
-    """A plan, or anything else that a model writes."""
+    """A plan, or any other text that a model writes."""
 
     text: str
 
 
 class RiskObservation(Observation):
-    """What the learner reads, and the `info` of the text environment."""
+    """The text for the learner, and the `info` of the text environment."""
 
     text: str = ""
     info: dict[str, Any] = Field(default_factory=dict)
 
 
 class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
-    """One session's environment."""
+    """The environment of one session."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     curriculum = "tiny"
@@ -44,7 +45,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
         self._env, self._state = text_env.make(self.curriculum), State()
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> RiskObservation:
-        """Begin an episode; without a seed the next game of the last one."""
+        """Begin an episode, or without a seed the next game after the last one."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)
@@ -62,7 +63,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
 
 
 class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
-    """A client; `RiskClient(base_url=...)` holds a session of its own."""
+    """A client. Each `RiskClient(base_url=...)` holds a session of its own."""
 
     def _step_payload(self, action: RiskAction) -> dict[str, Any]:
         return {"text": action.text}
@@ -77,12 +78,12 @@ class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
 
 
 def make_app() -> Any:
-    """The server's application."""
+    """Return the application of the server."""
     return create_fastapi_app(RiskEnvironment, RiskAction, RiskObservation, max_concurrent_envs=MOST_SESSIONS)
 
 
 def main() -> None:
-    """Serve."""
+    """Run the server."""
     import uvicorn
 
     parser = argparse.ArgumentParser(description=__doc__)

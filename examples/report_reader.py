@@ -1,4 +1,4 @@
-"""A scripted stand-in for a language model: it reads nothing but the text of reports, and answers in plans.
+"""A scripted stand-in for a language model: it reads only the text of reports, and answers with plans.
 
 python examples/report_reader.py --games 100          # duels against `random`: how often it wins
 """
@@ -12,11 +12,11 @@ from statistics import median
 from risk_env.text_env import TextEnv
 
 TARGET = re.compile(r"([^,>%(]+) \((?:P\d|neutral), \d+\) (\d+)%")
-GOOD = 50  # percent: the least chance of an attack
+GOOD = 50  # percent: lowest win probability of an attack
 
 
 def answer(report: str) -> str:
-    """A plan for the question of a report, found by regular expressions."""
+    """Return a plan for the decision that a report describes, found by regular expressions."""
     legal = re.search(r"^Legal: `(\w+) [^`]*`: ?(.*)$", report, re.MULTILINE)
     asked = re.search(r"question to P\d: (\w+)", report)
     if asked and asked[1] == "DEFEND":
@@ -27,7 +27,7 @@ def answer(report: str) -> str:
 
 
 def choose(names: str, report: str) -> str:
-    """One of the names that are legal: the own territory with the most troops, or the first of a list."""
+    """Return a legal name: the own territory with the most troops, or the first name of a list."""
     if names.startswith("any of your territories"):
         return strongest(report)
     if names.startswith("any free territory"):
@@ -36,19 +36,19 @@ def choose(names: str, report: str) -> str:
 
 
 def strongest(report: str) -> str:
-    """The own territory with the most troops."""
+    """Return the own territory with the most troops."""
     held = re.findall(r"(?:: |; )you ((?:[^,;\n]+ \d+(?:, )?)+)", report)
     garrisons = [garrison.rpartition(" ") for group in held for garrison in group.split(", ")]
     return max(garrisons, key=lambda garrison: int(garrison[2]))[0]
 
 
 def trades(report: str) -> list[str]:
-    """Trade cards where that is the question."""
+    """Return the step that trades cards, if the decision is a trade."""
     return ["trade"] if "question to P" in report and ": TRADE" in report else []
 
 
 def drafts(report: str) -> list[str]:
-    """All new troops go to the territory with the most targets."""
+    """Return the step that drafts all new troops to the territory with the most targets."""
     if not new_troops(report):
         return []
     best = max(fronts(report), key=lambda front: len(front[1]), default=(strongest(report), []))
@@ -56,18 +56,21 @@ def drafts(report: str) -> list[str]:
 
 
 def attacks(report: str) -> list[str]:
-    """Every army attacks its weak neighbours, that with the most targets first; it moves on after the last."""
+    """Return the steps in which every army attacks its weak neighbours.
+
+    The army with the most targets attacks first. An army moves on after its last attack.
+    """
     steps = []
     for number, (source, targets) in enumerate(sorted(fronts(report), key=lambda front: -len(front[1]))):
         if number == 0 or not new_troops(report) or not needs_new_troops(source, report):
-            attack = "try attack" if steps else "attack"  # without the first army's victories all is to be thought over
+            attack = "try attack" if steps else "attack"  # without the first victories, plan again
             steps += [step for target in targets for step in (f"{attack} {source} > {target}", "occupy 0")]
             steps = [*steps[:-1], "occupy all"] if targets else steps
     return steps
 
 
 def fronts(report: str) -> list[tuple[str, list[str]]]:
-    """Own territories with the neighbours that are likely to fall, the likeliest first."""
+    """Return own territories with the neighbours that are likely to fall, the likeliest first."""
     found = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")
@@ -77,18 +80,21 @@ def fronts(report: str) -> list[tuple[str, list[str]]]:
 
 
 def new_troops(report: str) -> int:
-    """Troops still to be placed."""
+    """Return the number of troops that are still to be placed."""
     found = re.search(r"New troops to place: (\d+)", report)
     return int(found[1]) if found else 0
 
 
 def needs_new_troops(source: str, report: str) -> bool:
-    """Whether an army is too small without the new troops, with which the chances of the report were worked out."""
+    """Return True if an army is too small without the new troops.
+
+    The probabilities in the report were computed with the new troops.
+    """
     return int(re.search(rf"^  {re.escape(source)} (\d+) >", report, re.MULTILINE)[1]) < 3 * new_troops(report)
 
 
 def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
-    """One episode: whether the reader won, and its exchanges in each of its turns."""
+    """Play one episode. Return True if the reader won, and its exchanges in each of its turns."""
     report, info = env.reset(seed)
     turns: dict[int, int] = {}
     is_over = False
@@ -100,7 +106,7 @@ def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
 
 
 def main() -> None:
-    """Play duels and print what came of them."""
+    """Play duels and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", type=int, default=100)
     arguments = parser.parse_args()

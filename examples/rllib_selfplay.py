@@ -1,12 +1,12 @@
 """A league in RLlib: one policy plays itself and scripted bots, and learns by PPO with action masks.
 
     pip install -e '.[rllib,tournament]' torch        # in an environment of its own: Ray pins Gymnasium
-    python examples/rllib_selfplay.py                     # many agents: `risk_v0`, the learner at some or all seats
-    python examples/rllib_selfplay.py --single            # one agent: `make_vec`, bots at all other seats
+    python examples/rllib_selfplay.py                 # many agents: `risk_v0`, learner at one or all seats
+    python examples/rllib_selfplay.py --single        # one agent: `make_vec`, bots at all other seats
     python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/rllib
 
-RLlib's masking module expects another name for the observation and a mask of floats; nothing else has to be adapted.
-RLlib's check of the environment must be off, because it plays illegal actions.
+RLlib's masking module expects another name for the observation and a mask of floats. Nothing else has to be
+adapted. RLlib's check of the environment must be off, because it plays illegal actions.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from risk_training.win_rate import WinRate
 GAME = {"preset": "classic", "num_players": 2, "setup": "random", "attack": "blitz", "defender_dice": "max"}
 GAME["max_rounds"] = 40
 BOTS = ("random", "attacker", "grower")
-AGAINST_BOTS = 0.5  # share of the games of many agents in which a bot has all seats but one
-ENVIRONMENTS = 32  # of the single agent
+AGAINST_BOTS = 0.5  # many agents: share of games in which a bot plays all seats but one
+ENVIRONMENTS = 32  # number of environments with a single agent
 
 
 class RiskLeague(MultiAgentEnv):
-    """`risk_v0` for RLlib: in some games the learner plays all seats, in others one, and a bot the rest.
+    """`risk_v0` for RLlib: in some games, the learner plays all seats, in others one, and a bot the rest.
 
-    The bots' moves are played inside; RLlib only sees the learner's seats, `player_0` ...
+    The bots act inside the environment. RLlib only sees the learner's seats, `player_0` and so on.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -61,7 +61,10 @@ class RiskLeague(MultiAgentEnv):
         self.action_spaces = dict.fromkeys(self.agents, actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Begin a game, and play until the learner decides; another one where it is over before that."""
+        """Begin a game, and play until the learner is to act.
+
+        If the game is over before that, begin another one.
+        """
         seed = int(self.chance.integers(2**31)) if seed is None else seed
         self.env.reset(seed=seed)
         self.bots = {}
@@ -75,7 +78,7 @@ class RiskLeague(MultiAgentEnv):
         return (observations, {}) if self.env.agents else self.reset()
 
     def step(self, action: dict[str, int]) -> Any:
-        """Play one action, and on until the learner decides again, or the game is over."""
+        """Play one action, then play on until the learner is to act again or the game is over."""
         self.env.step(action[self.env.agent_selection])
         observations, rewards, terminated, truncated = self._play_on()
         is_over = not self.env.agents
@@ -84,7 +87,10 @@ class RiskLeague(MultiAgentEnv):
         return observations, rewards, terminated, truncated, {}
 
     def _play_on(self) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool]]:
-        """Observations, rewards and ends of the learner's seats, that of the next to decide last."""
+        """Return observations, rewards and ends of the learner's seats.
+
+        The next seat to act is the last.
+        """
         found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
         while self.env.agents:
             agent = self.env.agent_selection
@@ -101,7 +107,7 @@ class RiskLeague(MultiAgentEnv):
 
 
 class MaskedVector(VectorWrapper):
-    """`make_vec` with the mask in the observations, where RLlib's module looks for it."""
+    """`make_vec` with the mask in the observations, as RLlib's module expects."""
 
     def __init__(self, env: VectorEnv) -> None:
         super().__init__(env)
@@ -109,28 +115,28 @@ class MaskedVector(VectorWrapper):
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, env.num_envs)
 
     def reset(self, **arguments: Any) -> Any:
-        """The first observations."""
+        """Return the first observations."""
         observations, infos = self.env.reset(**arguments)
         return masked(observations, infos["action_mask"]), {}
 
     def step(self, actions: Any) -> Any:
-        """One step of all games."""
+        """Step all games."""
         observations, rewards, terminated, truncated, infos = self.env.step(np.asarray(actions))
         return masked(observations, infos["action_mask"]), rewards, terminated, truncated, {}
 
 
 def masked(observations: Any, masks: Any) -> dict[str, Any]:
-    """Observations and masks under RLlib's names."""
+    """Return observations and masks under RLlib's names."""
     return {"observations": observations, "action_mask": np.asarray(masks, np.float32)}
 
 
 def masked_space(observations: Any, actions: Any) -> spaces.Dict:
-    """The space of `masked`."""
+    """Return the space of the result of `masked`."""
     return spaces.Dict({"observations": observations, "action_mask": spaces.Box(0.0, 1.0, (actions.n,), np.float32)})
 
 
 def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
-    """Games of one seat each against bots."""
+    """Return games in which one seat plays against bots."""
     arguments = {
         "num_envs": options["num_envs"],
         "board": options["board"],
@@ -142,7 +148,7 @@ def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
 
 
 def configuration(single: bool, board: str) -> PPOConfig:
-    """PPO with masks, over one agent or many."""
+    """Return the configuration of PPO with masks, for one agent or many."""
     network = DefaultModelConfig(fcnet_hiddens=[128, 128], fcnet_activation="relu", vf_share_layers=False)
     sizes = {"train_batch_size_per_learner": 4000, "minibatch_size": 500, "num_epochs": 4}
     register_env("risk_vector", vector_of)
@@ -159,7 +165,7 @@ def configuration(single: bool, board: str) -> PPOConfig:
 
 
 def measured(module: Any, board: str, games: int, decisions: int, minutes: float) -> dict[str, float]:
-    """A line of the log: win rates against the bots, under the names of `risk-env train`."""
+    """Return a row of the log: win rates against the bots, under the names of `risk-env train`."""
     row: dict[str, float] = {"time/steps": decisions, "time/seconds": round(60 * minutes)}
     for bot in BOTS:
         interval = WinRate(*games_won(module, board, bot, games), 0.0).interval
@@ -170,7 +176,10 @@ def measured(module: Any, board: str, games: int, decisions: int, minutes: float
 
 
 def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
-    """How many games against a bot the likeliest actions of a module win, and of how many: as many in each lane."""
+    """Play a module's likeliest actions against a bot and return the numbers of games won and played.
+
+    Every lane plays the same number of games.
+    """
     env = vector_of({"num_envs": ENVIRONMENTS, "board": board}, [bot])
     played, won = np.zeros(ENVIRONMENTS, int), np.zeros(ENVIRONMENTS, int)
     observations, _ = env.reset(seed=1)
@@ -186,7 +195,7 @@ def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
 
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
-    """Train, and measure the policy at each tenth of the time; returns the log."""
+    """Train, measure the policy at each tenth of the time, and return the log."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="of the games (default: %(default)s)")

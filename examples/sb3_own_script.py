@@ -1,7 +1,7 @@
 """A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
 
     pip install -e '.[train]'  # in a clone
-    python examples/sb3_own_script.py --minutes 2                                # writes runs/sb3_own_script.zip
+    python examples/sb3_own_script.py --minutes 2  # writes runs/sb3_own_script.zip
     risk-env evaluate examples/sb3_own_script.py:Mine --against random --players 2 --games 100
 
 It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
@@ -30,7 +30,7 @@ GAME: dict[str, Any] = {"preset": "classic", "num_players": 2}
 
 
 class StopAfter(BaseCallback):
-    """Stops the training after a number of seconds."""
+    """Stop the training after a number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class StopAfter(BaseCallback):
 
 
 def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
-    """A model trained for `minutes` against `opponent`, with rewards for win and loss only."""
+    """Return a model trained for `minutes` against `opponent`, with rewards for win and loss only."""
     env = VecMonitor(RiskVecEnv(64, seed, opponents=opponent, **GAME))
     model = MaskablePPO(
         "MlpPolicy",
@@ -50,7 +50,7 @@ def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
         batch_size=1024,
         n_epochs=3,
         learning_rate=5e-4,
-        gamma=0.999,  # the reward comes hundreds of decisions later: 0.99 would discount it to almost nothing
+        gamma=0.999,  # with 0.99, a reward hundreds of decisions later would be almost 0
         ent_coef=0.005,
         policy_kwargs={"net_arch": [256, 256]},
         seed=seed,
@@ -61,9 +61,10 @@ def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
 
 
 def evaluate(model: MaskablePPO, opponent: str, lanes: int = 100, games_each: int = 4, seed: int = 1) -> WinRate:
-    """The win rate over `games_each` games in every lane: to count those that end first would favour short games.
+    """Return the win rate over `games_each` games in every lane.
 
-    With a multiple of the number of players the model plays every seat equally often.
+    Counting the games that end first would favour short games. If `games_each` is a multiple of the number of
+    players, the model plays every seat equally often.
     """
     env = RiskVecEnv(lanes, seed, opponents=opponent, **GAME)
     observations, games, rounds = env.reset(), np.zeros(lanes, np.int64), 0
@@ -83,19 +84,22 @@ def evaluate(model: MaskablePPO, opponent: str, lanes: int = 100, games_each: in
 
 @cache
 def policy_of(path: Path) -> Any:
-    """The policy in a model file, loaded once in a process."""
+    """Return the policy in a model file, loaded once in a process."""
     torch.set_num_threads(1)
     return MaskablePPO.load(path, device="cpu").policy
 
 
 class Mine(Agent):
-    """The trained model as a bot; it samples with `view.rng`, so that the same deal gives the same game."""
+    """The trained model as a bot.
+
+    It samples with `view.rng`, so that the same deal gives the same game.
+    """
 
     name = "mine"
     version = "1"
 
     def act(self, view: View) -> int:
-        """One of `view.legal_actions`, sampled from the policy."""
+        """Return one of `view.legal_actions`, sampled from the policy."""
         policy = policy_of(MODEL)
         observation, _ = policy.obs_to_tensor(view.observation)
         with torch.no_grad():

@@ -1,10 +1,11 @@
 """Self-play in PyTorch on a `GameBatch`: one policy plays every seat and learns by PPO with action masks.
 
-    pip install -e . torch  # in a clone; or with the extra [train]
+    pip install -e . torch  # in a clone, or with the extra [train]
     python examples/selfplay_torch.py
 
-A stream is the sequence of decisions of one seat in one lane, however many other seats decide in between. Returns and
-advantages run along streams; the reward of a seat at its end goes to its last decision.
+A stream is the sequence of decisions of one seat in one lane, however many decisions other seats make in
+between. Returns and advantages run along streams. The reward of a seat at its end goes to the seat's last
+decision.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from risk_env import GameBatch, Rules
 
 RULES = Rules.preset("classic", 2, setup="random", attack="blitz", defender_dice="max", max_rounds=30)
 BOARD = "tiny"
-LANES, STEPS = 256, 128  # of a rollout
+LANES, STEPS = 256, 128  # size of a rollout
 GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 2048
 
 
 class Policy(nn.Module):
-    """Logits of the legal actions, and the value of a position for the deciding seat."""
+    """Logits of the legal actions, and the value of a position for the seat to act."""
 
     def __init__(self, inputs: int, actions: int) -> None:
         super().__init__()
@@ -34,11 +35,11 @@ class Policy(nn.Module):
         self.logits, self.values = nn.Linear(128, actions), nn.Linear(128, 1)
 
     def value(self, codes: Tensor) -> Tensor:
-        """Values (k,) for codes int8 (k, D)."""
+        """Return values (k,) for codes int8 (k, D)."""
         return self.values(self.body(codes.float() / 127)).squeeze(1)
 
     def forward(self, codes: Tensor, masks: Tensor) -> tuple[Categorical, Tensor]:
-        """The distribution over legal actions (masks int8 (k, n)) and values (k,)."""
+        """Return the distribution over legal actions (masks int8 (k, n)) and values (k,)."""
         features = self.body(codes.float() / 127)
         logits = self.logits(features).masked_fill(masks == 0, -1e9)
         return Categorical(logits=logits, validate_args=False), self.values(features).squeeze(1)
@@ -46,14 +47,14 @@ class Policy(nn.Module):
 
 @torch.no_grad()
 def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
-    """Play STEPS steps in every lane; returns the k decisions with known advantages, as tensors (k, ...)."""
+    """Play STEPS steps in every lane and return the k decisions with known advantages as tensors (k, ...)."""
     lanes, shape = np.arange(LANES), (STEPS, LANES)
-    last_step = np.full((LANES, batch.num_players), -1)  # of each stream in this rollout
+    last_step = np.full((LANES, batch.num_players), -1)  # last step of each stream in this rollout
     seats, ends = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     rewards, last_values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     kept: dict[str, list[Tensor]] = {name: [] for name in ("codes", "masks", "actions", "logs", "values")}
     for step in range(STEPS):
-        codes, masks = torch.tensor(batch.observation), torch.tensor(batch.action_mask)  # copies: buffers are lent
+        codes, masks = torch.tensor(batch.observation), torch.tensor(batch.action_mask)  # copies, not buffers
         chances, values = policy(codes, masks)
         actions = chances.sample()
         for name, part in zip(kept, (codes, masks, actions, chances.log_prob(actions), values), strict=True):
@@ -61,7 +62,7 @@ def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
         seats[step] = batch.seat
         last_step[lanes, batch.seat] = step
         _, _, _, reward, terminated, truncated = batch.step(actions.numpy())
-        lane, seat = np.nonzero((terminated | truncated) & (last_step >= 0))  # streams that end in this step ...
+        lane, seat = np.nonzero((terminated | truncated) & (last_step >= 0))  # streams that end here ...
         at = last_step[lane, seat], lane  # ... and the last decision of each
         ends[at], rewards[at] = True, reward[lane, seat]
         views = torch.tensor(batch.final_observation[lane, seat])
@@ -77,17 +78,17 @@ def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
 def along_streams(
     seats: Any, rewards: Any, ends: Any, values: Any, last_values: Any, next_seats: Any, next_values: Any
 ) -> tuple[Any, Any]:
-    """Generalised advantages (T, N) along each stream, and which are known.
+    """Return generalised advantages (T, N) along each stream, and a mask of the known ones.
 
-    An advantage is known if another decision or the end of the stream follows in the rollout; in each lane also for the
-    stream that decides next.
+    An advantage is known if another decision or the end of the stream follows in the rollout. In each lane,
+    the advantages of the stream that acts next are known as well.
     """
     lanes, shape = np.arange(seats.shape[1]), (seats.shape[1], RULES.num_players)
     value, beyond, follows = np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.bool_)
     value[lanes, next_seats], follows[lanes, next_seats] = next_values, True
     found, known = np.zeros_like(values), np.zeros_like(ends)
     for step in reversed(range(len(seats))):
-        here = lanes, seats[step]  # the stream of each lane that decides in this step
+        here = lanes, seats[step]  # the stream of each lane that acts in this step
         known[step] = ends[step] | follows[here]
         td_error = rewards[step] + GAMMA * np.where(ends[step], last_values[step], value[here]) - values[step]
         found[step] = np.where(known[step], td_error + GAMMA * LAMBDA * np.where(ends[step], 0, beyond[here]), 0)
@@ -96,7 +97,7 @@ def along_streams(
 
 
 def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:
-    """EPOCHS epochs of PPO."""
+    """Run EPOCHS epochs of PPO."""
     advantages, returns = data["advantages"], data["advantages"] + data["values"]
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     for _ in range(EPOCHS):
@@ -114,7 +115,10 @@ def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tens
 
 @torch.no_grad()
 def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
-    """Shares of games won and truncated by the policy in one seat against random moves; the seat changes by lane."""
+    """Play one seat with the policy against random moves and return the shares of games won and truncated.
+
+    The seat changes by lane.
+    """
     batch = GameBatch(RULES, BOARD, games, seed=10**6, autoreset=False)
     codes, masks, seat = batch.reset()
     own, rng = np.arange(games) % batch.num_players, np.random.default_rng(0)
@@ -128,7 +132,7 @@ def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
 def main(updates: int = 80) -> None:
     """Train, and print the win rate against random moves."""
     torch.manual_seed(0)
-    torch.set_num_threads(1)  # enough for a network of this size, and much faster where the cores are shared
+    torch.set_num_threads(1)  # enough for this small network, and much faster on shared cores
     batch = GameBatch(RULES, BOARD, LANES, seed=0)
     batch.reset()
     policy = Policy(batch.observation.shape[1], batch.num_actions)

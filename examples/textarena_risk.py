@@ -1,10 +1,12 @@
-"""Risk as an environment of TextArena, where language models play each other: `import textarena_risk`, then `ta.make`.
+"""Risk as an environment of TextArena, in which language models play each other.
 
     python examples/textarena_risk.py            # a game between two scripts
 
-needs `pip install textarena`. It registers `Risk-v0` (2 to 6 players; keyword arguments are options of the rules) and
-`Risk-v0-raw`, the same without wrappers. An observation is a report, an action a plan (docs/llm.md). When more than
-`error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the turn, so a game always ends.
+This example needs `pip install textarena`. In other programs, write `import textarena_risk`, then `ta.make`.
+The module registers `Risk-v0` for 2 to 6 players, with options of the rules as keyword arguments, and
+`Risk-v0-raw`, the same without wrappers. An observation is a report, and an action is a plan (docs/llm.md).
+If more than `error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the turn,
+so that a game always ends.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ draft Ural all; attack Ural > Ukraine; occupy all; end"""
 
 
 class RiskEnv(ta.Env):
-    """A game in which every seat is a player of TextArena's."""
+    """A game in which every seat is a player of TextArena."""
 
     def __init__(
         self, preset: str = "classic", board: str = "classic", error_allowance: int = 2, **options: Any
@@ -34,7 +36,7 @@ class RiskEnv(ta.Env):
         self._error_allowance = error_allowance
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
-        """Begin a game; without a seed a random one."""
+        """Begin a game, with a random seed if none is given."""
         rules = training_rules(self._preset, num_players, **self._options)
         self.game = Game(rules, self._board, secrets.randbits(63) if seed is None else seed)
         self.plans = [Plan(seat) for seat in range(num_players)]
@@ -46,7 +48,7 @@ class RiskEnv(ta.Env):
         self._ask()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Play a plan of the player that was asked, then all that needs no other answer."""
+        """Play a plan of the current player, then every action that needs no other answer."""
         player = self.state.current_player_id
         self.state.add_observation(action, ta.ObservationType.PLAYER_ACTION, from_id=player, to_id=player)
         problem = self._take(player, action.strip().removeprefix("[").removesuffix("]"))
@@ -58,7 +60,7 @@ class RiskEnv(ta.Env):
         return self.state.step(rotate_player=False)
 
     def _take(self, player: int, answer: str) -> str:
-        """Read an answer; what is wrong with it, "" if nothing is."""
+        """Read an answer and return the problem with it, or "" if there is none."""
         try:
             self.plans[player].give(answer, self.game)
         except ValueError as error:
@@ -72,7 +74,7 @@ class RiskEnv(ta.Env):
         return ""
 
     def _play_on(self) -> None:
-        """Play until somebody must be asked or the game is over."""
+        """Play until a player must give a plan or the game is over."""
         while not self.game.is_over:
             action = self.plans[self.game.seat].next_action(self.game)
             if action is None:
@@ -80,7 +82,7 @@ class RiskEnv(ta.Env):
             self.game.step(action)
 
     def _ask(self, problem: str = "") -> None:
-        """The next question, for the seat that decides."""
+        """Send the next report to the seat to act."""
         seat = self.game.seat
         problem = problem if seat == self.state.current_player_id else ""
         self.state.manually_set_current_player_id(seat, force=True)
@@ -89,7 +91,10 @@ class RiskEnv(ta.Env):
         self.state.add_observation(text, ta.ObservationType.GAME_BOARD, to_id=seat)
 
     def _finish(self) -> None:
-        """Rewards as everywhere in risk_env: 1 to the winner, -1 / (P - 1) to all others, 0 where nobody won."""
+        """Set the rewards: 1 for the winner, -1 / (P - 1) for all others, 0 for all if nobody won.
+
+        These are the rewards of all environments of risk_env.
+        """
         game = self.game
         reason = f"The game ended after {game.round} rounds." if game.truncated else f"P{game.winner} won."
         rewards = dict(enumerate([0.0] * game.num_players if game.truncated else game.returns().tolist()))

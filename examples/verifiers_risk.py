@@ -1,10 +1,12 @@
-"""Risk for verifiers, the library for RL of language models: a task is a seed, an episode plays its game to the end.
+"""Risk for verifiers, the library for RL of language models.
 
     cd examples
     python verifiers_risk.py --model NAME --base-url http://127.0.0.1:8000/v1 --games 8
 
-needs `pip install verifiers` (0.4) in an environment without the extra `llm`, whose `openai` and `mcp` are newer than
-verifiers takes. A user message is a report, an answer a plan (docs/llm.md), the reward that of `risk_env.text_env`.
+This example needs `pip install verifiers` (0.4) in an environment without the extra `llm`, whose versions of
+`openai` and `mcp` are too new for verifiers. A task is a seed, and an episode plays the game of the seed to
+its end. A user message is a report, and an answer is a plan (docs/llm.md). The reward is that of
+`risk_env.text_env`.
 """
 
 from __future__ import annotations
@@ -29,36 +31,39 @@ PLAN: draft Ural all; attack Ural > Ukraine; occupy all; end"""
 
 
 class RiskConfig(vf.TasksetConfig):
-    """Which games are played."""
+    """Settings of the games."""
 
-    curriculum: str = "tiny"  # of `text_env.CURRICULA`
+    curriculum: str = "tiny"  # one of `text_env.CURRICULA`
     opponents: str = "random"
     style: str = "brief"
 
 
 class RiskData(vf.TaskData):
-    """What an episode needs to play the game whose first report is the prompt."""
+    """Data that an episode needs to play the game whose first report is the prompt."""
 
     seed: int
     arguments: dict[str, Any]
 
 
 class RiskTask(vf.Task[RiskData]):
-    """A game."""
+    """One game."""
 
     def new_game(self) -> tuple[text_env.TextEnv, str]:
-        """The environment at the start of the game, and the first report."""
+        """Return the environment at the start of the game, and the first report."""
         env = text_env.make(**self.data.arguments)
         return env, env.reset(self.data.seed)[0]
 
 
 class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
-    """Games of seeds 0, 1, ..."""
+    """Games with the seeds 0, 1, ..."""
 
     INFINITE = True
 
     def load(self) -> Iterator[RiskTask]:
-        """The tasks; the learner's seat is the seed's remainder, so that every seat comes equally often."""
+        """Yield the tasks.
+
+        The learner's seat is `seed % players`, so that every seat comes equally often.
+        """
         config = self.config
         arguments = {"curriculum": config.curriculum, "opponents": config.opponents, "style": config.style}
         players = text_env.make(**arguments).rules.num_players
@@ -71,16 +76,16 @@ class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
 
 
 class RiskEnvConfig(vf.EnvConfig):
-    """The seat of the model: it runs no code, so the program that asks it runs in this process."""
+    """The seat of the model. It runs no code, so that the program for its requests runs in this process."""
 
     player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class RiskEnv(vf.Env[RiskEnvConfig]):
-    """The game plays the user: it answers every plan with the next report."""
+    """An environment in which the game plays the user: it answers every plan with the next report."""
 
     async def run(self, task: RiskTask, agents: vf.Agents) -> None:
-        """Play one game; the sum of its rewards is that of the trace."""
+        """Play one game, and record the sum of its rewards as the reward of the trace."""
         game, _ = task.new_game()
         total, is_over, info = 0.0, False, dict[str, Any]()
         async with agents.player.interaction(task) as interaction:
@@ -96,7 +101,7 @@ class RiskEnv(vf.Env[RiskEnvConfig]):
 
 
 class RiskHarness(vf.Harness[vf.HarnessConfig]):
-    """Sends the conversation to the model: no tools, no files, no sandbox."""
+    """A harness that sends the conversation to the model, without tools, files or a sandbox."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
@@ -113,7 +118,10 @@ class RiskHarness(vf.Harness[vf.HarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Ask for one answer; verifiers records it on its way."""
+        """Request one answer.
+
+        Verifiers records it on its way.
+        """
         system, prompt = self.resolve_prompt(data)
         said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
         messages = [{"role": "system", "content": system}, *said]

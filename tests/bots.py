@@ -1,4 +1,4 @@
-"""Players for tests of the doors: a compiled bot, and a policy that depends on all it is shown."""
+"""Players for tests of the environments: a compiled bot, and a policy that depends on all of its input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from risk_env.game import Game
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Any legal action, each as likely."""
+    """Choose a legal action uniformly at random."""
     for k in range(len(lanes)):
         game = games[lanes[k]]
         seat = int(game.seat)
@@ -28,28 +28,28 @@ COIN = CompiledBot("coin", "1", choose)
 
 
 def pick(observation: Any, mask: Any) -> int:
-    """A legal action that depends on every number of a flat observation."""
+    """Return a legal action that depends on every number of a flat observation."""
     legal = np.flatnonzero(mask)
     codes = np.rint(np.asarray(observation, np.float64) * 127)
     return int(legal[int(codes @ np.arange(1, len(codes) + 1)) % len(legal)])
 
 
 class Picker:
-    """`pick` as a policy; counts its inferences, and the lanes and seats it answered for."""
+    """The function `pick` as a policy that counts its inferences and records lanes and seats."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []
         self.seats: set[int] = set()
 
     def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
-        """The pick of every lane."""
+        """Return the pick of every lane."""
         self.calls.append(len(seats))
         self.seats.update(seats.tolist())
         return np.array([pick(observation, mask) for observation, mask in zip(observations, masks, strict=True)])
 
 
 def play_until(game: Game, seat: int) -> None:
-    """Let `pick` play all others until `seat` is to decide, is dead or the game is over."""
+    """Let `pick` play the other seats until `seat` is to act, is dead, or the game is over."""
     while not game.is_over and game.alive[seat] and game.seat != seat:
         game.step(pick(game.observe(game.seat), game.action_mask()))
 

@@ -17,13 +17,13 @@ DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
 def no_browser(reason: str) -> Any:
-    """Skip the test or, in CI, fail: there it must have run."""
+    """Skip the test, or fail in CI, where the test must run."""
     return pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
 @contextmanager
 def opened_browser() -> Iterator[Any]:
-    """A running browser of Playwright."""
+    """Run a browser with Playwright."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -40,7 +40,10 @@ def opened_browser() -> Iterator[Any]:
 
 @contextmanager
 def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Iterator[Any]:
-    """A page in a window of its own; at the end its console must be free of errors."""
+    """Open a page in a new window.
+
+    At the end, its console must be free of errors.
+    """
     context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     page, problems = context.new_page(), []
     page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
@@ -55,7 +58,7 @@ def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: 
 
 
 def is_outside(request: str, page: str) -> bool:
-    """Whether a request goes elsewhere than to the page's own server or, of a file, to the file itself."""
+    """Return True if a request leaves the page's own server or, for a file, the file itself."""
     if request.startswith(("data:", "blob:")):
         return False
     there, here = urlsplit(request), urlsplit(page)
@@ -63,7 +66,7 @@ def is_outside(request: str, page: str) -> bool:
 
 
 def violations(page: Any) -> list[str]:
-    """What axe finds wrong with a page: contrast, names and roles (WCAG 2.1 AA)."""
+    """Return the violations that axe finds on a page: contrast, names and roles (WCAG 2.1 AA)."""
     try:
         from axe_playwright_python.sync_playwright import Axe
     except ImportError:

@@ -1,8 +1,8 @@
-"""What all tests share: no screen, the four modes, and the settings of hypothesis.
+"""Common parts of all tests: no screen, the four modes, and the settings of hypothesis.
 
-The suite runs compiled. The tests marked `modes` also run with NUMBA_DISABLE_JIT=1 and with NUMBA_BOUNDSCHECK=1, and a
-part of them with RISK_ENV_PLAIN_NUMBA=1 (`make test`). With the JIT off the kernels are Python code, so hypothesis
-tries fewer examples there.
+The suite runs compiled. The tests marked `modes` also run with NUMBA_DISABLE_JIT=1 and with
+NUMBA_BOUNDSCHECK=1, and some of them with RISK_ENV_PLAIN_NUMBA=1 (`make test`). Without the JIT, the kernels
+are Python code, so that hypothesis tries fewer examples.
 """
 
 import os
@@ -18,12 +18,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def switched_on(variable: str) -> bool:
-    """Whether a switch is on in the environment."""
+    """Return True if a switch is on in the process environment."""
     return os.environ.get(variable, "0") not in ("", "0")
 
 
 def mode() -> str:
-    """How the kernels run: "interpreted", "bounds-checked", "plain" or "compiled"."""
+    """Return how the kernels run: "interpreted", "bounds-checked", "plain" or "compiled"."""
     if switched_on("NUMBA_DISABLE_JIT"):
         return "interpreted"
     if switched_on("NUMBA_BOUNDSCHECK"):
@@ -40,11 +40,11 @@ settings.load_profile(mode())
 
 
 def pytest_report_header() -> str:
-    """Say in the heading of the run how the kernels run."""
+    """Return a line for the heading of the run that tells how the kernels run."""
     return f"kernels: {mode()}"
 
 
 @pytest.fixture(scope="session")
 def kernel_mode() -> str:
-    """The mode of this run, as `mode` names it."""
+    """Mode of this run, as `mode` names it."""
     return mode()

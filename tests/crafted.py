@@ -26,11 +26,11 @@ KINDS: dict[str, type[TrainedFile]] = {
     "plan policy": PlanPolicyFile,
 }
 DUEL = training_rules("classic", 2)
-UNITS = 8  # of a hidden layer
+UNITS = 8  # size of a hidden layer
 
 
 def shapes_on(kind: str, board: Board, units: int = UNITS) -> dict[str, tuple[int, ...]]:
-    """The shapes of small weights for duels on a map."""
+    """Return the shapes of small weights for duels on a map."""
     if kind == "policy":
         return Layout(DUEL, board, schema_of(DUEL, board).num_actions).all_shapes(units, units)
     if kind == "value":
@@ -40,7 +40,7 @@ def shapes_on(kind: str, board: Board, units: int = UNITS) -> dict[str, tuple[in
 
 
 def crafted(path: Path, kind: str, named: str, digest_of: str, shaped_for: str, units: int = UNITS) -> Path:
-    """A file that names one map, carries the digest of another, and has weights shaped for a third."""
+    """Write a file that names one map, has the digest of another, and weights shaped for a third."""
     facts = schema_of(DUEL, load_map(digest_of)).to_dict() | {"map_source": named}
     facts["num_actions"] = schema_of(DUEL, load_map(shaped_for)).num_actions
     weights = {name: np.zeros(shape) for name, shape in shapes_on(kind, load_map(shaped_for), units).items()}

@@ -1,8 +1,9 @@
-"""Installs the package with the lowest or the newest dependencies that it allows, and uses its core.
+"""Install the package with the lowest or the newest dependencies that it allows, and use its core.
 
-`python -m tests.dependency_check lowest` (`make lowest`): each dependency of the core in the first version of its bound
-in pyproject.toml. `newest`: without constraints.txt; nothing is installed where this environment, in which all tests
-run, has these versions already. In an empty environment, with an empty cache of compiled code.
+`python -m tests.dependency_check lowest` (`make lowest`) installs each dependency of the core in the first
+version of its bound in pyproject.toml. `newest` ignores constraints.txt. It installs nothing if this
+environment, in which all tests run, has these versions already. The check runs in an empty environment with
+an empty cache of compiled code.
 """
 
 import argparse
@@ -31,7 +32,7 @@ print("numpy", numpy.__version__)
 
 
 def main() -> None:
-    """Install and use."""
+    """Install the dependencies and use the core."""
     parser = argparse.ArgumentParser(prog="python -m tests.dependency_check", description=__doc__)
     parser.add_argument("which", choices=("lowest", "newest"))
     which = parser.parse_args().which
@@ -48,13 +49,13 @@ def main() -> None:
 
 
 def lowest() -> list[str]:
-    """The core's dependencies in the first versions that they may have: numba==0.62, ..."""
+    """Return the core's dependencies in their lowest allowed versions: numba==0.62, ..."""
     dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     return [re.sub(r">=([\d.]+).*", r"==\1", dependency) for dependency in dependencies]
 
 
 def newest() -> list[str]:
-    """What pip would install for the core in other versions than this environment has: numba==0.68.1, ..."""
+    """Return the core's dependencies that pip would install in other versions: numba==0.68.1, ..."""
     options = ("--quiet", "--dry-run", "--ignore-installed", "--report", "-")
     found = json.loads(run(sys.executable, "-m", "pip", "install", *options, "-e", str(ROOT)))["install"]
     named = [(each["metadata"]["name"], each["metadata"]["version"]) for each in found if not each["is_direct"]]
@@ -62,7 +63,7 @@ def newest() -> list[str]:
 
 
 def installed(name: str) -> str:
-    """The version of a package in this environment, "" if it is not there."""
+    """Return the version of a package in this environment, or "" if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
 """Try to escape from a sandbox: `escapes.py FACTS` prints the result of every attempt. Linux only.
 
 FACTS is a JSON object with the objects that the test has prepared outside the sandbox. The output is a JSON
-object: `False` means that an attempt failed; any other value is what the attempt obtained.
+object. `False` means that an attempt failed. Any other value is the result of a successful attempt.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ KEYCTL, KEY_READ, SESSION = 250, 11, -3
 
 
 def call(name, *arguments):
-    """Whether a function of the C library succeeds."""
+    """Return True if a function of the C library succeeds."""
     return getattr(libc, name)(*arguments) >= 0
 
 
@@ -27,7 +27,10 @@ def read(path):
 
 
 def write(path):
-    """Whether a file can be opened for writing, or made; nothing is written."""
+    """Return True if a file can be opened for writing, or created.
+
+    Nothing is written.
+    """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT))
     return True
 
@@ -40,7 +43,7 @@ def connect(family, address):
 
 
 def fill(folder):
-    """The MiB that can be written in a folder, at most 1,024."""
+    """Return the MiB that can be written in a folder, at most 1,024."""
     for number in range(1024):
         try:
             with open(f"{folder}/{number}", "wb") as file:
@@ -54,7 +57,7 @@ def fill(folder):
 
 
 def new_namespace():
-    """Whether a child process gets a user namespace by `clone`."""
+    """Return True if a child process gets a user namespace by `clone`."""
     child = libc.syscall(56, NEW_USER | 17, 0, 0, 0, 0)
     if child == 0:
         os._exit(0)

@@ -3,11 +3,11 @@
     python -m tests.first_use              every registered agent, every preset and number of players
     python -m tests.first_use --few        every registered agent, every preset, few numbers of players
     python -m tests.first_use --empty      the same from an empty cache, which takes some minutes
-    python -m tests.first_use --only NAME  agents whose names begin so
-    python -m tests.first_use --empty --tournaments  tournaments of all agents, a preset each: no forfeit
+    python -m tests.first_use --only NAME  agents whose names begin with NAME
+    python -m tests.first_use --empty --tournaments  a tournament of all agents for each preset: no forfeit
 
 Agents play the beginnings of games through a tournament's host (`tournament.host`), against random players.
-Their processes are new, so any code that an agent did not prepare shows, whatever the cache holds.
+Their processes are new, so that any code that an agent did not prepare shows, whatever the cache holds.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from risk_env.compiler import notice
 from risk_env.game import Game
 
 FAST: dict[str, Any] = {"attack": "blitz", "defender_dice": "max", "max_rounds": 6}
-SMALL = Budget(games=LEAST_GAMES, again=8, places=1)  # of a strategist: the same code for fewer games
+SMALL = Budget(games=LEAST_GAMES, again=8, places=1)  # budget of a strategist: the same code, but fewer games
 MOST_DECISIONS = 60
-FEW = (2, 3, 5)  # players: a strategist plays on otherwise in duels, with three and with five players
+FEW = (2, 3, 5)  # numbers of players for which a strategist uses different code
 
 
 class Work(NamedTuple):
@@ -49,12 +49,17 @@ class Work(NamedTuple):
 
 
 def works(few: bool, only: str = "") -> Iterator[Work]:
-    """All there is to do. What an agent in Python needs depends on the game: each begins in a process of its own."""
+    """Yield all work to do.
+
+    An agent in Python gets a new process for each preset, or each game.
+
+    The code that such an agent needs depends on the game.
+    """
     for name in bots.names():
         if not name.startswith(only):
             continue
         games = [[f"{preset}:{players}" for players in _numbers(preset, few)] for preset in presets()]
-        is_variant = few and ":" in name  # of an agent that is checked itself
+        is_variant = few and ":" in name  # variant of an agent that is checked by itself
         if isinstance(bots.find(name), bots.CompiledBot) or is_variant:
             yield Work(name, tuple(game for preset in games for game in preset[: 1 if few else None]))
         else:
@@ -68,13 +73,16 @@ def _numbers(preset: str, few: bool) -> list[int]:
 
 
 def loaded() -> set[str]:
-    """The code that this process has compiled or loaded: entry points, with the number of their signatures."""
+    """Return the compiled or loaded code of this process: entry points, with the number of signatures."""
     entries = [entry for entry in notice._listener.folder_of if entry.overloads]
     return {f"{entry.py_func.__module__}.{entry.py_func.__name__} {len(entry.overloads)}" for entry in entries}
 
 
 def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
-    """The agent's number of decisions, none where it refuses the game, and what was compiled or loaded in them."""
+    """Return the agent's number of decisions, and the code that was compiled or loaded in them.
+
+    The number is 0 if the agent refuses the game.
+    """
     rules, board = Rules.preset(preset, players, **FAST), load_map("classic")
     server, game, chance = AgentServer(), Game(rules, board, seed=1), np.random.default_rng(1)
     server.load(rules.to_dict(), "classic")
@@ -100,7 +108,7 @@ def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
 
 
 def play_apart(work: Work) -> tuple[str, list[str]]:
-    """`play` in a new process: a line about it, and what was compiled or loaded in decisions, or went wrong."""
+    """Call `play` in a new process and return a line about it, and lines about compiled code or errors."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "tests.first_use", "--play", *work.games, "--only", work.agent]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -110,7 +118,7 @@ def play_apart(work: Work) -> tuple[str, list[str]]:
 
 
 def check(chosen: Sequence[Work], jobs: int) -> list[str]:
-    """Let all agents play; a line for each fault."""
+    """Let all agents play and return a line for each fault."""
     faults = []
     with ThreadPoolExecutor(jobs) as threads:
         for line, found in threads.map(play_apart, chosen):
@@ -120,7 +128,10 @@ def check(chosen: Sequence[Work], jobs: int) -> list[str]:
 
 
 def forfeits(preset: str, games: int, time_limit: float) -> list[str]:
-    """The forfeits of a tournament of all registered agents that play a preset with its least number of players."""
+    """Return the forfeits of a tournament of all registered agents that play a preset.
+
+    The tournament has the smallest number of players of the preset.
+    """
     rules, board = Rules.preset(preset, preset_players(preset)[0], **FAST), load_map("classic")
     agents = [name for name in bots.names() if _plays(bots.find(name), rules, board)]
     config = make_config(agents, rules, "classic", time_limit=time_limit)
@@ -141,7 +152,7 @@ def _plays(found: Any, rules: Rules, board: Board) -> bool:
 
 
 def main() -> int:
-    """Check the agents; exit status 1 if anything was compiled or loaded while one decided."""
+    """Check the agents and return exit status 1 if anything was compiled or loaded in a decision."""
     parser = argparse.ArgumentParser(prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--few", action="store_true", help="few numbers of players")
     parser.add_argument("--empty", action="store_true", help="begin with an empty cache of compiled code")
@@ -166,7 +177,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if arguments.empty:
             os.environ["RISK_ENV_CACHE_DIR"] = folder
-        if arguments.tournaments:  # in a process whose cache is empty
+        if arguments.tournaments:  # in a new process with an empty cache
             again = ["--tournaments", "--games", str(arguments.games), "--time-limit", str(arguments.time_limit)]
             return subprocess.run([sys.executable, "-m", "tests.first_use", *again]).returncode
         faults = check(list(works(arguments.few, arguments.only)), arguments.jobs)

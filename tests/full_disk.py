@@ -1,4 +1,4 @@
-"""Simulate a full disk for a process: no file may grow beyond a size."""
+"""Simulate a full disk for a process: no file can grow beyond a given size."""
 
 import resource
 import signal
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def full_disk(size: int) -> Iterator[None]:
-    """Let every write beyond this size of a file fail in a `with` block."""
+    """Make every write beyond this file size fail within a `with` block."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
     try:

@@ -1,4 +1,4 @@
-"""Random games for tests: random rules, players of several tempers, and a game's state in plain words."""
+"""Random games for tests: random rules, players with different tempers, and states in plain words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from risk_env.game import observation_size
 from risk_env.public import members
 from risk_env.seeds import game_seed
 
-OPTIONS: dict[str, tuple[Any, ...]] = {  # a value that is added to an option is drawn too
+OPTIONS: dict[str, tuple[Any, ...]] = {  # a value that is added to an option is drawn as well
     "setup": tuple(value for value in CHOICES["setup"] if value != "chart"),
     "initial_troops": (None, 14, 23),
     "neutral": CHOICES["neutral"],
@@ -35,7 +35,10 @@ OPTIONS: dict[str, tuple[Any, ...]] = {  # a value that is added to an option is
 
 
 def random_rules(rng: random.Random, board: Board, preset: str, **fixed: Any) -> Rules:
-    """A preset for some number of players, with some options changed; only such as may be played on the map."""
+    """Return a preset with some options changed at random, for some number of players.
+
+    The rules can be played on the map.
+    """
     while True:
         options = {name: rng.choice(values) for name, values in OPTIONS.items() if rng.random() < 0.3}
         expert = rng.random() < 0.2
@@ -48,13 +51,13 @@ def random_rules(rng: random.Random, board: Board, preset: str, **fixed: Any) ->
 
 
 class Player:
-    """Chooses among legal actions at random, the more eagerly for war the higher `temper` (0: uniformly)."""
+    """A player that acts at random, and more aggressively the higher `temper` is (0: uniformly at random)."""
 
     def __init__(self, rng: random.Random, temper: float) -> None:
         self.rng, self.temper = rng, temper
 
     def choose(self, record: Any, records: Tables, legal: list[int]) -> int:
-        """One of the legal actions."""
+        """Return one of the legal actions."""
         if self.rng.random() < self.temper:
             eager = self._eager(record, records.rules[0], records.board[0], legal)
             legal = eager or legal
@@ -81,10 +84,10 @@ class Player:
 def play(
     rules: Rules, board: Board, seed: int, temper: float, most: int = 100_000
 ) -> Iterator[tuple[Any, Tables, list[str], list[int], int]]:
-    """Play a game action by action, the forced ones too.
+    """Play a game action by action, including forced actions.
 
-    Yields (games, tables, chance lines since the action before, legal actions, action about to be played or -1 at
-    the end). Ends after `most` actions.
+    Yield (games, tables, chance lines since the previous action, legal actions, action to be played next or
+    -1 at the end). Stop after `most` actions.
     """
     records = tables(rules, board)
     games = records.new_games(1)
@@ -103,7 +106,7 @@ def play(
 
 
 def apply(games: Any, records: Tables, board: Board, action: int) -> Iterator[str]:
-    """Play one action and the chance after it; yields the chance lines."""
+    """Play one action and the chance events after it, and yield the chance lines."""
     record = games[0]
     before = record.copy()
     entry.apply_action(games, 0, records.board, records.rules, action)
@@ -121,7 +124,7 @@ def _chance_lines(events: list[Event], board: Board) -> Iterator[str]:
 
 
 def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[str, Any]:
-    """The record in the words of `tests/naive.py`."""
+    """Return the state of a record in the format of `tests/naive.py`."""
     P, T = rules.num_players, board.num_territories
     over = record.phase == Phase.OVER
     objectives = rules.objectives is not None
@@ -161,7 +164,7 @@ def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[s
 
 
 def _must_trade(record: Any, records: Tables, board: Board) -> bool:
-    """What the view says about it."""
+    """Return True if the observation of the seat at turn says that it must trade."""
     games, observation = np.array([record], record.dtype), np.zeros(observation_size(board), np.int8)
     entry.observe_game(
         games, 0, records.board, records.rules, int(record.turn), observation.view(np.uint64), observation
@@ -177,12 +180,12 @@ def _places(record: Any, rules: Rules, records: Tables) -> list[int]:
 
 
 def maps_of(preset: str) -> list[Board]:
-    """The shipped maps on which a preset can be played, for some number of players."""
+    """Return the shipped maps on which a preset can be played with some number of players."""
     return [load_map(name) for name in map_names() if can_be_played(preset, load_map(name))]
 
 
 def can_be_played(preset: str, board: Board) -> bool:
-    """Whether a map has what a preset needs, for some number of players."""
+    """Return True if a preset can be played on a map with some number of players."""
     for players in PRESETS[preset].players:
         try:
             check_rules(Rules.preset(preset, players), board)

@@ -1,4 +1,4 @@
-"""Work that hangs, for workers."""
+"""Tasks for workers that hang or fail."""
 
 import os
 import signal
@@ -13,12 +13,12 @@ from risk_agents.tournament.jobs import Chunk, play_and_store
 
 
 def stop_once(mark: Path, number: int) -> int:
-    """The number; the first call of all, which makes the mark, stops its process for ever."""
+    """Return the number. The first call of all creates the mark and stops its process for ever."""
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:
         return number
-    time.sleep(0.5)  # so that it is seen running
+    time.sleep(0.5)  # so that the task is seen running
     os.kill(os.getpid(), signal.SIGSTOP)
     return -1
 
@@ -26,9 +26,10 @@ def stop_once(mark: Path, number: int) -> int:
 def link(
     state: npt.NDArray[np.int64], number: int, mark: Path | None = None, how: str = "", seconds: float = 0
 ) -> tuple[int, npt.NDArray[np.int64]]:
-    """A link of a chain: number and the sum of the state; the state plus 1.
+    """Return the result of one link of a chain, and the state plus 1.
 
-    `how` "raise" raises; with "stop" or "end" the first call of all, which makes the mark, stops or ends its process.
+    The result is `number` plus the sum of the state. With `how` "raise", the link raises an error. With
+    "stop" or "end", the first call of all, which creates the mark, stops or ends its process.
     """
     time.sleep(seconds)
     if how == "raise":
@@ -42,21 +43,21 @@ def link(
 
 
 def store_and_stop_once(config: TournamentConfig, path: str, chunk: Chunk) -> float:
-    """`play_and_store`; the first call of all stops its process for ever when the first game is in the file."""
+    """Call `play_and_store`. The first call of all stops its process for ever after one stored game."""
     play_and_store(config, path, chunk[:1])
     stop_once(Path(path).with_suffix(".stopped"), 0)
     return play_and_store(config, path, chunk)
 
 
 def loop(seconds: float) -> None:
-    """Does not return in that time."""
+    """Keep the process busy for `seconds`."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         pass
 
 
 def large(bits: int, given: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.generic]]:
-    """Arrays of some MB, and what was given."""
+    """Return arrays of some MB, and the given array plus 1."""
     return {
         "bits": np.full(1 << bits, 7, np.uint8),
         "records": np.ones(1000, [("a", "i4"), ("b", "f8", 500)]),
@@ -65,7 +66,7 @@ def large(bits: int, given: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np
 
 
 def refuse(text: str) -> None:
-    """Raises an error that cannot be pickled."""
+    """Raise an error that cannot be pickled."""
 
     class HereError(Exception):
         pass
@@ -74,7 +75,7 @@ def refuse(text: str) -> None:
 
 
 def place(seconds: float) -> str:
-    """The node of the Ray cluster, after some time."""
+    """Return the node of the Ray cluster, after `seconds`."""
     import ray
 
     time.sleep(seconds)
@@ -82,7 +83,7 @@ def place(seconds: float) -> str:
 
 
 def put() -> tuple[object, int]:
-    """A value in Ray's object store, and the process that it belongs to."""
+    """Return a value in Ray's object store, and the process that owns it."""
     import ray
 
     return ray.put(None), os.getpid()

@@ -1,6 +1,6 @@
 """Compare pairs of games that differ only in hidden facts: a seat or a spectator must receive equal data.
 
-`python -m tests.hidden --pairs 5000` compares many pairs; `tests/test_hidden.py` compares a few.
+`python -m tests.hidden --pairs 5000` compares many pairs, and `tests/test_hidden.py` compares a few.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {  # name: (preset, options)
     "stars": ("command_room", SMALL),
     "blitzes": ("classic", SMALL | {"attack": "blitz", "max_troops": 12}),
 }
-SNAPSHOTS = 6  # positions of one game
-PASSED = (5, 100, 300)  # most decisions before the first of them
-LARGE_HAND = 3  # cards from which on a trade may be asked
-FOLLOWED = 12  # decisions that a pair is followed for
-REPLAYED = 4  # comparisons of which one compares whole replays; those at hidden questions do so too
+SNAPSHOTS = 6  # number of positions taken from one game
+PASSED = (5, 100, 300)  # largest number of decisions before the first position
+LARGE_HAND = 3  # smallest hand with which a seat may have to decide on a trade
+FOLLOWED = 12  # number of decisions for which a pair is followed
+REPLAYED = 4  # every fourth comparison includes replays, and every one at a hidden decision
 
 
 @dataclass
 class Tally:
-    """How many pairs were compared, and how often what was hidden differed."""
+    """Number of compared pairs, and how often the hidden facts differed."""
 
     pairs: int = 0
     comparisons: int = 0
     differed: Counter[str] = field(default_factory=Counter)
 
 
-# ------------------------------------------------------------------------------------------------ what is received
+# Received data
 
 
 class Onlooker:
-    """A seat and a spectator of one game: all that both have received."""
+    """A seat and a spectator of one game, with all data that both have received."""
 
     def __init__(self, position: str, rules: Rules, map_name: str, looker: int, seed: int) -> None:
         names = tuple(f"Player {seat}" for seat in range(rules.num_players))
@@ -76,11 +76,11 @@ class Onlooker:
 
     @property
     def game(self) -> Game:
-        """The game."""
+        """The game that both follow."""
         return self.table.game
 
     def step(self, action: int) -> None:
-        """Play an action, and receive what is sent."""
+        """Play an action, and receive the messages."""
         self.table._show_played(self.table._kept(action))
         self._receive()
 
@@ -92,11 +92,11 @@ class Onlooker:
             self.questions.append(json.dumps(self.plans.question(view)))
 
     def asks_in_secret(self) -> bool:
-        """Whether another seat is asked what the looker may not see."""
+        """Return True if another seat is to make a decision that is hidden from the observing seat."""
         return self.game.phase in VEILED_PHASES and self.game.seat != self.looker
 
     def received(self, has_replays: bool) -> dict[str, Any]:
-        """All that both receive or can ask for, by name."""
+        """Return all data that seat and spectator receive or can request, by name."""
         game, looker = self.game, self.looker
         words = Words((*self.names, "neutral"), game.board, looker)
         sampled = game.determinize(looker, 7)
@@ -117,7 +117,10 @@ class Onlooker:
         }
 
     def _moment(self) -> str:
-        """The position from which the looker may go on at its last frame; the same chance draws what is hidden."""
+        """Return the position from which the observing seat may continue at its last frame.
+
+        Hidden facts are drawn with the same random numbers.
+        """
         with patch("risk_agents.web.table.secrets.randbits", return_value=7):
             try:
                 return self.table.moment(self.looker, len(self.table.frames[self.looker]) - 1).to_text()
@@ -125,7 +128,7 @@ class Onlooker:
                 return str(error)
 
     def _listed(self) -> list[Any]:
-        """What the lobby lists while the game is open, and when it is kept only."""
+        """Return the lists of the lobby with the game only stored, and with the game open."""
         lobby = Lobby(GameStore(":memory:"))
         lobby.store.add_game("game", self.table.setting.to_dict(), self.game.actions)
         kept = lobby._listed()
@@ -148,26 +151,26 @@ class Onlooker:
         return asked
 
 
-# ------------------------------------------------------------------------------------------------ pairs
+# Pairs
 
 
 @dataclass
 class Pair:
-    """Two games that are the same for one seat and for spectators."""
+    """Two games that are equal for one seat and for spectators."""
 
     games: tuple[Onlooker, Onlooker]
     rng: random.Random
     tally: Tally
 
     def follow(self) -> None:
-        """Play both on alike as long as nothing becomes public that was hidden; compare what is received."""
+        """Play both games alike until a hidden difference becomes public, and compare the received data."""
         self.compare("start")
         for _ in range(FOLLOWED):
             if any(each.game.is_over for each in self.games) or not self._play_alike():
                 return
 
     def compare(self, moment: str) -> None:
-        """AssertionError unless the looker and a spectator have received the same from both games."""
+        """Raise AssertionError unless seat and spectator have received equal data from both games."""
         has_replays = self.tally.comparisons % REPLAYED == 0 or any(each.asks_in_secret() for each in self.games)
         one, other = (each.received(has_replays) for each in self.games)
         for name, value in one.items():
@@ -178,7 +181,7 @@ class Pair:
         self.tally.comparisons += 1
 
     def _play_alike(self) -> bool:
-        """One public decision, hidden ones before it; whether the games are still the same for the looker."""
+        """Play one public decision after any hidden ones and return True if the games are still alike."""
         if any(each.asks_in_secret() for each in self.games):
             return self._decline()
         one, other = self.games
@@ -196,7 +199,7 @@ class Pair:
             each.step(action)
         if not self._is_hidden_still():
             return False
-        for each, before in zip(self.games, sent, strict=True):  # nothing is sent while a re-roll is asked
+        for each, before in zip(self.games, sent, strict=True):  # nothing is sent while a re-roll is pending
             if each.game.phase == Phase.REROLL and each.asks_in_secret():
                 assert list(map(len, each.messages)) == before
         if not any(each.game.phase == Phase.REROLL and each.asks_in_secret() for each in self.games):
@@ -204,7 +207,7 @@ class Pair:
         return True
 
     def _decline(self) -> bool:
-        """Answer hidden questions so that nothing becomes public; now and then only begin to pick cards."""
+        """Decline hidden decisions so that nothing becomes public, or sometimes only begin to pick cards."""
         asked = [each.game.phase.name if each.asks_in_secret() else "" for each in self.games]
         self.tally.differed[next(filter(None, asked))] += asked[0] != asked[1]
         if self._picks():
@@ -218,7 +221,7 @@ class Pair:
         return True
 
     def _picks(self) -> bool:
-        """Pick cards in one game, where they must be picked or by chance, as long as the set is not traded."""
+        """Pick cards in one game, if it is forced or by chance, as long as the set is not traded."""
         for each in self.games:
             game = each.game
             is_owed = game.record.trade != Trade.FREE
@@ -237,7 +240,7 @@ class Pair:
         return False
 
     def _is_hidden_still(self) -> bool:
-        """Whether nothing has become public, or known to the looker, that differs."""
+        """Return True if no difference has become public or known to the observing seat."""
         one, other = (each.game for each in self.games)
         looker = self.games[0].looker
         has_ended = one.is_over or other.is_over
@@ -246,7 +249,7 @@ class Pair:
 
 
 def _difference(one: Any, other: Any) -> str:
-    """Where two values differ, in a few letters."""
+    """Return a short text with the first difference of two values."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         if len(one) != len(other):
             return f"{len(one)} and {len(other)} of them: ... {str(one[-1:])[:600]} ||| {str(other[-1:])[:600]}"
@@ -258,7 +261,7 @@ def _difference(one: Any, other: Any) -> str:
 
 
 def pairs(name: str, seed: int, tally: Tally) -> Iterator[Pair]:
-    """Pairs from the positions of random games."""
+    """Yield pairs from positions of random games."""
     preset, options = GAMES[name]
     rng = random.Random(f"{name} {seed}")
     rules, board = Rules.preset(preset, 3, **options), load_map("tiny")
@@ -278,7 +281,7 @@ def pairs(name: str, seed: int, tally: Tally) -> Iterator[Pair]:
 
 
 def _pass(game: Game, decisions: int, player: Player) -> None:
-    """Play that many decisions, or to the end."""
+    """Play `decisions` decisions, or to the end of the game."""
     for _ in range(decisions):
         if game.is_over:
             return
@@ -286,7 +289,7 @@ def _pass(game: Game, decisions: int, player: Player) -> None:
 
 
 def _deal(game: Game, rng: random.Random) -> None:
-    """Give the other seats cards of the deck, so that trades may be asked when their turns begin."""
+    """Give cards of the deck to the other seats, so that trades are possible when their turns begin."""
     record = game.records[0]
     for seat in range(game.num_players):
         deck = members(record.deck)
@@ -298,7 +301,7 @@ def _deal(game: Game, rng: random.Random) -> None:
 
 
 def _choose(game: Game, player: Player) -> int:
-    """An action of the player, who keeps its cards for long: hidden questions need hands."""
+    """Return an action of the player, who keeps cards for long because hidden decisions need hands."""
     done = game.tables.space.done
     if game.phase in VEILED_PHASES and game.is_legal(done) and player.rng.random() < 0.9:
         return done
@@ -306,7 +309,7 @@ def _choose(game: Game, player: Player) -> int:
 
 
 def pair_of(game: Game, looker: int, rng: random.Random, tally: Tally) -> Pair | None:
-    """A pair that begins at this position, if it is one that all can see."""
+    """Return a pair that begins at this position, or None if its games could not look alike."""
     record = game.record
     if not game.alive[looker] or game.phase == Phase.REROLL or record.picked.any() or record.picked_wilds:
         return None
@@ -319,7 +322,10 @@ def pair_of(game: Game, looker: int, rng: random.Random, tally: Tally) -> Pair |
 
 
 def compare_pairs(name: str, count: int, seed: int = 0) -> Tally:
-    """Compare that many pairs; AssertionError says what differs."""
+    """Compare `count` pairs.
+
+    AssertionError describes a difference.
+    """
     tally = Tally()
     for number, pair in enumerate(islice(pairs(name, seed, tally), count)):
         try:
@@ -330,7 +336,7 @@ def compare_pairs(name: str, count: int, seed: int = 0) -> Tally:
 
 
 def main() -> int:
-    """The command; status 1 if a pair differs."""
+    """Run the command and return status 1 if a pair differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.hidden", description="Compare games of other hidden facts.")
     parser.add_argument("--pairs", type=int, default=5000, metavar="N", help="number of pairs (default: 5000)")
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="seed of the positions (default: 0)")

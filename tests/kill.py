@@ -1,7 +1,7 @@
-"""Kills with no warning: `python -m tests.kill [TARGET ...] --runs N`.
+"""Kill runs without warning: `python -m tests.kill [TARGET ...] --runs N`.
 
-A run is killed (SIGKILL) at random moments, resumed, and killed again, until it comes to its end. Then what it has
-written must be whole, agree with itself, and equal what a run has written that nobody killed.
+A run is killed (SIGKILL) at random moments, resumed, and killed again, until it ends. Its files must then be
+complete, consistent, and equal to the files of a run that was not killed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MOST_KILLS = 4  # of a run
+MOST_KILLS = 4  # largest number of kills of a run
 
 
 class Target(NamedTuple):
-    """What is killed: `work` begins or resumes it in a folder, `check` compares what two folders hold."""
+    """A kind of run that is killed.
+
+    `work` begins or resumes the run in a folder, and `check` compares the contents of two folders.
+    """
 
     work: Callable[[Path], None]
-    check: Callable[[Path, Path], None]  # AssertionError if the first folder does not hold what the second one does
+    check: Callable[[Path, Path], None]  # raises AssertionError if the folders differ
 
 
 def trainer(module: str, config: Callable[[], Any], agree: Callable[[Path], None]) -> Target:
-    """The runs of a trainer, which promise the same checkpoint to the bit, and files that agree with it."""
+    """Return the target for the runs of a trainer.
+
+    Its runs promise identical checkpoints, to the bit, and files that agree with the checkpoint.
+    """
 
     def work(folder: Path) -> None:
         from importlib import import_module
@@ -60,7 +66,7 @@ def trainer(module: str, config: Callable[[], Any], agree: Callable[[Path], None
 
 
 def own_policy(kind: str) -> Callable[[Path], None]:
-    """That the policy of an own trainer is that of its checkpoint."""
+    """Return a check that the policy of one of the project's own trainers matches its checkpoint."""
 
     def agree(folder: Path) -> None:
         from tests.test_run import TRAINERS, assert_agreement
@@ -71,7 +77,7 @@ def own_policy(kind: str) -> Callable[[Path], None]:
 
 
 def own_config(kind: str) -> Callable[[], Any]:
-    """The short runs of the tests."""
+    """Return a function that returns the configuration of the short runs of the tests."""
 
     def config() -> Any:
         from tests.test_run import TRAINERS
@@ -82,7 +88,7 @@ def own_config(kind: str) -> Callable[[], Any]:
 
 
 def sb3_config() -> Any:
-    """A short run of MaskablePPO."""
+    """Return the configuration of a short run of MaskablePPO."""
     from risk_training.config import read_config
     from risk_training.sb3_trainer import Config
 
@@ -96,7 +102,7 @@ def sb3_config() -> Any:
 
 
 def sb3_policy(folder: Path) -> None:
-    """That the last policy and the best one are those of the checkpoint."""
+    """Check that the last policy and the best one are the policies of the checkpoint."""
     from risk_agents.learned.sb3_policy import read_weights
     from risk_training.run import load_checkpoint
 
@@ -112,13 +118,14 @@ TARGETS = {name: trainer(f"risk_training.{name}", own_config(name), own_policy(n
 TARGETS["sb3"] = trainer("risk_training.sb3_trainer", sb3_config, sb3_policy)
 
 
-# ------------------------------------------------------------------------------------------------ killing
+# Killing
 
 
 def forked(work: Callable[[], None], seconds: float | None) -> bool:
-    """Do some work in a process that is killed after some seconds (None: never); whether it came to its end.
+    """Run `work` in a process that is killed after some seconds (None: never) and return True if it ended.
 
-    The process is a fork of this one, in which all that is needed has been imported and compiled: it begins at once.
+    The process is a fork of this one, in which everything has been imported and compiled, so that it begins
+    at once.
     """
     child = os.fork()
     if child == 0:
@@ -139,7 +146,7 @@ def forked(work: Callable[[], None], seconds: float | None) -> bool:
 
 
 def kill_once(target: Target, folder: Path, whole: Path, duration: float, rng: random.Random) -> int:
-    """Kill and resume a run in a folder until its end, and check it; how often it was killed."""
+    """Kill and resume a run until its end, check its folder, and return the number of kills."""
     kills = 0
     for _ in range(rng.randint(1, MOST_KILLS)):
         if forked(lambda: target.work(folder), rng.uniform(0, duration)):
@@ -151,17 +158,17 @@ def kill_once(target: Target, folder: Path, whole: Path, duration: float, rng: r
 
 
 def kill(name: str, runs: int, seed: int, progress: Callable[[], None]) -> tuple[int, list[str]]:
-    """Kill this number of runs of a target: how many kills, and what was wrong with which run."""
+    """Kill `runs` runs of a target and return the number of kills and the problems with runs."""
     target, rng, kills, problems = TARGETS[name], random.Random(f"{name} {seed}"), 0, list[str]()
     with tempfile.TemporaryDirectory(prefix="risk-kill-") as at:
         whole = Path(at) / "whole"
-        target.work(Path(at) / "compiled")  # here: what it imports and compiles is then there in every fork
+        target.work(Path(at) / "compiled")  # every fork then has the imports and compiled code
         start = time.monotonic()
         forked(lambda: target.work(whole), None)
         duration = time.monotonic() - start
         target.check(whole, whole)
         for run in range(runs):
-            folder = Path(at) / "run" / "whole"  # of the same name: policies say it
+            folder = Path(at) / "run" / "whole"  # the same name, which policies contain
             try:
                 kills += kill_once(target, folder, whole, duration, rng)
             except (AssertionError, OSError, ValueError) as error:
@@ -172,7 +179,7 @@ def kill(name: str, runs: int, seed: int, progress: Callable[[], None]) -> tuple
 
 
 def main() -> int:
-    """The command; status 1 if a run was lost."""
+    """Run the command and return status 1 if a run was lost."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill", description="Kill runs at random moments.")
     parser.add_argument("targets", nargs="*", metavar="TARGET", choices=[*TARGETS, []], help=", ".join(TARGETS))
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="of each target (default: 20)")

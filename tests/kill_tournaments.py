@@ -1,8 +1,8 @@
-"""`python -m tests.kill_tournaments --runs 200`: kill a tournament at random moments, go on, and compare.
+"""Kill a tournament at random moments, resume and compare: `python -m tests.kill_tournaments --runs 200`.
 
-Every run is a process that plays on the same file until it is killed by SIGKILL; the last plays to the end. No game
-that was in the file may be lost or altered, and the results must be those of a tournament that nobody killed. When
-that is shown, another tournament begins with the kills that are left.
+Every run is a process that continues the same file until it is killed by SIGKILL. The last one plays to the
+end. No game in the file may be lost or altered, and the results must equal those of a tournament that was not
+killed. After that, another tournament begins with the remaining kills.
 """
 
 import argparse
@@ -26,7 +26,7 @@ LONGEST = 3.0  # seconds until a kill
 
 
 def arguments(out: Path, games: int, jobs: int) -> list[str]:
-    """What `risk-env tournament` is given to begin the tournament, or to go on with it."""
+    """Return the arguments of `risk-env tournament` that begin or resume the tournament."""
     own = ["--agents", AGENTS, "--players", "2", "--max-rounds", "12", "--record", os.devnull]
     place = ["--resume", str(out)] if out.exists() else ["--out", str(out)]
     extent = ["--games", str(games), "--jobs", str(jobs), "--quiet"]
@@ -34,7 +34,7 @@ def arguments(out: Path, games: int, jobs: int) -> list[str]:
 
 
 def rows(out: Path) -> dict[int, tuple]:
-    """The games of a file by number, without what depends on the clock."""
+    """Return the games of a file by number, without the times."""
     store = Store.open(out)
     found = {row["game"]: tuple(map(str, (row | {"seconds": ()}).values())) for row in store.rows()}
     store.close()
@@ -42,9 +42,10 @@ def rows(out: Path) -> dict[int, tuple]:
 
 
 def killed(out: Path, games: int, jobs: int, seconds: float, plays: bool = False) -> bool:
-    """Play on for some seconds, with `plays` from the first game written; whether the process had to be killed.
+    """Play on for some seconds, then kill the process, and return True if it was still running.
 
-    It is a fork of this one, in which all that is needed has been imported and compiled: it begins at once.
+    With `plays`, the seconds count from the first written game. The process is a fork of this one, in which
+    everything has been imported and compiled, so that it begins at once.
     """
     before = written(out)
     child = os.fork()
@@ -75,7 +76,7 @@ def _play_and_exit(words: list[str]) -> None:
 
 
 def has_ended(child: int) -> bool:
-    """Whether a process has ended; AssertionError if it failed."""
+    """Return True if a process has ended, or raise AssertionError if it failed."""
     found, status = os.waitpid(child, os.WNOHANG)
     if status:
         raise AssertionError(f"exit status {os.waitstatus_to_exitcode(status)}")
@@ -83,7 +84,7 @@ def has_ended(child: int) -> bool:
 
 
 def written(out: Path) -> int:
-    """Number of games in a file."""
+    """Return the number of games in a file."""
     if not _has_begun(out):
         return 0
     with closing(sqlite3.connect(out, timeout=5)) as database:
@@ -91,12 +92,12 @@ def written(out: Path) -> int:
 
 
 def _has_begun(out: Path) -> bool:
-    """Return whether a file has content: an empty one only keeps its name until the tournament is written."""
+    """Return True if a file has content: an empty one only keeps its name until the tournament is written."""
     return out.exists() and out.stat().st_size > 0
 
 
 def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
-    """The games that are there now; AssertionError if one that was there is not, or is another."""
+    """Return the games in the file, or raise AssertionError if an earlier game is lost or altered."""
     try:
         now = rows(out)
     except FileNotFoundError:
@@ -108,16 +109,16 @@ def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
 
 
 def moment(rng: random.Random) -> tuple[float, bool]:
-    """When to kill: at any time, the start included, or soon after the first game was written."""
+    """Return when to kill: at any time, including the start, or soon after the first written game."""
     return rng.choice(((rng.uniform(0, LONGEST), False), (rng.uniform(0, 2), True), (rng.uniform(0, 0.2), True)))
 
 
 def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], object] = print) -> int:
-    """Kill this number of runs of tournaments; returns how many games they played."""
+    """Kill tournaments `runs` times in all and return the number of games that they played."""
     rng, kills, played = random.Random(seed), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder, "whole.sqlite")
-        tournament(arguments(whole, games, 1))  # here: every fork then finds all that it needs
+        tournament(arguments(whole, games, 1))  # every fork then has the imports and compiled code
         expected = rows(whole)
         while kills < runs:
             out, before = Path(folder, f"killed-{kills}.sqlite"), {}
@@ -136,7 +137,7 @@ def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], 
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill_tournaments", description=__doc__)
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="kills (default: 20)")
     parser.add_argument("--games", type=int, default=5_000, metavar="N", help="of a tournament (default: 5,000)")

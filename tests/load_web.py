@@ -51,11 +51,11 @@ Dune: 1
 Ember: 1
 Flint: 1
 """
-FIRST = 4  # messages of a game before the measurement: its bots have been loaded then
+FIRST = 4  # number of messages of a game before the measurement, when its bots are loaded
 
 
 class Watcher:
-    """A connection that watches a game: its frames, and when each message came."""
+    """A connection that watches a game, with the game's frames and the times of its messages."""
 
     def __init__(self, address: str, game: str) -> None:
         self.address = f"{address.replace('http', 'ws')}/game/{game}/live"
@@ -64,7 +64,7 @@ class Watcher:
         self.delays: list[float] = []  # seconds until the server answered a ping
 
     async def watch(self, begun: asyncio.Barrier, seconds: float) -> None:
-        """Watch for some seconds after all have seen their games begin."""
+        """Watch for some seconds, beginning when the games of all watchers have begun."""
         async with connect(self.address, open_timeout=LIMIT, ping_interval=None, max_size=LONGEST_MESSAGE) as link:
             await link.send(json.dumps({"token": "", "have": 0}))
             async with asyncio.timeout(LIMIT):
@@ -78,7 +78,7 @@ class Watcher:
 
     @property
     def is_over(self) -> bool:
-        """Whether the game has ended."""
+        """True if the game has ended."""
         return bool(self.frames) and any(event["kind"] == "over" for event in self.frames[-1][1])
 
     async def _read(self, link: Any) -> None:
@@ -86,7 +86,7 @@ class Watcher:
             await self._take(link)
 
     async def _take(self, link: Any) -> None:
-        """Take messages up to the next one with frames; RuntimeError for one that reports a problem."""
+        """Read messages up to the next one with frames, or raise RuntimeError if one reports a problem."""
         while not (message := json.loads(await link.recv())).get("frames"):
             if "refused" in message or message.get("problem"):
                 raise RuntimeError(str(message))
@@ -101,7 +101,10 @@ class Watcher:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Begin the games, watch them, kill the server, and look at what is left; the status is 1 if a limit is missed."""
+    """Begin and watch games, kill the server, and check that nothing is lost.
+
+    Return status 1 if a limit is missed.
+    """
     arguments = _parser().parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "games.sqlite"
@@ -126,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def most_memory(process: int) -> float:
-    """The most megabytes that a process and those that it has started, such as the analyst, have taken."""
+    """Return the peak megabytes of a process and its child processes, such as the analyst."""
     folder = Path(f"/proc/{process}")
     peak = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM"))
     children = [int(child) for found in folder.glob("task/*/children") for child in found.read_text().split()]
@@ -134,7 +137,7 @@ def most_memory(process: int) -> float:
 
 
 def lateness(watchers: Sequence[Watcher]) -> tuple[float, float]:
-    """Seconds by which the latest frame is late, and within which 99 % of the pings are answered."""
+    """Return the delay of the latest frame, and the 99 % quantile of the ping times, in seconds."""
     gaps = np.concatenate([np.diff(watcher.times) for watcher in watchers])
     delays = np.concatenate([watcher.delays for watcher in watchers])
     return max(float(gaps.max()) - PACE, 0.0), float(np.quantile(delays, 0.99))
@@ -156,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def hostile(address: str, games: Sequence[str], arguments: argparse.Namespace) -> Iterator[list[int]]:
-    """Clients of another address that mean harm, while others watch: how many of the blitzes were answered."""
+    """Run hostile clients from another address and yield a list that collects the blitzes that are done."""
     open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, open_files[1]), open_files[1]))
     with contextlib.ExitStack() as stack:
@@ -172,7 +175,7 @@ def hostile(address: str, games: Sequence[str], arguments: argparse.Namespace) -
 
 
 def connected(address: str, words: str = "") -> socket.socket:
-    """A connection that has sent some words."""
+    """Return a connection that has sent some words."""
     host, _, port = address.removeprefix("http://").partition(":")
     link = socket.create_connection((host, int(port)), timeout=LIMIT, source_address=(OTHERS, 0))
     with contextlib.suppress(OSError):
@@ -181,7 +184,7 @@ def connected(address: str, words: str = "") -> socket.socket:
 
 
 def unread(address: str, game: str) -> socket.socket:
-    """A connection that watches a game, and reads nothing but the first answer."""
+    """Return a connection that watches a game, but reads only the first reply."""
     host = address.removeprefix("http://")
     link = connected(address)
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -198,7 +201,7 @@ def unread(address: str, game: str) -> socket.socket:
 
 
 def blitz(address: str, count: int, did: list[int]) -> None:
-    """Blitzes of the largest armies, half of them in games of bots, half of them on the analysis board."""
+    """Play blitzes of the largest armies, alternately in games of bots and on the analysis board."""
     for number in range(count):
         with contextlib.suppress(OSError):
             if number % 2:
@@ -214,7 +217,7 @@ def blitz(address: str, count: int, did: list[int]) -> None:
 
 @contextlib.contextmanager
 def served(file: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A server of its own process; it is killed in the end."""
+    """Run a server in a process of its own, and kill it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -239,12 +242,12 @@ def _await(address: str, server: subprocess.Popen[bytes]) -> None:
 
 
 def begin(address: str) -> str:
-    """A new game; its name."""
+    """Begin a new game and return its name."""
     return str(asked(address, "games", WISH)["game"])
 
 
 def asked(address: str, name: str, wish: dict[str, Any]) -> dict[str, Any]:
-    """What the server answers."""
+    """Return the reply of the server."""
     request = urllib.request.Request(f"{address}/api/{name}", json.dumps(wish).encode())
     with urllib.request.urlopen(request, timeout=LIMIT) as answer:
         found: dict[str, Any] = json.load(answer)
@@ -252,7 +255,7 @@ def asked(address: str, name: str, wish: dict[str, Any]) -> dict[str, Any]:
 
 
 def watched(address: str, games: Sequence[str], count: int, seconds: float) -> list[Watcher]:
-    """Connections to the games in turn, after they have watched."""
+    """Return connections to the games in turn, after they have watched."""
     watchers = [Watcher(address, games[k % len(games)]) for k in range(count)]
 
     async def all_at_once() -> None:

@@ -1,13 +1,16 @@
-"""The slow, obvious twin of the game core: every game of RULES.md once more, in plain Python.
+"""The slow, obvious reference implementation of the game core: every game of RULES.md, in plain Python.
 
-It is written from the rules and from `docs/decisions.md` alone and knows nothing of `risk_env/core`. Tests feed it the
-chance results of the core's log and compare the two action by action: what is legal, and the state. It draws no
-chance itself, but refuses results that cannot be (a card that is not in the deck, two dice where three were rolled).
+It is written from the rules and from `docs/decisions.md` alone, without knowledge of `risk_env/core`. Tests
+feed it the chance results of the core's log, and compare both action by action: the legal actions and the
+state. It draws no random numbers itself, but rejects impossible results (a card that is not in the deck, two
+dice instead of three).
 
-An *answer* is a pair such as `("territory", 4)`, `("border", (4, 7))`, `("dice", "blitz")`, `("amount", "half")`,
-`("card", 2)`, `("done", None)`, `("die", 3)` or `("objective", 0)`. Each phase has two methods: `may_<phase>` gives the
-legal answers, `do_<phase>` plays one (it is given the value only). `self.turn` is the seat at turn, in set-up the one
-that places.
+An *answer* is the form of an action in this module. It is a pair such as `("territory", 4)`, `("die", 3)`,
+`("border", (4, 7))`, `("dice", "blitz")`, `("amount", "half")`, `("card", 2)`, `("objective", 0)` or
+`("done", None)`.
+
+Each phase has two methods: `may_<phase>` returns the legal answers, and `do_<phase>` plays one, given its
+value only. `self.turn` is the seat at turn, or during setup the seat that places.
 """
 
 from __future__ import annotations
@@ -19,15 +22,15 @@ from typing import Any
 Answer = tuple[str, Any]
 
 DONE: Answer = ("done", None)
-FREE = -1  # owner of a territory nobody has claimed
+FREE = -1  # owner of an unclaimed territory
 NOBODY = -1
-NOT_IN_PLAY, FACE_UP = -2, -1  # where an objective lies that no seat has taken
-NONE_YET = -1  # a capital or headquarters not picked, an airfield not on the board
+NOT_IN_PLAY, FACE_UP = -2, -1  # places of objectives that no seat holds
+NONE_YET = -1  # a capital or headquarters that is not chosen, an airfield that is not on the board
 
 DICE = (1, 2, 3, "blitz")
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 FACES = (1, 2, 3, 4, 5, 6)
-MOST_TROOPS = 262_144  # on a territory, or to place at a draft (RULES 1.5)
+MOST_TROOPS = 262_144  # largest number on a territory or in a draft (RULES 1.5)
 NUM_OBJECTIVES = 12
 
 STARTING_TROOPS = {
@@ -35,7 +38,7 @@ STARTING_TROOPS = {
     "star": {3: 30, 4: 25, 5: 20},
 }
 FIRST_SETS = (4, 6, 8, 10, 12, 15)
-FIXED_SETS = {"infantry": 4, "cavalry": 6, "artillery": 8}  # three of a symbol
+FIXED_SETS = {"infantry": 4, "cavalry": 6, "artillery": 8}  # three cards of one symbol
 ONE_OF_EACH = 10
 STAR_TROOPS = {2: 2, 3: 4, 4: 7, 5: 10, 6: 13, 7: 17, 8: 21, 9: 25, 10: 30}
 STARTING_CARDS = (0, 0, 1, 1, 2)  # by place in the turn order
@@ -47,14 +50,14 @@ MINOR_REWARDS, MAJOR_REWARDS = [0, 1, 2, 3], [4, 5, 6, 7]
 
 
 class ChanceError(Exception):
-    """A chance line is missing, of another kind than the game asks for, or impossible."""
+    """A chance line is missing, of the wrong kind, or impossible."""
 
 
-# ---- facts that need no game -------------------------------------------------------------------------------------
+# ---- facts that need no game
 
 
 def amounts(available: int) -> set[Answer]:
-    """The answers to "how many?" where `available` troops can move (decisions.md, Amounts)."""
+    """Return the legal amounts if `available` troops can move (decisions.md, Amounts)."""
     answers = {("amount", k) for k in AMOUNTS if k < available} | {("amount", "all")}
     if available // 2 >= 1 and available // 2 not in AMOUNTS:
         answers.add(("amount", "half"))
@@ -62,20 +65,20 @@ def amounts(available: int) -> set[Answer]:
 
 
 def amount_meant(word: int | str, available: int) -> int:
-    """The number of troops that an amount's word stands for."""
+    """Return the number of troops that the word of an amount stands for."""
     if word == "all":
         return available
     return available // 2 if word == "half" else int(word)
 
 
 def is_set(symbols: Iterable[str]) -> bool:
-    """Three cards of one symbol, of three symbols, or with a wild one among them (RULES 5.1)."""
+    """Return True for three cards of one symbol, of three symbols, or with a wild card (RULES 5.1)."""
     symbols = list(symbols)
     return len(symbols) == 3 and ("wild" in symbols or len(set(symbols)) in (1, 3))
 
 
 def set_value(set_values: str, traded_before: int) -> int:
-    """Troops for the next set, after `traded_before` sets of all players (RULES 5.2)."""
+    """Return the troops for the next set, after `traded_before` sets of all players (RULES 5.2)."""
     if set_values == "by_one":
         return 4 + traded_before
     if traded_before < len(FIRST_SETS):
@@ -84,31 +87,31 @@ def set_value(set_values: str, traded_before: int) -> int:
 
 
 def fixed_value(symbols: Iterable[str]) -> int:
-    """The dearest set that three cards can be when a wild one stands for any symbol (RULES 5.2)."""
+    """Return the highest value of three cards, where a wild card stands for any symbol (RULES 5.2)."""
     readings = product(*(FIXED_SETS if symbol == "wild" else [symbol] for symbol in symbols))
     return max(ONE_OF_EACH if len(set(cards)) == 3 else FIXED_SETS[cards[0]] for cards in readings if is_set(cards))
 
 
 def without_lowest(dice: list[int], extra: int) -> list[int]:
-    """The dice that stay when as many as were added are dropped, the lowest first (RULES 9.8)."""
+    """Return the dice that remain after the `extra` lowest ones are dropped (RULES 9.8)."""
     return sorted(dice, reverse=True)[: len(dice) - extra]
 
 
 def with_airfield(dice: list[int], airfield: bool) -> list[int]:
-    """The dice from the highest down, the highest one better if an airfield helps (RULES 9.8, 9.9)."""
+    """Return the dice from the highest down, the highest plus 1 if an airfield helps (RULES 9.8, 9.9)."""
     dice = sorted(dice, reverse=True)
     return [dice[0] + 1, *dice[1:]] if airfield else dice
 
 
 def losses(attack: list[int], defence: list[int]) -> tuple[int, int]:
-    """Troops that attacker and defender lose when dice from the highest down are compared (RULES 3.2.3)."""
+    """Return the losses of attacker and defender, comparing dice from the highest down (RULES 3.2.3)."""
     pairs = list(zip(sorted(attack, reverse=True), sorted(defence, reverse=True), strict=False))
     lost_by_attacker = sum(1 for own, other in pairs if own <= other)
     return lost_by_attacker, len(pairs) - lost_by_attacker
 
 
 def minus(cards: list[int], taken: list[int]) -> list[int]:
-    """The cards without those taken, each once."""
+    """Return the cards without those taken, each removed once."""
     rest = list(cards)
     for card in taken:
         rest.remove(card)
@@ -116,27 +119,28 @@ def minus(cards: list[int], taken: list[int]) -> list[int]:
 
 
 def plausible(condition: bool, message: str) -> None:
-    """Refuse a chance result that cannot be."""
+    """Raise ChanceError if a chance result is impossible."""
     if not condition:
         raise ChanceError(message)
 
 
 def numbers(words: Iterable[str]) -> list[int]:
-    """Whole numbers of a chance line."""
+    """Return the whole numbers of a chance line."""
     try:
         return [int(word) for word in words]
     except ValueError as error:
         raise ChanceError(f"chance line: whole numbers are expected, not {error}") from None
 
 
-# ---- the game ----------------------------------------------------------------------------------------------------
+# ---- the game
 
 
 class Naive:
     """One game.
 
-    rules: an object with the options of RULES 13. board: an object with the map's facts. chance: a queue (`popleft`) of
-    chance lines without "chance: ", set-up's at construction, later ones added before the `step` that needs them.
+    rules: an object with the options of RULES 13. board: an object with the map's facts. chance: a queue
+    (`popleft`) of chance lines without "chance: ". The lines of the setup are in the queue at construction.
+    Later lines are added before the `step` that needs them.
     """
 
     def __init__(self, rules: Any, board: Any, chance: Any) -> None:
@@ -155,7 +159,7 @@ class Naive:
         self.set_up()
 
     def clear_table(self) -> None:
-        """The board and everything beside it before the set-up."""
+        """Reset the board and everything beside it to the state before the setup."""
         self.phase, self.turn, self.round = "", 0, 0
         self.owner = [FREE for _ in self.territories]
         self.troops = [0 for _ in self.territories]
@@ -178,7 +182,7 @@ class Naive:
         self.winner, self.truncated = NOBODY, False
 
     def clear_turn(self) -> None:
-        """What is counted within one turn."""
+        """Reset the counters of a turn."""
         self.held_at_start: set[int] = set()
         self.cards_at_start = 0
         self.sets_this_turn = 0
@@ -195,19 +199,19 @@ class Naive:
         self.starting_maneuver = False
 
     def clear_battle(self) -> None:
-        """The move or battle at hand."""
+        """Reset the current move or battle."""
         self.source = self.target = 0
-        self.dice = 0  # dice the attacker chose
+        self.dice = 0  # number of dice that the attacker chose
         self.attack_dice: list[int] = []
         self.defence_dice: list[int] = []
         self.eliminated_somebody = False
         self.moved_some = False
-        self.airfield_in_hand = 0  # which of the two is to be placed
+        self.airfield_in_hand = 0  # index of the airfield to place
 
-    # ---- doors
+    # ---- interface
 
     def legal(self) -> set[int]:
-        """The numbers of the legal actions, empty when the game is over."""
+        """Return the numbers of the legal actions, or an empty set if the game is over."""
         return {self.number[answer] for answer in self.answers()}
 
     def step(self, action: int) -> None:
@@ -218,14 +222,14 @@ class Naive:
         getattr(self, "do_" + self.phase.lower())(value)
 
     def answers(self) -> set[Answer]:
-        """The legal answers of the phase at hand."""
+        """Return the legal answers of the current phase."""
         if self.phase == "OVER":
             return set()
         answers: set[Answer] = getattr(self, "may_" + self.phase.lower())()
         return answers
 
     def seat_to_decide(self) -> int:
-        """The seat whose answer is awaited: the one at turn, but in DEFEND."""
+        """Return the seat to act: the seat at turn, except in DEFEND."""
         if self.phase == "OVER":
             return NOBODY
         if self.phase != "DEFEND":
@@ -234,7 +238,7 @@ class Naive:
         return self.next_seat(self.turn) if defender == self.neutral else defender  # RULES 6.2
 
     def state(self) -> dict[str, Any]:
-        """Everything that is compared with the core, in plain Python."""
+        """Return everything that is compared with the core, in plain Python."""
         return self.state_of_board() | self.state_of_cards() | self.state_of_goals() | self.state_of_turn()
 
     def state_of_board(self) -> dict[str, Any]:
@@ -286,7 +290,7 @@ class Naive:
         }
 
     def all_answers(self) -> list[Answer]:
-        """Every answer in the order of its number (decisions.md, Action numbers)."""
+        """Return every answer in the order of its number (decisions.md, Action numbers)."""
         answers: list[Answer] = [("territory", t) for t in self.territories]
         answers += [("border", tuple(border)) for border in self.board.borders]
         answers += [("dice", d) for d in DICE]
@@ -302,11 +306,11 @@ class Naive:
     # ---- words for the board
 
     def own(self, army: int) -> list[int]:
-        """The territories of a seat or of the neutral army."""
+        """Return the territories of a seat or of the neutral army."""
         return [t for t in self.territories if self.owner[t] == army]
 
     def room(self, territory: int) -> int:
-        """How many more troops the territory may hold (RULES 1.5, 10.3)."""
+        """Return how many more troops the territory may hold (RULES 1.5, 10.3)."""
         most = MOST_TROOPS if self.rules.max_troops is None else self.rules.max_troops
         return int(most - self.troops[territory])
 
@@ -320,12 +324,15 @@ class Naive:
         return {t for t in self.territories if self.board.continent_of[t] == continent}
 
     def continents_held(self, seat: int) -> list[int]:
-        """Continents that the seat holds entirely (RULES 3.1.2)."""
+        """Return the continents that the seat holds entirely (RULES 3.1.2)."""
         own = set(self.own(seat))
         return [c for c in range(len(self.board.continents)) if self.continent(c) <= own]
 
     def joined(self, territory: int) -> set[int]:
-        """The own territories joined to this one by a chain of own territories, itself included (RULES 3.4)."""
+        """Return the own territories joined to this one by a chain of own territories (RULES 3.4).
+
+        The territory itself is included.
+        """
         reached, waiting = {territory}, [territory]
         while waiting:
             for t in self.neighbours[waiting.pop()]:
@@ -338,7 +345,7 @@ class Naive:
         return (seat + 1) % len(self.seats)
 
     def from_seat(self, first: int) -> list[int]:
-        """All seats clockwise, beginning with this one."""
+        """Return all seats clockwise, beginning with this one."""
         return self.seats[first:] + self.seats[:first]
 
     def has_reward(self, seat: int, reward: int) -> bool:
@@ -347,7 +354,7 @@ class Naive:
     # ---- chance
 
     def next_chance(self, kind: str) -> list[str]:
-        """The words of the next chance line, which must be of this kind."""
+        """Return the words of the next chance line, which must be of this kind."""
         plausible(len(self.chance) > 0, f"a line '{kind}' is missing in phase '{self.phase}'")
         line = self.chance.popleft()
         words = line.split()
@@ -355,12 +362,12 @@ class Naive:
         return words[1:]
 
     def whole_deck(self) -> list[int]:
-        """The cards of all territories, with symbols the wild ones too (RULES 2.1, 2.2)."""
+        """Return the cards of all territories, and wild cards in a symbol deck (RULES 2.1, 2.2)."""
         wilds = [self.wild] * self.board.num_wilds if self.rules.deck == "symbol" else []
         return self.territories + wilds
 
     def draw_card(self, seat: int) -> None:
-        """One card for the seat; an empty deck is refilled from the discard pile (RULES 2.4)."""
+        """Draw one card for the seat, and refill an empty deck from the discard pile (RULES 2.4)."""
         if not self.deck:
             self.deck, self.discard = self.discard, []
             self.shown -= set(self.deck)
@@ -379,10 +386,10 @@ class Naive:
         plausible(name in self.board.territories, f"no card is named '{name}'")
         return list(self.board.territories).index(name)
 
-    # ---- set-up (RULES 4, 6.1, 7.1, 9.1, 9.3)
+    # ---- setup (RULES 4, 6.1, 7.1, 9.1, 9.3)
 
     def troops_to_start(self) -> int:
-        """Troops of every army at the start (RULES 4.2)."""
+        """Return the number of troops of every army at the start (RULES 4.2)."""
         if self.rules.setup == "chart":
             return 0
         if self.rules.initial_troops is not None:
@@ -390,7 +397,7 @@ class Naive:
         return STARTING_TROOPS[self.rules.deck][self.rules.num_players]
 
     def set_up(self) -> None:
-        """Chance in the order of RULES 11.4, then the first question."""
+        """Play the chance events in the order of RULES 11.4, then prepare the first decision."""
         self.draw_starter()
         self.deal_missions()
         self.lay_cities()
@@ -411,7 +418,10 @@ class Naive:
         self.starter = self.turn = drawn[0]
 
     def deal_missions(self) -> None:
-        """One mission each, none of unused colours, extended ones only if wanted (RULES 8.1)."""
+        """Deal one mission to each seat (RULES 8.1).
+
+        Missions of unused colours are left out, and extended missions are used only if the rules say so.
+        """
         if self.rules.victory != "mission":
             return
         self.missions = numbers(self.next_chance("missions"))
@@ -428,7 +438,7 @@ class Naive:
         return self.rules.missions == "extended" or not mission.extended
 
     def lay_cities(self) -> None:
-        """The cities of Basic Training, or those drawn (RULES 9.1, 9.3)."""
+        """Place the cities of Basic Training, or the cities that were drawn (RULES 9.1, 9.3)."""
         if self.rules.cities == "fixed":
             self.cities = set(self.board.basic_training_cities)
         elif self.rules.cities == "random":
@@ -439,7 +449,10 @@ class Naive:
             self.cities = set(drawn)
 
     def lay_objectives(self) -> None:
-        """The eight of Basic Training, or four minor and four major ones drawn, with Rewards (RULES 9.1, 9.3)."""
+        """Lay out the eight objectives of Basic Training, or four minor and four major ones (RULES 9.1, 9.3).
+
+        Drawn objectives come with Rewards if the rules have them.
+        """
         if self.rules.objectives is None:
             return
         self.objective_holder = [NOT_IN_PLAY for _ in self.board.objectives]
@@ -453,7 +466,10 @@ class Naive:
             self.objective_reward[o] = reward
 
     def objectives_drawn(self) -> dict[int, int]:
-        """Objective = reward, from the log; -1 where no Rewards are played."""
+        """Return reward by objective from the log.
+
+        The reward is -1 in games without Rewards.
+        """
         pairs = [numbers(word.split("=")) for word in self.next_chance("objectives")]
         plausible(all(len(pair) == 2 for pair in pairs), "objectives are written objective=reward")
         drawn = {pair[0]: pair[1] for pair in pairs}
@@ -466,11 +482,11 @@ class Naive:
         return drawn
 
     def armies_in_order(self) -> list[int]:
-        """The seats from the starter on, then the neutral army."""
+        """Return the seats from the starter on, then the neutral army."""
         return self.from_seat(self.starter) + ([self.neutral] if self.rules.neutral else [])
 
     def check_shares(self, owner: list[int]) -> None:
-        """Dealt one by one, the starter first: nobody has more than one territory too many (RULES 4.3)."""
+        """Check the number of territories of each army, dealt one by one from the starter on (RULES 4.3)."""
         plausible(len(owner) == self.num_territories, f"owners of {self.num_territories} territories are due")
         armies = self.armies_in_order()
         for place, army in enumerate(armies):
@@ -478,7 +494,7 @@ class Naive:
             plausible(owner.count(army) == due, f"army {army} is due {due} territories, not {owner.count(army)}")
 
     def deal_territories(self) -> None:
-        """One troop on each territory dealt (RULES 4.3, 6.1)."""
+        """Deal the territories, with one troop on each (RULES 4.3, 6.1)."""
         owner = numbers(self.next_chance("deal"))
         self.check_shares(owner)
         for territory, army in enumerate(owner):
@@ -493,7 +509,7 @@ class Naive:
             self.to_place[army] -= 1
 
     def place_at_random(self) -> None:
-        """A fair claim and a legal placement by the engine, capitals and headquarters too (RULES 4.3)."""
+        """Apply a random claim and placement, with capitals and headquarters (RULES 4.3)."""
         pairs = [numbers(word.split(":")) for word in self.next_chance("setup")]
         plausible(all(len(pair) == 2 for pair in pairs), "a random set-up is written owner:troops")
         self.check_shares([owner for owner, _ in pairs])
@@ -515,19 +531,22 @@ class Naive:
         plausible(all(self.room(t) >= 0 for t in self.own(army)), f"army {army} exceeds max_troops")
 
     def own_territories_drawn(self, kind: str) -> list[int]:
-        """One own territory of every seat."""
+        """Return one own territory of every seat from the log."""
         drawn = numbers(self.next_chance(kind))
         owners = [self.owner[t] for t in drawn if t in self.territories]
         plausible(owners == self.seats, f"{kind} {drawn} are not one own territory of each seat")
         return drawn
 
     def place_by_chart(self) -> None:
-        """The start positions of Basic Training (RULES 9.1)."""
+        """Place the start positions of Basic Training (RULES 9.1)."""
         chart = self.board.chart(self.rules.num_players)
         self.owner, self.troops, self.capitals = list(chart.owner), list(chart.troops), list(chart.capitals)
 
     def draw_starting_cards(self) -> None:
-        """2008 games: the third and fourth in turn order start with one card, the fifth with two (RULES 9.1, 9.3)."""
+        """Draw the starting cards of 2008 games (RULES 9.1, 9.3).
+
+        The third and fourth seat in the turn order start with one card, the fifth with two.
+        """
         if self.rules.deck != "star":
             return
         for place, seat in enumerate(self.from_seat(self.starter)):
@@ -543,14 +562,14 @@ class Naive:
             self.ask_deploy(self.starter)
 
     def next_to_place(self, first: int) -> int:
-        """The first seat, from this one on, with troops left to place."""
+        """Return the first seat, from this one on, with troops left to place."""
         return next((seat for seat in self.from_seat(first) if self.to_place[seat] > 0), first)
 
     def may_capital(self) -> set[Answer]:
         return {("territory", t) for t in self.free_territories()}
 
     def do_capital(self, territory: int) -> None:
-        """The capital and one troop (RULES 9.3)."""
+        """Place the capital and one troop (RULES 9.3)."""
         self.capitals[self.turn] = territory
         if NONE_YET not in self.capitals:
             self.phase = "CLAIM"
@@ -560,14 +579,17 @@ class Naive:
         return {("territory", t) for t in self.free_territories()}
 
     def do_claim(self, territory: int) -> None:
-        """One troop on a free territory; then the turn order simply goes on (RULES 4.3)."""
+        """Place one troop on a free territory (RULES 4.3).
+
+        The next seat in turn order follows.
+        """
         self.put_first_troop(territory, self.turn)
         self.turn = self.next_to_place(self.next_seat(self.turn))
         if not self.free_territories():
             self.ask_deploy(self.turn)
 
     def ask_deploy(self, first: int) -> None:
-        """One troop each in turn, seats with none left skipped (RULES 4.3, 4.4)."""
+        """Let seats place one troop each in turn, skipping seats with none left (RULES 4.3, 4.4)."""
         self.lose_what_finds_no_room()
         self.deployed_in_a_row = 0
         if any(self.to_place):
@@ -577,7 +599,7 @@ class Naive:
             self.ask_deploy_neutral()
 
     def lose_what_finds_no_room(self) -> None:
-        """Troops that find no room on any own territory are lost (RULES 10.3)."""
+        """Remove troops that have no room on any own territory (RULES 10.3)."""
         for seat in self.seats:
             if not self.own_with_room(seat):
                 self.to_place[seat] = 0
@@ -588,7 +610,10 @@ class Naive:
         return {("territory", t) for t in self.own_with_room(self.turn)}
 
     def do_deploy(self, territory: int) -> None:
-        """One troop; beside a neutral army a seat places two before the other one does (RULES 6.1)."""
+        """Place one troop (RULES 6.1).
+
+        With a neutral army, a seat places two before the other seat.
+        """
         self.troops[territory] += 1
         self.to_place[self.turn] -= 1
         self.deployed_in_a_row += 1
@@ -607,7 +632,10 @@ class Naive:
         return {("territory", t) for t in self.own_with_room(self.neutral)}
 
     def do_deploy_neutral(self, territory: int) -> None:
-        """The players alternate placing one neutral troop (RULES 6.1)."""
+        """Place one neutral troop (RULES 6.1).
+
+        The players alternate.
+        """
         self.troops[territory] += 1
         self.neutral_to_place -= 1
         self.lose_what_finds_no_room()
@@ -624,7 +652,10 @@ class Naive:
         return {("territory", t) for t in self.own(self.turn)}
 
     def do_headquarters(self, territory: int) -> None:
-        """The card of a headquarters leaves the deck (RULES 7.1)."""
+        """Choose a headquarters (RULES 7.1).
+
+        Its card leaves the deck.
+        """
         self.headquarters[self.turn] = territory
         self.deck.remove(territory)
         self.turn = self.next_seat(self.turn)
@@ -647,7 +678,10 @@ class Naive:
         self.ask_trade()
 
     def troops_due(self, seat: int) -> int:
-        """Troops for territories, cities, continents, capitals and rewards (RULES 3.1.1, 3.1.2, 9.2, 9.8)."""
+        """Return the troops for territories, cities, continents, capitals and Rewards.
+
+        Sources: RULES 3.1.1, 3.1.2, 9.2 and 9.8.
+        """
         own = self.own(seat)
         due = max(3, (len(own) + len(self.cities & set(own))) // 3)
         due += sum(self.board.bonuses[c] for c in self.continents_held(seat))
@@ -655,7 +689,10 @@ class Naive:
         return due + (2 if self.has_reward(seat, TWO_TROOPS) else 0)
 
     def add_to_draft(self, troops: int) -> None:
-        """More troops to place; those that nobody may have to place are lost (RULES 1.5)."""
+        """Add troops to place (RULES 1.5).
+
+        Troops beyond the largest number are lost.
+        """
         self.draft_left = min(self.draft_left + troops, MOST_TROOPS)
 
     def may_draft(self) -> set[Answer]:
@@ -678,7 +715,10 @@ class Naive:
         self.ask_draft()
 
     def ask_draft(self) -> None:
-        """Go on while troops are left; without any room the rest is lost (RULES 10.3)."""
+        """Continue the draft while troops are left (RULES 10.3).
+
+        Without any room, the rest is lost.
+        """
         if self.draft_left > 0 and self.own_with_room(self.turn):
             self.phase = "DRAFT"
         else:
@@ -686,7 +726,10 @@ class Naive:
             self.end_draft()
 
     def end_draft(self) -> None:
-        """Missions are judged; then a Starting Maneuver, if it is not a draft after an elimination (RULES 8.2, 9.8)."""
+        """Judge missions, then begin a Starting Maneuver or the attacks (RULES 8.2, 9.8).
+
+        A draft after an elimination is not followed by a Starting Maneuver.
+        """
         if self.judge_missions():
             return
         if not self.trading_after_elimination and self.has_reward(self.turn, STARTING_MANEUVER):
@@ -708,7 +751,7 @@ class Naive:
         return [three for three in combinations(sorted(cards), 3) if is_set(self.symbol(card) for card in three)]
 
     def ask_trade(self) -> None:
-        """A seat that holds a set, or two stars, may trade before placing (RULES 5.3, 9.4)."""
+        """Let a seat that holds a set, or two stars, trade before it places troops (RULES 5.3, 9.4)."""
         hand = self.hands[self.turn]
         can_trade = bool(self.sets_in(hand)) if self.rules.deck == "symbol" else self.stars(hand) >= 2
         if can_trade:
@@ -717,7 +760,11 @@ class Naive:
             self.ask_draft()
 
     def must_trade(self) -> bool:
-        """The first set of five cards or more is forced, after an elimination every one of five (RULES 5.3, 3.3.2)."""
+        """Return True if the seat at turn must trade (RULES 5.3, 3.3.2).
+
+        The first set of five or more cards is forced. After an elimination, sets are forced while five or
+        more cards are held.
+        """
         if self.trading_after_elimination:
             return len(self.hands[self.turn]) >= 5
         return self.cards_at_start >= 5 and self.sets_this_turn == 0
@@ -726,7 +773,7 @@ class Naive:
         return self.may_trade_symbols() if self.rules.deck == "symbol" else self.may_trade_stars()
 
     def may_trade_symbols(self) -> set[Answer]:
-        """Cards that can still become a set with those picked."""
+        """Return the cards that can still become a set with those picked."""
         rest = minus(self.hands[self.turn], self.picked)
         answers = {("card", card) for card in rest if self.can_become_set([*self.picked, card])}
         return answers if self.picked or self.must_trade() else answers | {DONE}
@@ -737,7 +784,10 @@ class Naive:
         return any(is_set(self.symbol(card) for card in [*cards, *others]) for others in more)
 
     def may_trade_stars(self) -> set[Answer]:
-        """Any cards with at most ten stars together; at least two stars make a trade (RULES 9.4)."""
+        """Return the cards that keep the total at ten stars or less (RULES 9.4).
+
+        At least two stars make a trade.
+        """
         rest = minus(self.hands[self.turn], self.picked)
         answers = {("card", card) for card in rest if self.stars([*self.picked, card]) <= 10}
         return answers | {DONE} if not self.picked or self.stars(self.picked) >= 2 else answers
@@ -754,7 +804,7 @@ class Naive:
         self.ask_draft()
 
     def lay_away_picked(self) -> None:
-        """Traded cards go to the discard pile (RULES 5.5)."""
+        """Move traded cards to the discard pile (RULES 5.5)."""
         self.hands[self.turn] = minus(self.hands[self.turn], self.picked)
         self.discard += self.picked
         self.traded_set, self.picked = self.picked, []
@@ -770,13 +820,19 @@ class Naive:
             self.after_set()
 
     def picked_value(self) -> int:
-        """Fixed by the symbols of the picked set, or by the number of sets before it (RULES 5.2)."""
+        """Return the value of the picked set (RULES 5.2).
+
+        It depends on the symbols, or on the number of sets before this one.
+        """
         if self.rules.set_values == "fixed":
             return fixed_value(self.symbol(card) for card in self.picked)
         return set_value(self.rules.set_values, self.sets_traded)
 
     def bonus_places(self) -> list[int]:
-        """Own territories on the cards of the set, with room; once a turn or once a set (RULES 5.4)."""
+        """Return own territories with room on the cards of the set (RULES 5.4).
+
+        The bonus is paid once a turn or once a set.
+        """
         if self.rules.occupied_bonus == "once_a_turn" and self.bonus_paid:
             return []
         return [t for t in self.own_with_room(self.turn) if t in self.traded_set]
@@ -785,13 +841,16 @@ class Naive:
         return {("territory", t) for t in self.bonus_places()}
 
     def do_bonus(self, territory: int) -> None:
-        """Two extra troops on that very territory, less what finds no room (RULES 5.4, 10.3)."""
+        """Place two extra troops on the territory, less those without room (RULES 5.4, 10.3)."""
         self.troops[territory] += min(2, self.room(territory))
         self.bonus_paid = True
         self.after_set()
 
     def after_set(self) -> None:
-        """Another set if there is one; after an elimination only while five cards or more are held (RULES 3.3.2)."""
+        """Continue with another set if there is one (RULES 3.3.2).
+
+        After an elimination, this happens only while five or more cards are held.
+        """
         if self.trading_after_elimination and not self.must_trade():
             self.ask_draft()
         else:
@@ -800,12 +859,12 @@ class Naive:
     # ---- attack (RULES 3.2)
 
     def battles_used_up(self) -> bool:
-        """Whether the turn has had all its rolls (RULES 11.3)."""
+        """Return True if the turn has had all its rolls (RULES 11.3)."""
         most = self.rules.max_battles_per_turn
         return most is not None and self.battles >= most
 
     def may_attack(self) -> set[Answer]:
-        """From an own territory with two troops to an adjacent one of somebody else (RULES 3.2.1)."""
+        """Return attacks from own territories with two troops to adjacent foreign ones (RULES 3.2.1)."""
         if self.battles_used_up():
             return {DONE}
         return {DONE} | {("border", (a, b)) for a, b in self.board.borders if self.may_attack_along(a, b)}
@@ -842,7 +901,10 @@ class Naive:
             self.declare(int(dice))
 
     def declare(self, dice: int) -> None:
-        """The attacker declares first, the defender sees it and chooses (RULES 3.2.2)."""
+        """Declare the attacker's dice (RULES 3.2.2).
+
+        The defender sees them and chooses.
+        """
         self.dice = dice
         if self.rules.defender_dice == "choice":
             self.phase = "DEFEND"
@@ -856,7 +918,7 @@ class Naive:
         self.battle(dice)
 
     def battle(self, defence_dice: int) -> None:
-        """One roll; then re-roll, commander, and the comparison (RULES 10.6)."""
+        """Roll once, then go on to re-roll, commander and comparison (RULES 10.6)."""
         self.roll(defence_dice)
         if self.cards_for_reroll():
             self.phase = "REROLL"
@@ -864,7 +926,7 @@ class Naive:
             self.ask_commander()
 
     def roll(self, defence_dice: int) -> None:
-        """Dice from the log, bonus dice among them; the lowest are dropped (RULES 9.8)."""
+        """Read the dice from the log, including bonus dice, and drop the lowest (RULES 9.8)."""
         words = self.next_chance("roll")
         plausible(words.count("|") == 1, "a roll is written: attacker's dice | defender's dice")
         attack, defence = numbers(words[: words.index("|")]), numbers(words[words.index("|") + 1 :])
@@ -881,7 +943,10 @@ class Naive:
         plausible(set(dice) <= set(FACES), f"dice {dice} show a face that no die has")
 
     def cards_for_reroll(self) -> list[int]:
-        """Cards of the attacking or the attacked territory in the attacker's hand, in this order (RULES 10.4)."""
+        """Return the cards in the attacker's hand that allow a re-roll (RULES 10.4).
+
+        They are the cards of the attacking and of the attacked territory, in this order.
+        """
         if not self.rules.card_reroll:
             return []
         return [t for t in (self.source, self.target) if t in self.hands[self.turn]]
@@ -890,7 +955,10 @@ class Naive:
         return {DONE} | {("die", face) for face in self.attack_dice}
 
     def do_reroll(self, face: int | None) -> None:
-        """One own die again; the card is public from then on (RULES 10.4)."""
+        """Re-roll one own die (RULES 10.4).
+
+        The card is public from then on.
+        """
         if face is not None:
             self.shown.add(self.cards_for_reroll()[0])
             again = numbers(self.next_chance("reroll"))
@@ -900,7 +968,7 @@ class Naive:
         self.ask_commander()
 
     def ask_commander(self) -> None:
-        """Once a turn one die below six may be turned (RULES 10.5)."""
+        """Let the attacker turn one die below six, once a turn (RULES 10.5)."""
         if self.rules.commander and not self.commander_used and min(self.attack_dice) < 6:
             self.phase = "COMMANDER"
         else:
@@ -931,12 +999,16 @@ class Naive:
         self.troops[self.target] -= lost_by_defender
 
     def airfield_helps(self, army: int) -> bool:
-        """An own airfield on the attacked territory or beside it (RULES 9.8, 9.9)."""
+        """Return True if the army has an airfield on or beside the attacked territory (RULES 9.8, 9.9)."""
         near = [self.target, *self.neighbours[self.target]]
         return any(airfield in near and self.owner[airfield] == army for airfield in self.airfields)
 
     def blitz(self) -> None:
-        """Rolls with the most dice until it falls, one troop is left, or no roll is left (RULES 3.2.4, 11.3)."""
+        """Roll with the most dice until the blitz ends (RULES 3.2.4, 11.3).
+
+        The blitz ends when the territory falls, one troop is left on the attacking territory, or no roll is
+        left.
+        """
         while self.troops[self.target] > 0 and self.troops[self.source] >= 2 and not self.battles_used_up():
             self.dice = self.most_attack_dice()
             self.roll(self.most_defence_dice())
@@ -949,14 +1021,20 @@ class Naive:
     # ---- capture, occupation, elimination (RULES 3.2.5, 3.2.7, 3.3)
 
     def destroy_airfields(self) -> None:
-        """An airfield is lost with its territory, and nobody owns its Reward any more (RULES 9.8)."""
+        """Remove an airfield with its territory (RULES 9.8).
+
+        Nobody owns its Reward any more.
+        """
         for which, airfield in enumerate(self.airfields):
             if airfield == self.target:
                 self.airfields[which] = NONE_YET
                 self.reward_owner[AIRFIELDS[which]] = NOBODY
 
     def capture(self) -> None:
-        """As many troops as dice chosen move in at once; eliminations and victory come first (RULES 3.2.7)."""
+        """Capture the target, and move in as many troops as dice were chosen (RULES 3.2.7).
+
+        Eliminations and victory are judged before the occupation continues.
+        """
         loser = self.owner[self.target]
         self.owner[self.target] = self.turn
         self.troops[self.source] -= self.dice
@@ -970,7 +1048,10 @@ class Naive:
             self.ask_occupy()
 
     def eliminate(self, loser: int) -> None:
-        """The eliminator takes cards and Objectives; Rewards are gone (RULES 3.3.1, 3.3.3)."""
+        """Give cards and Objectives to the eliminator (RULES 3.3.1, 3.3.3).
+
+        Rewards are lost.
+        """
         self.alive[loser] = False
         self.fallen.append(loser)
         self.hands[self.turn] += self.hands[loser]
@@ -979,7 +1060,10 @@ class Naive:
         self.reward_owner = [NOBODY if holder == loser else holder for holder in self.reward_owner]
 
     def can_move(self) -> int:
-        """Troops that can go from source to target: one stays behind, room caps it (RULES 3.2.5, 3.4, 10.3)."""
+        """Return how many troops can move from source to target (RULES 3.2.5, 3.4, 10.3).
+
+        One troop stays behind, and the room on the target is a limit.
+        """
         return min(self.troops[self.source] - 1, self.room(self.target))
 
     def move(self, word: int | str) -> None:
@@ -1004,7 +1088,7 @@ class Naive:
             self.ask_occupy()
 
     def end_occupation(self) -> None:
-        """Missions where troops count; then the trades that an elimination forces (RULES 3.2.7, 3.3.2)."""
+        """Judge missions, then begin the trades that an elimination forces (RULES 3.2.7, 3.3.2)."""
         if self.judge_missions():
             return
         many_cards = self.rules.deck == "symbol" and len(self.hands[self.turn]) >= 6
@@ -1017,7 +1101,7 @@ class Naive:
     # ---- the end of a turn (RULES 3, 9.5)
 
     def end_attacks(self) -> None:
-        """Symbol deck: draw, fortify. Star deck: Objective first (RULES 3)."""
+        """Draw a card in games with a symbol deck, then take an Objective or fortify (RULES 3)."""
         if self.rules.deck == "symbol" and self.captured:
             self.draw_card(self.turn)
         if self.objectives_met():
@@ -1026,12 +1110,12 @@ class Naive:
             self.begin_fortify()
 
     def objectives_met(self) -> list[int]:
-        """Face-up Objectives that the position meets when the attacks end (RULES 9.5, 9.6)."""
+        """Return face-up Objectives that the position meets when the attacks end (RULES 9.5, 9.6)."""
         face_up = [o for o, holder in enumerate(self.objective_holder) if holder == FACE_UP]
         return [o for o in face_up if self.is_met(self.board.objectives[o])]
 
     def is_met(self, objective: Any) -> bool:
-        """Whether the seat at turn meets an Objective (RULES 9.6)."""
+        """Return True if the seat at turn meets an Objective (RULES 9.6)."""
         own = set(self.own(self.turn))
         new = own - self.held_at_start
         if objective.kind == "continent":
@@ -1055,7 +1139,7 @@ class Naive:
         return {DONE} | {("objective", o) for o in self.objectives_met()}
 
     def do_objective(self, objective: int | None) -> None:
-        """Exactly one, with its Reward (RULES 9.5)."""
+        """Take one Objective with its Reward, or none (RULES 9.5)."""
         if objective is None:
             self.begin_fortify()
             return
@@ -1064,14 +1148,17 @@ class Naive:
         self.take_reward(self.objective_reward[objective])
 
     def take_reward(self, reward: int) -> None:
-        """An airfield is placed at once, where none of one's own stands (RULES 9.8)."""
+        """Take a Reward (RULES 9.8).
+
+        An airfield is placed at once, where no airfield stands.
+        """
         if reward != NOBODY:
             self.reward_owner[reward] = self.turn
         if reward in AIRFIELDS and self.may_airfield():
             self.airfield_in_hand = AIRFIELDS.index(reward)
             self.phase = "AIRFIELD"
             return
-        if reward in AIRFIELDS:  # no place for it
+        if reward in AIRFIELDS:  # no territory for the airfield
             self.reward_owner[reward] = NOBODY
         self.begin_fortify()
 
@@ -1092,7 +1179,7 @@ class Naive:
         self.phase = "FORTIFY_FROM"
 
     def fortify_targets(self, source: int) -> list[int]:
-        """Other own territories with room, adjacent or joined (RULES 3.4)."""
+        """Return other own territories with room, adjacent or joined (RULES 3.4)."""
         within_reach = self.neighbours[source] if self.rules.fortify == "adjacent" else self.joined(source)
         return [t for t in self.own_with_room(self.turn) if t in within_reach and t != source]
 
@@ -1126,7 +1213,7 @@ class Naive:
             self.end_move()
 
     def end_move(self) -> None:
-        """Missions are judged after every move (RULES 8.2)."""
+        """Judge missions after every move (RULES 8.2), and continue or end fortifying."""
         self.moves_left -= 1
         if self.judge_missions():
             return
@@ -1136,7 +1223,7 @@ class Naive:
             self.end_fortify()
 
     def end_fortify(self) -> None:
-        """After a Starting Maneuver the attacks begin, otherwise the turn ends."""
+        """Begin the attacks after a Starting Maneuver, or end the turn."""
         self.moves_left = 0
         if self.starting_maneuver:
             self.starting_maneuver = False
@@ -1145,7 +1232,10 @@ class Naive:
             self.end_turn()
 
     def end_turn(self) -> None:
-        """Star deck: the card, then the three-objectives win; then the next living seat (RULES 3, 3.5, 9.7)."""
+        """Draw the card of a star deck, check the win by Objectives, then pass the turn.
+
+        Sources: RULES 3, 3.5 and 9.7.
+        """
         if self.rules.deck == "star" and self.star_card_due():
             self.draw_card(self.turn)
         if self.rules.victory == "objectives" and self.wins_by_objectives():
@@ -1154,15 +1244,22 @@ class Naive:
             self.pass_turn()
 
     def star_card_due(self) -> bool:
-        """For a capture, if no Objective was taken; with a Guaranteed Card always; never two (RULES 9.5, 9.8)."""
+        """Return True if the seat draws a card of a star deck (RULES 9.5, 9.8).
+
+        The card is due for a capture if no Objective was taken, and always with a Guaranteed Card. There are
+        never two.
+        """
         return self.has_reward(self.turn, GUARANTEED_CARD) or (self.captured and not self.objective_taken)
 
     def wins_by_objectives(self) -> bool:
-        """At least three Objectives and the own capital controlled (RULES 9.7)."""
+        """Return True if the seat has at least three Objectives and its own capital (RULES 9.7)."""
         return self.objective_holder.count(self.turn) >= 3 and self.capital_of(self.turn) in self.own(self.turn)
 
     def pass_turn(self) -> None:
-        """A round ends when the turn passes the starter's place, lives the starter or not (RULES 11.2)."""
+        """Pass the turn to the next living seat (RULES 11.2).
+
+        A round ends when the turn passes the starter's place, even if the starter is dead.
+        """
         seat = self.turn
         round_ended = False
         while True:
@@ -1182,13 +1279,16 @@ class Naive:
         self.phase, self.winner, self.moves_left = "OVER", seat, 0
 
     def judge_conquest(self) -> bool:
-        """After a capture: all territories, the last one living, or headquarters enough (RULES 11.1, 6.3, 7.3)."""
+        """Judge the victory after a capture (RULES 11.1, 6.3, 7.3).
+
+        The seat wins with all territories, as the last living seat, or with enough headquarters.
+        """
         if self.alive.count(True) == 1 or len(self.own(self.turn)) == self.num_territories or self.holds_headquarters():
             self.win(self.turn)
         return self.phase == "OVER"
 
     def holds_headquarters(self) -> bool:
-        """One's own headquarters and as many opposing ones as the game asks for (RULES 7.3)."""
+        """Return True if the seat holds its own headquarters and enough opposing ones (RULES 7.3)."""
         if self.rules.victory != "headquarters":
             return False
         own = self.own(self.turn)
@@ -1197,7 +1297,7 @@ class Naive:
         return self.headquarters[self.turn] in own and opposing >= needed
 
     def judge_missions(self) -> bool:
-        """The first living seat whose mission is fulfilled wins, the one at turn first (RULES 8.2)."""
+        """Let the first living seat with a fulfilled mission win, the seat at turn first (RULES 8.2)."""
         if self.rules.victory != "mission":
             return False
         fulfilled = [s for s in self.from_seat(self.turn) if self.alive[s] and self.has_fulfilled_mission(s)]
@@ -1216,7 +1316,7 @@ class Naive:
         return not self.alive[mission.target]
 
     def has_continents(self, seat: int, mission: Any) -> bool:
-        """The continents named, and any third one where the mission says so."""
+        """Return True if the seat holds the named continents, and a third one if the mission requires it."""
         held, named = set(self.continents_held(seat)), set(mission.continents)
         return named <= held and (not mission.any_third or held > named)
 
@@ -1224,12 +1324,15 @@ class Naive:
         return len([t for t in self.own(seat) if self.troops[t] >= min_troops]) >= number
 
     def standings(self) -> list[int]:
-        """The place of every seat, 1 the best; equal ones share the better place (RULES 11.2)."""
+        """Return the place of every seat, 1 the best (RULES 11.2).
+
+        Equal seats share the better place.
+        """
         merits = [self.merit(seat) for seat in self.seats]
         return [1 + sum(1 for other in merits if other > merit) for merit in merits]
 
     def merit(self, seat: int) -> tuple[int, int, int]:
-        """The winner; the living by territories, then troops; the dead, the last to fall first."""
+        """Return a sort key: the winner, the living by territories and troops, the dead by time of death."""
         if not self.alive[seat]:
             return (0, self.fallen.index(seat), 0)
         own = self.own(seat)

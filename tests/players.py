@@ -9,7 +9,7 @@ from risk_env.core.types import Phase
 
 @entry_point
 def choose_first(games, boards, rules, lanes, randoms, memory, actions):
-    """The first legal action."""
+    """Choose the first legal action."""
     for k in range(len(lanes)):
         action = 0
         while not has(games[lanes[k]].legal, action):
@@ -19,7 +19,7 @@ def choose_first(games, boards, rules, lanes, randoms, memory, actions):
 
 @entry_point
 def choose_bold(games, boards, rules, lanes, randoms, memory, actions):
-    """Attacks with any majority and moves all; else a legal action by its own chance."""
+    """Attack with any majority and move all troops, or else choose a random legal action."""
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
@@ -45,7 +45,7 @@ def choose_bold(games, boards, rules, lanes, randoms, memory, actions):
 
 @entry_point
 def choose_nothing(games, boards, rules, lanes, randoms, memory, actions):
-    """Writes no answer from the second round on."""
+    """Choose no action from the second round on."""
     for k in range(len(lanes)):
         if games[lanes[k]].round_number < 2:
             action = 0
@@ -60,7 +60,7 @@ LAZY = CompiledBot("lazy", "1", choose_nothing)
 
 
 class Good(Agent):
-    """The first legal action, as FIRST."""
+    """An agent that chooses the first legal action, like FIRST."""
 
     name = "good"
     version = "1"

@@ -1,8 +1,9 @@
-"""Hand-made positions: armies in words, usual values for everything else, dice made to order.
+"""Hand-made positions: armies as text, default values for everything else, and dice as ordered.
 
-An army is a text such as `"Alaska 3, Europe 2, Ukraine, rest"`: territories or whole continents, each with its troops
-(one where no number stands). What is named later wins, within an army and between armies; `rest` is all that no army
-names. The other lines of a position are those of `Game.to_text`, blanks written as underscores.
+An army is a text such as `"Alaska 3, Europe 2, Ukraine, rest"`. It lists territories or whole continents,
+each with its troops (one if no number is given). Later names override earlier ones, within an army and
+between armies. `rest` is every territory that no army names. The other lines of a position are those of
+`Game.to_text`, with underscores for blanks.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ MINOR = ("airfield", "additional maneuver", "guaranteed card", "starting maneuve
 MAJOR = ("major airfield", "attack die", "defense die", "two troops")
 AIRFIELDS = ("airfield", "major airfield")
 
-Goal = int | str | tuple[int | str, str]  # holder or "face up", and perhaps the Reward that comes with it
+Goal = int | str | tuple[int | str, str]  # holder or "face up", optionally with the Reward of the objective
 
 
-# ------------------------------------------------------------------------------------------------ positions
+# Positions
 
 
 def position(
@@ -38,7 +39,10 @@ def position(
     entries: Mapping[str, Any] | None = None,
     **lines: Any,
 ) -> Game:
-    """A game: `rules` as `preset=classic, fortify=adjacent` (a bare word is a preset), an army for each seat."""
+    """Return a game with one army for each seat.
+
+    `rules` is a text such as `preset=classic, fortify=adjacent`. A bare word is the name of a preset.
+    """
     board = load_map(map)
     options = rules if "=" in rules.split(",")[0] else f"preset={rules}"
     told = {"rules": options, "map": map, "phase": "attack", "random": "7", **(entries or {})}
@@ -50,7 +54,10 @@ def position(
 
 
 def _held(armies: Iterable[str], board: Board) -> dict[str, tuple[int, int]]:
-    """Army and troops of each territory that is named; the army after the last seat is the neutral one."""
+    """Return army and troops of each named territory.
+
+    The army after the last seat is the neutral one.
+    """
     held: dict[str, tuple[int, int]] = {}
     rest = None
     for seat, army in enumerate(armies):
@@ -70,7 +77,7 @@ def _garrisons(army: str) -> Iterable[tuple[str, int]]:
 
 
 def _named(place: str, board: Board) -> list[str]:
-    """The territories of a continent, or the one territory; none for `rest`."""
+    """Return the territories of a continent, or the one territory, or none for `rest`."""
     if place == "rest":
         return []
     if place not in board.continents:
@@ -87,10 +94,12 @@ def star_position(
     goals: Mapping[str, Goal] | None = None,
     **lines: Any,
 ) -> Game:
-    """A 2008 game: capitals by seat (else what each army names first), cities (else Basic Training's), objectives.
+    """Return a 2008 game with capitals, cities and objectives.
 
-    `goals` lays out objectives by name; four minor and four major ones come together with others of the map, face up.
-    A Reward belongs to the holder of its objective, that of an airfield only if a line says where it stands.
+    The default capitals are the territories that the armies name first, and the default cities those of Basic
+    Training. `goals` lays out objectives by name. Four minor and four major objectives are completed with
+    others of the map, face up. A Reward belongs to the holder of its objective. The Reward of an airfield
+    does so only if a line tells where the airfield stands.
     """
     basic = "basic_training" in rules
     told: dict[str, Any] = {}
@@ -103,14 +112,14 @@ def star_position(
 
 
 def _first_places(armies: tuple[str, ...]) -> list[str]:
-    """The territory that each army names first, or the first that it holds."""
+    """Return the territory that each army names first, or the first that it holds."""
     held = _held(armies, CLASSIC)
     named = [[name for place, _ in _garrisons(army) for name in _named(place, CLASSIC)] for army in armies]
     return [[*names, *(t for t in held if held[t][0] == seat)][0] for seat, names in enumerate(named)]
 
 
 def _objective_lines(goals: Mapping[str, Goal], lines: Mapping[str, Any], basic: bool) -> dict[str, str]:
-    """The lines of the objectives and of the Rewards that somebody owns."""
+    """Return the lines of the objectives and of the Rewards that have an owner."""
     told: dict[str, str] = {}
     for name, (holder, reward) in (_with_holders(goals) if basic else _laid_out(goals)).items():
         state = f"player {holder}" if isinstance(holder, int) else holder
@@ -126,7 +135,7 @@ def _with_holders(goals: Mapping[str, Goal]) -> dict[str, tuple[int | str, str]]
 
 
 def _laid_out(goals: Mapping[str, Goal]) -> dict[str, tuple[int | str, str]]:
-    """Four minor and four major objectives, each with a Reward of its rank (RULES 9.3)."""
+    """Return four minor and four major objectives, each with a Reward of its rank (RULES 9.3)."""
     laid: dict[str, tuple[int | str, str]] = {}
     for major, rewards in ((False, MINOR), (True, MAJOR)):
         names = [goal.name for goal in CLASSIC.objectives if goal.major == major]
@@ -138,29 +147,29 @@ def _laid_out(goals: Mapping[str, Goal]) -> dict[str, tuple[int | str, str]]:
 
 
 def places(text: str, without: str = "") -> str:
-    """The territories of an army's text as a line of a position lists them, less some others."""
+    """Return the territories of an army's text, less some others, as a position lists them."""
     named = [name for place, _ in _garrisons(text) for name in _named(place, CLASSIC)]
     left_out = [name for place, _ in _garrisons(without) for name in _named(place, CLASSIC)]
     return ", ".join(name for name in dict.fromkeys(named) if name not in left_out) or "-"
 
 
-# ------------------------------------------------------------------------------------------------ playing
+# Playing
 
 
 def play(game: Game, *texts: str) -> Game:
-    """Play actions one after the other; the game itself."""
+    """Play actions one after another and return the same game."""
     for text in texts:
         game.step(text)
     return game
 
 
 def legal(game: Game) -> list[str]:
-    """The legal actions as texts, in the order of their numbers."""
+    """Return the legal actions as texts, in the order of their numbers."""
     return [game.action_text(action) for action in game.legal_actions()]
 
 
 def refused(game: Game, *texts: str) -> None:
-    """None of the actions is legal, and trying them changes nothing."""
+    """Check that none of the actions is legal, and that trying them changes nothing."""
     before = game.to_bytes()
     for text in texts:
         with pytest.raises(IllegalAction):
@@ -169,7 +178,7 @@ def refused(game: Game, *texts: str) -> None:
 
 
 def to_next_turn(game: Game) -> Game:
-    """Say no to everything that is asked until another seat's turn has begun, or the game is over."""
+    """Decline every decision until another seat's turn has begun or the game is over."""
     turn = game.turn
     while game.turn == turn and not game.is_over:
         game.step("done")
@@ -182,7 +191,10 @@ def place_all(game: Game) -> Game:
 
 
 def to_own_draft(game: Game, seat: int = 0) -> Game:
-    """On to the start of a seat's next turn; the others place all they have and do nothing else."""
+    """Play to the start of a seat's next turn.
+
+    The other seats place all troops and do nothing else.
+    """
     to_next_turn(game)
     while game.turn != seat:
         if game.phase == Phase.TRADE:
@@ -194,7 +206,7 @@ def to_own_draft(game: Game, seat: int = 0) -> Game:
 
 
 def play_at_random(game: Game, rng: random.Random, most: int) -> Iterable[Game]:
-    """Random play, the game yielded before every action and at the end."""
+    """Play at random and yield the game before every action and at the end."""
     for _ in range(most):
         yield game
         if game.is_over:
@@ -203,19 +215,22 @@ def play_at_random(game: Game, rng: random.Random, most: int) -> Iterable[Game]:
 
 
 def with_generator(game: Game, state: int) -> Game:
-    """The same position with another state of the generator: other chance to come; its history begins here."""
+    """Return the same position with another state of the random generator.
+
+    Its history begins here.
+    """
     games = np.frombuffer(game.to_record(), game.records.dtype).copy()
     games["random"] = state
     return Game.from_record(game.rules, game.board, games.tobytes())
 
 
 def futures(game: Game, number: int) -> Iterable[Game]:
-    """The same position with that number of different futures."""
+    """Yield the same position with `number` different futures."""
     return (with_generator(game, state) for state in range(1, number + 1))
 
 
 def made_to_order(game: Game, texts: Iterable[str], wanted: Callable[[Game], bool], tries: int = 5000) -> Game:
-    """The game after some actions, with such chance as makes it what is wanted."""
+    """Return the game after some actions, with random numbers that make the result as wanted."""
     for other in futures(game, tries):
         if wanted(play(other, *texts)):
             return other
@@ -223,48 +238,48 @@ def made_to_order(game: Game, texts: Iterable[str], wanted: Callable[[Game], boo
 
 
 def rolled(game: Game) -> tuple[list[int], list[int]]:
-    """The dice of both sides as they fell, from the highest down; quicker than `battle`."""
+    """Return the rolled dice of both sides, from the highest down. This is faster than `battle`."""
     attack, defence = (sorted((int(face) for face in dice if face), reverse=True) for dice in game.record.rolled)
     return attack, defence
 
 
 def battle(game: Game) -> Battle:
-    """The last roll, which there must have been."""
+    """Return the last roll, or raise LookupError if there was none."""
     last = game.last_battle
     if last is None:
         raise LookupError("nothing was rolled")
     return last
 
 
-# ------------------------------------------------------------------------------------------------ looking
+# Looking
 
 
 def troops_on(game: Game, *names: str) -> list[int]:
-    """The troops on some territories."""
+    """Return the troops on some territories."""
     return [int(game.troops[game.board.territory(name)]) for name in names]
 
 
 def owner_of(game: Game, name: str) -> int:
-    """Who holds a territory."""
+    """Return the owner of a territory."""
     return int(game.owner[game.board.territory(name)])
 
 
 def to_draft(game: Game) -> int:
-    """Troops that are still to be placed."""
+    """Return the number of troops that are still to be placed."""
     return int(game.record.draft_left)
 
 
 def holder(game: Game, objective: str) -> int:
-    """The seat that holds an objective, -1 face up, -2 not in play."""
+    """Return the seat that holds an objective, -1 if it is face up, -2 if it is not in play."""
     names = [goal.name for goal in game.board.objectives]
     return int(game.record.objective[names.index(objective)])
 
 
 def reward_owner(game: Game, reward: Reward) -> int:
-    """The seat that owns a Reward, -1 nobody."""
+    """Return the seat that owns a Reward, or -1 if nobody does."""
     return int(game.record.reward_owner[reward])
 
 
 def in_phase(game: Game, phase: Phase, seat: int | None = None) -> bool:
-    """Whether a phase is at hand, and a seat is asked."""
+    """Return True if the game is in this phase, and `seat`, if given, is to act."""
     return game.phase == phase and (seat is None or game.seat == seat)

@@ -1,12 +1,12 @@
-"""A record of play to hold on to while code is moved: digests of random games and of games between agents.
+"""Digests of random games and of games between agents, to detect changes of play when code is moved.
 
-    python -m tests.record                 compares with tests/golden/record.json; exit status 1 where one differs
-    python -m tests.record --only capital  some parts, by the beginning of their names
-    python -m tests.record --write         writes it again: after a change of play that was meant
+    python -m tests.record                 compare with tests/golden/record.json; exit status 1 if one differs
+    python -m tests.record --only capital  compare the parts whose names begin with a word
+    python -m tests.record --write         write the record again, after an intended change of play
 
-A part is a preset with a number of players, or an agent. A digest of `batch` is over every observation, mask, seat,
-reward and end of 1,000 games and over their records; one of `game` over logs, texts, drawings and saved games.
-`tests/test_record.py` compares a few of them in the ordinary run of the tests.
+A part is a preset with a number of players, or an agent. A digest of `batch` covers every observation, mask,
+seat, reward and end of 1,000 games, and their records. A digest of `game` covers logs, texts, drawings and
+saved games. `tests/test_record.py` compares a few digests in the usual test run.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ STEPS = 300
 LOGGED_GAMES = 40
 LOGGED_ACTIONS = 250
 AGENT_GAMES = 100
-FEWER_GAMES = {"strategist": 10, "strategist:long": 2}  # of agents that take long
+FEWER_GAMES = {"strategist": 10, "strategist:long": 2}  # for slow agents
 MAX_ROUNDS = 60
 FAST = {"attack": "blitz", "defender_dice": "max"}
 ONLY_DUELS = ("duelist", "duelist_search", "marshal")
 ONLY_CLASSIC = (*ONLY_DUELS, "tactician", "tactician:quick")
-WEIGHT_OF_DONE = 0.3  # of the best random number: play that goes on attacking comes to more of the rules
+WEIGHT_OF_DONE = 0.3  # factor for `done`: with more attacks, play reaches more of the rules
 
 
 def digest_of(parts: Iterator[bytes]) -> str:
-    """A short digest of bytes, one after another."""
+    """Return a short digest of concatenated bytes."""
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
         digest.update(part)
@@ -49,7 +49,7 @@ def digest_of(parts: Iterator[bytes]) -> str:
 
 
 def batch_bytes(rules: Rules) -> Iterator[bytes]:
-    """All that a batch of random games gives, step by step, and its records at the end."""
+    """Yield all outputs of a batch of random games, step by step, and its records at the end."""
     batch = GameBatch(rules, "classic", LANES, SEED)
     rng = np.random.default_rng(SEED)
     done = int(batch.tables.rules["done"][0])
@@ -67,7 +67,7 @@ def batch_bytes(rules: Rules) -> Iterator[bytes]:
 
 
 def game_bytes(rules: Rules) -> Iterator[bytes]:
-    """Logs, texts, drawings and saved games of single random games."""
+    """Yield logs, texts, drawings and saved games of single random games."""
     rng = np.random.default_rng(SEED)
     for seed in range(LOGGED_GAMES):
         game = Game(rules, seed=seed)
@@ -87,7 +87,7 @@ def game_bytes(rules: Rules) -> Iterator[bytes]:
 
 
 def agent_bytes(name: str) -> Iterator[bytes]:
-    """Games of a registered agent against scripted bots, in every preset that it plays."""
+    """Yield games of a registered agent against scripted bots, in every preset that it plays."""
     found = bots.find(name)
     for preset in ("classic",) if name in ONLY_CLASSIC else presets():
         players = 2 if name in ONLY_DUELS else min(preset_players(preset)[-1], 3)
@@ -102,7 +102,7 @@ def agent_bytes(name: str) -> Iterator[bytes]:
 
 
 def parts() -> dict[str, Callable[[], str]]:
-    """Every part of the record by name, to be computed."""
+    """Return a function for every part of the record that computes its digest, by name."""
     found: dict[str, Callable[[], str]] = {}
     for preset in presets():
         for players in preset_players(preset):
@@ -117,7 +117,7 @@ def parts() -> dict[str, Callable[[], str]]:
 
 
 def load() -> dict[str, str]:
-    """The digests as they were written."""
+    """Return the recorded digests."""
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 

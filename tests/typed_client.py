@@ -1,4 +1,4 @@
-"""A small program against the public interface, for `mypy --strict` (tests/test_packaging.py) and for nothing else."""
+"""A small program that uses the public interface, only for `mypy --strict` (tests/test_packaging.py)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from risk_env import Agent, View, risk_v0
 
 
 class First(Agent):
-    """The first legal action."""
+    """An agent that chooses the first legal action."""
 
     name, version = "first", "1"
 
@@ -17,7 +17,7 @@ class First(Agent):
 
 
 def play(rules: risk_env.Rules, board: risk_env.Board) -> tuple[int, bytes]:
-    """A few actions of a game: its winner and its save."""
+    """Play a few actions of a game and return its winner and its saved form."""
     game = risk_env.Game(rules, board, seed=7)
     for _ in range(10):
         game.step(int(game.legal_actions()[0]))
@@ -28,7 +28,7 @@ def play(rules: risk_env.Rules, board: risk_env.Board) -> tuple[int, bytes]:
 
 
 def step_many(rules: risk_env.Rules) -> npt.NDArray[np.float32]:
-    """The rewards of a step in every lane of a batch."""
+    """Return the rewards of a step in every lane of a batch."""
     batch = risk_env.GameBatch(rules, "classic", num_games=4, seed=0)
     _observation, mask, _seat = batch.reset()
     _observation, _mask, _seat, reward, _terminated, _truncated = batch.step(np.asarray(mask).argmax(axis=1))
@@ -37,7 +37,7 @@ def step_many(rules: risk_env.Rules) -> npt.NDArray[np.float32]:
 
 
 def main() -> None:
-    """All of it."""
+    """Use all parts of the interface."""
     rules = risk_env.Rules.preset("classic", num_players=3, fortify="adjacent")
     print(risk_env.presets(), play(rules, risk_env.load_map("classic")), step_many(rules))
     env = risk_v0.env(preset="classic", num_players=3)

@@ -1,4 +1,4 @@
-"""A server of the page for tests: in this process, with a client for it or under an address."""
+"""A server of the web page for tests: in this process, with a client for it or at an address."""
 
 import threading
 import time
@@ -21,7 +21,10 @@ WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "opti
 
 @contextmanager
 def client(folder: Path, **options: Any) -> Iterator[TestClient]:
-    """A client of a server in this process; `lobby` are its games."""
+    """Open a client of a server in this process.
+
+    Its attribute `lobby` holds the games.
+    """
     lobby = Lobby(GameStore(folder / "games.sqlite"), **options)
     with TestClient(web.make_app(lobby, ["testserver"])) as found:
         found.lobby = lobby
@@ -29,19 +32,19 @@ def client(folder: Path, **options: Any) -> Iterator[TestClient]:
 
 
 def begun(found: TestClient, **changes: Any) -> dict[str, Any]:
-    """A new game: its name and secrets."""
+    """Begin a new game and return its name and secrets."""
     return posted(found, "/api/games", WISH | changes)
 
 
 def posted(found: TestClient, address: str, wish: Any) -> dict[str, Any]:
-    """What the server answers."""
+    """Return the reply of the server."""
     answer = found.post(address, json=wish, headers=HERE)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def refused(found: TestClient, address: str, wish: Any) -> str:
-    """Why the server does not answer."""
+    """Return the error with which the server refuses a request."""
     answer = found.post(address, json=wish, headers=HERE)
     assert answer.status_code == 400, answer.text
     return answer.json()["error"]
@@ -49,14 +52,14 @@ def refused(found: TestClient, address: str, wish: Any) -> str:
 
 @contextmanager
 def seated(found: TestClient, game: str, token: str, have: int = 0) -> Iterator[Any]:
-    """A socket of the seat with this secret."""
+    """Open a socket of the seat with this secret."""
     with found.websocket_connect(f"/game/{game}/live", headers=HERE) as socket:
         socket.send_json({"token": token, "have": have})
         yield socket
 
 
 def frames(socket: Any) -> list[Any]:
-    """All frames that there are, from all pieces."""
+    """Return all available frames, from all messages."""
     found: list[Any] = []
     while True:
         message = socket.receive_json()
@@ -66,14 +69,14 @@ def frames(socket: Any) -> list[Any]:
 
 
 def stopped(socket: Any) -> str:
-    """Why the game of a socket has stopped."""
+    """Return the reason why the game of a socket has stopped."""
     while (problem := socket.receive_json().get("problem") or PREPARING) == PREPARING:
         pass
     return str(problem)
 
 
 def question(socket: Any) -> dict[str, Any]:
-    """The next question of a socket's seat."""
+    """Return the next decision of a socket's seat."""
     while True:
         message = socket.receive_json()
         if message.get("question"):
@@ -82,7 +85,7 @@ def question(socket: Any) -> dict[str, Any]:
 
 @contextmanager
 def served(folder: Path, port: int = 0) -> Iterator[tuple[str, Lobby]]:
-    """A running server and its games."""
+    """Run a server and yield its address and its games."""
     lobby = Lobby(GameStore(folder / "games.sqlite"))
     server = make_server(web.make_app(lobby, []), "127.0.0.1", port, log_level="error")
     thread = threading.Thread(target=server.run, daemon=True)

@@ -1,9 +1,10 @@
-"""Builds the sdist and, from it, the wheel, and uses the wheel as a stranger would.
+"""Build the sdist and, from it, the wheel, and use the wheel as a new user would.
 
-`python -m tests.wheel_check` (`make wheel-check`) takes some minutes and needs the package `build`. The wheel is
-installed with its dependencies into an empty environment, and used outside the clone, with folders called `agents`,
-`training` and `benchmarks` in the current directory, without a home to write in, and with no extra installed. With
-`--tests` it also runs a part of the sdist's own tests from the unpacked archive, by this environment's Python.
+`python -m tests.wheel_check` (`make wheel-check`) takes some minutes and needs the package `build`. The wheel
+is installed with its dependencies into an empty environment. It is used outside the clone, with folders
+called `agents`, `training` and `benchmarks` in the current directory, without a writable home, and without
+any extra. With `--tests`, a part of the sdist's own tests also runs from the unpacked archive, with this
+environment's Python.
 """
 
 import argparse
@@ -39,7 +40,7 @@ SDIST_TESTS = ("tests/test_rules.py", "tests/test_maps.py", "tests/test_game.py"
 
 
 def main() -> None:
-    """Build, look into the archives, install, use."""
+    """Build, check the archives, install, and use the wheel."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tests", action="store_true", help="run a part of the sdist's own tests too")
     arguments = parser.parse_args()
@@ -54,7 +55,7 @@ def main() -> None:
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """The wheel holds what git knows of the packages, and nothing else; the sdist all that git knows of."""
+    """Check that the wheel holds exactly git's files of the packages, and the sdist all of git's files."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     with tarfile.open(sdist) as archive:
@@ -67,7 +68,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def in_wheel(name: str) -> str:
-    """Where a file of the repository is in the wheel; "" if it is of none of the packages."""
+    """Return the path in the wheel of a file of the repository, or "" if no package contains it."""
     for package in PACKAGES:
         _folder, found, rest = f"/{name}".partition(f"/{package}/")
         if found:
@@ -76,12 +77,12 @@ def in_wheel(name: str) -> str:
 
 
 def use_wheel(wheel: Path, place: Path) -> None:
-    """Install into an empty environment and use it outside the clone."""
+    """Install into an empty environment, and use the wheel outside the clone."""
     venv.create(place / "environment", with_pip=True)
     python = str(place / "environment" / "bin" / "python")
     run(python, "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(wheel))
     here = place / "elsewhere"
-    for name in ("agents", "training", "benchmarks"):  # folders of the user's own
+    for name in ("agents", "training", "benchmarks"):  # folders that belong to the user
         (here / name).mkdir(parents=True)
         (here / name / "__init__.py").touch()
     (here / "mine.py").write_text(BOT, encoding="utf-8")
@@ -94,7 +95,7 @@ def use_wheel(wheel: Path, place: Path) -> None:
 
 
 def commands() -> Iterator[tuple[str, ...]]:
-    """What is run outside the clone."""
+    """Yield the commands that run outside the clone."""
     yield "-c", "import risk_env, risk_agents; print(risk_env.__version__, risk_env.Game('classic', seed=1).seat)"
     program = ("-m", "risk_env")
     yield (*program, "agents")
@@ -104,13 +105,13 @@ def commands() -> Iterator[tuple[str, ...]]:
 
 
 def usual(place: Path) -> dict[str, str]:
-    """A home that is empty and can be written."""
+    """Return settings with an empty, writable home."""
     (place / "home").mkdir(exist_ok=True)
     return {"HOME": str(place / "home")}
 
 
 def names_extra(python: str, words: str, extra: str, here: Path, settings: dict[str, str]) -> None:
-    """A command whose extra is missing says so before it works."""
+    """Check that a command whose extra is missing says so before it does any work."""
     done = subprocess.run(
         [python, "-m", "risk_env", *words.split()], cwd=here, env=clean() | settings, capture_output=True, text=True
     )
@@ -120,7 +121,7 @@ def names_extra(python: str, words: str, extra: str, here: Path, settings: dict[
 
 
 def without_home(python: str, here: Path) -> None:
-    """A game where neither the home nor, unless this is root, the current folder can be written."""
+    """Play a game with neither a writable home nor, unless this is root, a writable current folder."""
     settings = {"HOME": "/nonexistent", "XDG_CACHE_HOME": "/proc/nonexistent"}
     here.chmod(0o555)
     print("== A game without a home", flush=True)
@@ -129,7 +130,7 @@ def without_home(python: str, here: Path) -> None:
 
 
 def run_tests(sdist: Path, place: Path) -> None:
-    """A part of the tests, from the unpacked sdist alone."""
+    """Run a part of the tests from the unpacked sdist alone."""
     with tarfile.open(sdist) as archive:
         archive.extractall(place / "unpacked", filter="data")
     (root,) = (place / "unpacked").iterdir()
@@ -139,12 +140,12 @@ def run_tests(sdist: Path, place: Path) -> None:
 
 
 def clean() -> dict[str, str]:
-    """This environment's variables without those that would show the clone to Python."""
+    """Return this environment's variables without those that would show the clone to Python."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RISK_ENV_CACHE_DIR")}
 
 
 def run(*command: str, cwd: Path | None = None, **settings: str) -> str:
-    """Run a command that must succeed; returns what it printed."""
+    """Run a command that must succeed and return its output."""
     done = subprocess.run(command, cwd=cwd, env=clean() | settings, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"wheel-check: {' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")

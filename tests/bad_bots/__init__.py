@@ -1,4 +1,4 @@
-"""Bots that are bad in one way each, to try a tournament with: `python -m tests.bad_bots`.
+"""Bots that are bad in one way each, for trying a tournament with them: `python -m tests.bad_bots`.
 
-`program` has those that speak the line protocol, `agents` those in Python, `contest` lets them play.
+`program` has bots that speak the line protocol, `agents` has bots in Python, and `contest` lets them play.
 """

@@ -1,4 +1,7 @@
-"""`python -m tests.bad_bots`: all bad bots, or those named, in a tournament; exit status 1 if one does harm."""
+"""Play all bad bots, or some, in a tournament: `python -m tests.bad_bots`.
+
+The exit status is 1 if one of them does harm.
+"""
 
 import argparse
 import sys
@@ -13,7 +16,7 @@ from tests.bad_bots.contest import BAD_BOTS, Contest
 
 
 def main() -> int:
-    """Play, and print a line a bad bot."""
+    """Play, and print a line for each bad bot."""
     parser = argparse.ArgumentParser(prog="python -m tests.bad_bots", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *BAD_BOTS], metavar="name", help=", ".join(BAD_BOTS))
     parser.add_argument("--time-limit", type=float, default=1.0, metavar="S", help="seconds a decision (default: 1)")

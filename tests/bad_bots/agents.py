@@ -1,4 +1,7 @@
-"""Agents in Python, each bad in one way. Some write into all open files, to find the one that the tournament reads."""
+"""Agents in Python that are bad in one way each.
+
+Some write into all open files, to find the one that the tournament reads.
+"""
 
 import os
 import sys
@@ -8,7 +11,7 @@ from risk_env.agent import Agent
 
 
 class Bad(Agent):
-    """Named as its class."""
+    """An agent with the name of its class."""
 
     def __init_subclass__(cls):
         cls.name = cls.__name__.lower()
@@ -40,7 +43,7 @@ class Wordy(Bad):
 
 
 class Huge(Bad):
-    """Answers with a number that no kernel could read, and no text could hold."""
+    """An agent that chooses a number that no kernel can read and no text can hold."""
 
     def act(self, view):
         return 10**5000
@@ -111,7 +114,7 @@ class ClosingPipes(Bad):
 
 
 class Loud(Bad):
-    """Not bad: it prints more than a pipe holds, and plays."""
+    """An agent that is not bad, but prints more than a pipe holds."""
 
     def act(self, view):
         print("loud " * 20_000)

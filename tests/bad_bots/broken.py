@@ -1,3 +1,3 @@
-"""A file of Python that cannot be loaded."""
+"""A Python file that cannot be loaded."""
 
 raise RuntimeError("not today \ud800\x1b[31m")

@@ -1,4 +1,7 @@
-"""Lets bad bots play, each against a good one, between games of good ones; reports whatever went wrong."""
+"""Games of bad bots against a good one, between games of good bots.
+
+The contest reports everything that goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +23,23 @@ from risk_env.match import FAULTS
 FOLDER = Path(__file__).parent
 GOOD = tuple(f"{FOLDER.parent / 'players.py'}:{name}" for name in ("FIRST", "BOLD"))
 RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=2)
-FINE = ""  # the kind of a bot that plays well in spite of what it does
+FINE = ""  # kind of a bot that plays well in spite of its habit
 
 
 class BadBot(NamedTuple):
-    """A bad bot: what the tournament is given, and the kind of its forfeit."""
+    """A bad bot: its spec for the tournament, and the kind of its forfeit."""
 
     spec: str
     kind: str
 
 
 def program(habit: str) -> str:
-    """The spec of a habit of `program.py`."""
+    """Return the spec of a habit of `program.py`."""
     return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(FOLDER / 'program.py'))} {habit}"
 
 
 def agent(name: str) -> str:
-    """The spec of a class of `agents.py`."""
+    """Return the spec of a class of `agents.py`."""
     return f"{FOLDER / 'agents.py'}:{name}"
 
 
@@ -64,7 +67,7 @@ BAD_BOTS = {
 
 
 class Contest:
-    """Every bad bot against the first good one, and after each the two good ones against each other."""
+    """Games of every bad bot against the first good one, each followed by a game of the two good ones."""
 
     def __init__(self, names: Sequence[str], time_limit: float = 1.0, sandbox: str | None = None) -> None:
         self.names = names
@@ -72,7 +75,7 @@ class Contest:
         self.pairings = list(_pairings(len(names)))
 
     def play(self, store: Store) -> Iterator[GameResult]:
-        """Play all games into the file."""
+        """Play all games into the store, and yield their results."""
         try:
             for pairing in self.pairings:
                 (result,) = play(self.config, (pairing,))
@@ -82,19 +85,19 @@ class Contest:
             close_pools()
 
     def expected(self) -> dict[int, GameResult]:
-        """The games of the good ones, by number, played among themselves."""
+        """Return the games of the good bots, by number, played without bad ones."""
         good = tuple(pairing for pairing in self.pairings if max(pairing.seats) < len(GOOD))
         return {result.game: result for result in play(self.config, good)}
 
     def problem(self, result: GameResult, expected: dict[int, GameResult]) -> str:
-        """What is wrong with a game, "" if nothing is."""
+        """Return the problem with a game, or "" if there is none."""
         if result.game in expected:
             same = all(getattr(result, name) == getattr(expected[result.game], name) for name in ("actions", "places"))
             return "" if same else "a game of good bots went otherwise than without bad ones"
         bad = BAD_BOTS[self.names[result.seats[1] - len(GOOD)]]
         if bad.kind == FINE:
             return "" if result.ending != FORFEIT else f"forfeited: {result.forfeit_reason}"
-        kinds = FAULTS if self.config.sandbox else (bad.kind,)  # a sandbox keeps some from being that bad
+        kinds = FAULTS if self.config.sandbox else (bad.kind,)  # a sandbox stops some bad deeds
         if (result.ending, result.forfeit_seat) != (FORFEIT, 1) or result.forfeit_kind not in kinds:
             return f"must forfeit by {bad.kind!r}, but {result.ending} {result.forfeit_kind} {result.forfeit_reason}"
         if not result.forfeit_reason.isprintable() or len(result.forfeit_reason) > 500:
@@ -103,7 +106,10 @@ class Contest:
 
 
 def _config(names: Sequence[str], time_limit: float, sandbox: str | None) -> TournamentConfig:
-    """The bad ones are not tried, which would refuse them."""
+    """Return the configuration.
+
+    Bad bots are not tried out, because that would refuse them.
+    """
     good = make_config(GOOD, RULES, record=True, time_limit=time_limit)
     bad = (Entrant(name, BAD_BOTS[name].spec, "?", compiled=False) for name in names)
     values = {**vars(good), "entrants": (*good.entrants, *bad), "sandbox": sandbox}

@@ -33,7 +33,7 @@ def answer_with(**changes):
 
 
 def then(*deeds):
-    """A habit of several deeds, the last of which answers."""
+    """Return a habit with several deeds, the last of which answers."""
     return lambda question: [deed() for deed in deeds[:-1]] and deeds[-1](question)
 
 
@@ -72,7 +72,7 @@ def fill_stderr():
 
 
 def plan(question):
-    """A whole turn where a turn begins: numbers and texts, short forms."""
+    """Answer with a plan for the whole turn when a turn begins: numbers, texts and short forms."""
     assert "texts" not in question and isinstance(question["events"], list)
     assert all(event["only"] in (-1, question["seat"]) for event in question["events"])
     actions = [question["legal"][-1], "end"]
@@ -87,9 +87,9 @@ def talk():
     time.sleep(0.2)
 
 
-GAME = {}  # the message with which the game began
+GAME = {}  # the message that began the game
 good = answer_with()
-HABITS = {  # what is done when a question comes
+HABITS = {  # the reaction to a message of type `act`
     "good": good,
     "texts": lambda question: say({"id": question["id"], "action": question["texts"][0]}),
     "digits": lambda question: say({"id": question["id"], "action": str(question["legal"][0])}),
@@ -129,7 +129,7 @@ HABITS = {  # what is done when a question comes
     "stops_supervisor": only(send_supervisor(signal.SIGSTOP)),
     "kills_supervisor": only(send_supervisor(signal.SIGKILL)),
 }
-HELLO = {  # what is said instead of the right words
+HELLO = {  # the reply to `hello`
     "plans": {"protocol": 1, "name": "plans", "version": "7", "events": True},
     "texts": {"protocol": 1, "name": "texts", "version": "7", "texts": True},
     "umlaut": {"protocol": 1, "name": "übel", "version": "7"},

@@ -1,1 +1,1 @@
-"""Fuzzing of all that reads what others have written: `python -m tests.fuzz --help`."""
+"""Fuzzing of all readers of untrusted data: `python -m tests.fuzz --help`."""

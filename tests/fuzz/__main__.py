@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz [TARGET ...] --inputs N --seconds S --seed K`: fuzz, show a table, keep what breaks."""
+"""Fuzz targets, show a table, and store inputs that break a target.
+
+`python -m tests.fuzz [TARGET ...] --inputs N --seconds S --seed K`
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.fuzz.targets import named
 
 
 def main() -> int:
-    """The command; status 1 if an input broke something."""
+    """Run the command and return status 1 if an input broke a target."""
     arguments = _parser().parse_args()
     tallies: dict[str, Tally] = {}
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
@@ -53,7 +56,7 @@ def _table(tallies: dict[str, Tally]) -> Table:
 
 
 def _show(findings: list[Finding]) -> None:
-    """Keep one input of each problem, and say where."""
+    """Store one input of each problem, and print where."""
     kinds: dict[tuple[str, str], Finding] = {}
     for finding in findings:
         kinds.setdefault((finding.target, "\n".join(finding.problem.splitlines()[-3:-1])), finding)

@@ -1,4 +1,4 @@
-"""Changes of inputs by somebody who knows their format: of bytes, lines, words and JSON values."""
+"""Mutations of inputs by an attacker who knows their format: of bytes, lines, words and JSON values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Values that are the wrong type, too large, too deep, or look like another thing
+# Values that have the wrong type, are too large or too deep, or look like something else
 NUMBERS = (0, 1, -1, 2, 7, 127, 128, 255, 256, 2**15, 2**31 - 1, 2**31, 2**32, 2**63, 2**64, -(2**63), 10**40, 10**400)
 WORDS = (
     *("", " ", "0", "-1", "1e999", "nan", "None", "True", "wild", "done", "classic", "tiny", "random", "/dev/zero"),
@@ -26,7 +26,7 @@ TOKENS = (
 
 
 def change_bytes(data: bytes, rng: random.Random) -> bytes:
-    """A few bytes flipped, removed, repeated or inserted."""
+    """Return the bytes with a few flipped, removed, repeated or inserted."""
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 8))):
         at = rng.randrange(len(changed) + 1)
@@ -47,7 +47,7 @@ def change_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def change_text(text: str, rng: random.Random, between: str = "\n") -> str:
-    """Some parts removed, repeated, exchanged, or with a word replaced."""
+    """Return the text with some parts removed, repeated or swapped, or with a word replaced."""
     parts = text.split(between)
     for _ in range(rng.choice((1, 1, 2, 4))):
         at, other = rng.randrange(len(parts)), rng.randrange(len(parts))
@@ -64,7 +64,7 @@ def change_text(text: str, rng: random.Random, between: str = "\n") -> str:
 
 
 def change_word(line: str, rng: random.Random) -> str:
-    """A line with one word replaced, or something written into it."""
+    """Return the line with one word replaced, or with a token inserted."""
     words = line.split(" ")
     at = rng.randrange(len(words))
     if rng.random() < 0.7:
@@ -75,7 +75,7 @@ def change_word(line: str, rng: random.Random) -> str:
 
 
 def change_value(value: Any, rng: random.Random) -> Any:
-    """A JSON value in which some of the values within have been replaced, removed, repeated or exchanged."""
+    """Return a JSON value with some inner values replaced, removed, repeated or swapped."""
     changed = json.loads(json.dumps(value))
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         holders = _holders(changed)
@@ -86,7 +86,10 @@ def change_value(value: Any, rng: random.Random) -> Any:
 
 
 def _holders(value: Any) -> list[Any]:
-    """The lists and tables in a value that hold something; of long lists the first ones."""
+    """Return the lists and objects in a value that are not empty.
+
+    Of long lists, only the first 50 items are searched.
+    """
     found, todo = [], [value]
     while todo:
         holder = todo.pop()
@@ -118,7 +121,7 @@ def _change_in(holder: Any, rng: random.Random) -> None:
 
 
 def as_json(value: Any, **form: Any) -> bytes:
-    """A value as JSON, however deep."""
+    """Return a value as JSON, however deep it is."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)
     try:

@@ -1,7 +1,8 @@
-"""Runs targets in a child process, whose time and memory are bounded for every input; what breaks one is kept.
+"""Run targets in a child process with bounded time and memory, and store inputs that break a target.
 
-Input `number` of a target follows from the seed and the number alone. The child writes every input into a shared file
-before it reads it: if the child dies, the parent finds there what killed it, and starts another child behind it.
+Input `number` of a target follows from the seed and the number alone. The child writes every input into a
+shared file before it reads the input. If the child dies, the parent finds the guilty input in that file, and
+starts another child after it.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-TIME_LIMIT = 1.0  # seconds of the processor for one input
-MEMORY_LIMIT = 200 << 20  # bytes by which one input may raise the child's peak
-ADDRESS_SPACE = 4 << 30  # bytes that the child may ask for in all, beyond what it has at the start
-PATIENCE = 60.0  # seconds without a report, after which a child is waiting for something
-STARTING = 600.0  # seconds for imports, compiling and good inputs
+TIME_LIMIT = 1.0  # CPU seconds for one input
+MEMORY_LIMIT = 200 << 20  # bytes by which one input may raise the child's peak memory
+ADDRESS_SPACE = 4 << 30  # bytes that the child may allocate in all after its start
+PATIENCE = 60.0  # seconds without a report after which a child counts as hanging
+STARTING = 600.0  # seconds for imports, compilation and good inputs
 WARM_UP = 5.0  # seconds for inputs that are not counted
 REPORTS = 0.5  # seconds between two reports of a child
-LONGEST = 8 << 20  # bytes of an input
+LONGEST = 8 << 20  # largest size of an input in bytes
 REGRESSIONS = Path(__file__).parent / "regressions"
 _HEAD = struct.Struct("<qq")  # number and length of the input in the shared file
 
@@ -46,7 +47,7 @@ class Finding:
     data: bytes
 
     def keep(self, folder: Path = REGRESSIONS) -> Path:
-        """Write the input to a file: `tests/test_fuzz.py` reads it again from then on."""
+        """Write the input to a file, which `tests/test_fuzz.py` reads from then on."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.target}-{hashlib.sha256(self.data).hexdigest()[:12]}"
         path.write_bytes(self.data)
@@ -55,17 +56,17 @@ class Finding:
 
 @dataclass
 class Tally:
-    """What became of the inputs of a target."""
+    """Counts of the results for the inputs of a target."""
 
     inputs: int = 0
     accepted: int = 0
-    refused: Counter[str] = field(default_factory=Counter)  # by class of the error
-    slowest: float = 0.0  # seconds of the processor
-    growth: int = 0  # bytes, of the input that raised the peak the most
+    refused: Counter[str] = field(default_factory=Counter)  # by class of the error, number of inputs
+    slowest: float = 0.0  # CPU seconds
+    growth: int = 0  # bytes by which the worst input raised the peak memory
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        """Count what another has counted."""
+        """Add the counts of another tally."""
         self.inputs += other.inputs
         self.accepted += other.accepted
         self.refused += other.refused
@@ -74,12 +75,12 @@ class Tally:
 
 
 def one_input(target: Any, seeds: Any, name: str, seed: int, number: int) -> bytes:
-    """Input `number` of a target."""
+    """Return input `number` of a target."""
     rng = random.Random(f"{name} {seed} {number}")
     return target.change(rng.choice(seeds), rng)[:LONGEST]
 
 
-# ------------------------------------------------------------------------------------------------ in the child
+# In the child
 
 
 def _peak() -> int:
@@ -88,7 +89,7 @@ def _peak() -> int:
 
 
 def read_one(target: Any, data: bytes) -> tuple[str, str]:
-    """Read an input: ("accepted", ""), ("refused", error's class), or ("broke", what happened)."""
+    """Read an input and return ("accepted", ""), ("refused", class of the error) or ("broke", traceback)."""
     try:
         target.read(data)
     except target.errors as error:
@@ -99,9 +100,9 @@ def read_one(target: Any, data: bytes) -> tuple[str, str]:
 
 
 def _tried(target: Any, name: str, number: int, data: bytes, tally: Tally) -> None:
-    """Read an input and count what became of it."""
+    """Read an input and count the result."""
     start, before = time.process_time(), _peak()
-    signal.setitimer(signal.ITIMER_PROF, 2 * TIME_LIMIT)  # its signal ends the child, whatever it is doing
+    signal.setitimer(signal.ITIMER_PROF, 2 * TIME_LIMIT)  # its signal ends the child in any case
     outcome, what = read_one(target, data)
     signal.setitimer(signal.ITIMER_PROF, 0)
     seconds, growth = time.process_time() - start, _peak() - before
@@ -118,7 +119,7 @@ def _tried(target: Any, name: str, number: int, data: bytes, tally: Tally) -> No
 
 
 def _warm_up(target: Any, seeds: Any, name: str, seed: int) -> None:
-    """Read inputs until some were accepted: what is compiled or loaded once is no fault of an input."""
+    """Read inputs until some are accepted, so that one-time compilation and loading count for no input."""
     accepted, until = 0, time.monotonic() + WARM_UP
     for number in range(-1, -300, -1):
         accepted += read_one(target, one_input(target, seeds, name, seed, number))[0] == "accepted"
@@ -127,7 +128,7 @@ def _warm_up(target: Any, seeds: Any, name: str, seed: int) -> None:
 
 
 def work(pipe: Any, shared_path: str, name: str, seed: int) -> None:
-    """The child: read inputs by number, for as long as the parent asks; report every now and then."""
+    """Run the child: read inputs by number as long as the parent requests it, and report regularly."""
     from tests.fuzz.targets import named
 
     target = named()[name]
@@ -151,11 +152,11 @@ def work(pipe: Any, shared_path: str, name: str, seed: int) -> None:
             pipe.send((tally, number + 1))
 
 
-# ------------------------------------------------------------------------------------------------ in the parent
+# In the parent
 
 
 class Child:
-    """A child process for one target, started again when it has died."""
+    """A child process for one target, started again after it has died."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name, self.seed = name, seed
@@ -165,7 +166,10 @@ class Child:
         self._process: Any = None
 
     def ask(self, numbers: range, skipped: set[int]) -> tuple[Tally, int] | Finding:
-        """Read inputs for a while: what became of them and the next number; or the input that ended the child."""
+        """Let the child read inputs for a while.
+
+        Return the tally and the next number, or the input that ended the child.
+        """
         if self._process is None:
             self._start()
         self._pipe.send((numbers, skipped))
@@ -206,7 +210,7 @@ class Child:
 
 
 def fuzz(name: str, inputs: int, seconds: float, seed: int, progress: Callable[[Tally], None]) -> Tally:
-    """Read at most this number of inputs of a target, for at most this number of seconds."""
+    """Read at most `inputs` inputs of a target, for at most `seconds`."""
     child, tally, skipped, number = Child(name, seed), Tally(), set[int](), 0
     try:
         until = None
@@ -226,6 +230,6 @@ def fuzz(name: str, inputs: int, seconds: float, seed: int, progress: Callable[[
 
 
 def regressions(folder: Path = REGRESSIONS) -> Iterator[tuple[str, Path]]:
-    """The targets and files of inputs that once broke something."""
+    """Yield target and file of each input that once broke a target."""
     for path in sorted(folder.glob("*-*")):
         yield path.name.partition("-")[0], path

@@ -1,7 +1,8 @@
-"""What is fuzzed: a target for each reader of what others have written.
+"""Fuzz targets: one for each reader of untrusted data.
 
-A target makes some good inputs, changes one as somebody would who knows the format (checksums are made right again),
-and reads it. What is read must be refused with the reader's named error, or be safe to use: it is used a little.
+A target makes some good inputs, changes one as an attacker who knows the format would (with correct
+checksums), and reads the result. The reader must refuse the input with its named error, or return a value
+that is safe to use. The target therefore uses the value a little.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ from risk_env.text.positions import PositionError
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
 
 KEY = "sk-fuzz-0123456789abcdef"
-Seed = Any  # whatever `make` makes and `change` takes
+Seed = Any  # made by `make`, taken by `change`
 
 
 class Target(NamedTuple):
-    """A reader: `make` good inputs, `change` one (seed, rng) into bytes, `read` bytes; the errors that it may raise."""
+    """A reader as a fuzz target.
+
+    `make` returns good inputs, `change` turns one into bytes (arguments: seed, rng), and `read` reads bytes.
+    `errors` are the errors that the reader may raise.
+    """
 
     make: Callable[[], Sequence[Seed]]
     change: Callable[[Seed, random.Random], bytes]
@@ -45,21 +50,24 @@ class Target(NamedTuple):
 
 @functools.cache
 def folder() -> Path:
-    """A folder for files that readers open by their names; gone with the process."""
+    """Return a folder for files that readers open by name.
+
+    It is removed with the process.
+    """
     kept = tempfile.TemporaryDirectory(prefix="risk-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     folder.kept = kept  # type: ignore[attr-defined]
     return Path(kept.name)
 
 
 def written(name: str, data: bytes) -> Path:
-    """A file with this content."""
+    """Write a file with this content, and return its path."""
     path = folder() / name
     path.write_bytes(data)
     return path
 
 
 def played(preset: str, seed: int, actions: int, board: str = "tiny", **options: Any) -> Game:
-    """A game after some random actions."""
+    """Return a game after some random actions."""
     rng = random.Random(seed)
     game = Game(Rules.preset(preset, **options), board, seed)
     play_on(game, rng, actions)
@@ -67,7 +75,7 @@ def played(preset: str, seed: int, actions: int, board: str = "tiny", **options:
 
 
 def play_on(game: Game, rng: random.Random, actions: int) -> None:
-    """Some random actions: what was read must be safe to play."""
+    """Play some random actions, which must be safe in a game that was read."""
     for _ in range(actions):
         if game.is_over:
             return
@@ -76,7 +84,7 @@ def play_on(game: Game, rng: random.Random, actions: int) -> None:
 
 @functools.cache
 def games() -> tuple[Game, ...]:
-    """Games of several presets, in several phases."""
+    """Return games of several presets, in several phases."""
     kinds: tuple[tuple[str, dict[str, Any]], ...] = (
         ("classic", {"num_players": 3, "initial_troops": 9}),
         ("classic", {"num_players": 2, "initial_troops": 9, "max_rounds": 4}),
@@ -90,29 +98,29 @@ def games() -> tuple[Game, ...]:
     return (*found, played("basic_training", 3, 40, "classic"))
 
 
-# ------------------------------------------------------------------------------------------------ maps and positions
+# Maps and positions
 
 
 def map_texts() -> list[str]:
-    """Shipped map files."""
+    """Return the text of shipped map files."""
     shipped = Path(read_map.__code__.co_filename).parent / "map_files"
     return [(shipped / f"{name}.toml").read_text() for name in ("tiny", "tiny", "classic", "inner_sea")]
 
 
 def text_bytes(text: str) -> bytes:
-    """A text as a file would hold it."""
+    """Return a text as a file would contain it."""
     return text.encode(errors="surrogatepass")
 
 
 def change_lines(text: str, rng: random.Random) -> bytes:
-    """Changed lines, sometimes bytes."""
+    """Change lines, sometimes bytes."""
     if rng.random() < 0.15:
         return change_bytes(text_bytes(text), rng)
     return text_bytes(change_text(text, rng))
 
 
 def read_a_map(data: bytes) -> None:
-    """Read the file and, if it is a small map, begin a game on it."""
+    """Read the file and, if it is a small map, prepare a game on it."""
     board = load_map(written("map.toml", data))
     if board.num_territories <= 64 and len(board.borders) <= 192:
         try:
@@ -124,7 +132,10 @@ def read_a_map(data: bytes) -> None:
 
 
 def change_position(text: str, rng: random.Random) -> bytes:
-    """Changed lines; the checksum is left out more often than not."""
+    """Change lines.
+
+    The checksum is usually left out.
+    """
     lines = text.splitlines()
     if rng.random() < 0.8:
         lines = [line for line in lines if not line.startswith("checksum")]
@@ -134,12 +145,12 @@ def change_position(text: str, rng: random.Random) -> bytes:
 
 
 def read_a_position(data: bytes) -> None:
-    """The game of a text, played on."""
+    """Read the game of a text, and play on."""
     play_on(Game.from_text(data.decode(errors="surrogateescape")), random.Random(0), 3)
 
 
 def change_save(game: Game, rng: random.Random) -> bytes:
-    """Fields of the record or of the header, with the right checksum; sometimes bytes."""
+    """Change fields of the record or of the header with a correct checksum, or change bytes."""
     data = game.to_bytes()
     magic, schema, length = _HEADER.unpack_from(data)
     header, record = json.loads(data[_HEADER.size : _HEADER.size + length]), game.records.copy()
@@ -161,7 +172,7 @@ def change_save(game: Game, rng: random.Random) -> bytes:
 
 
 def change_record(record: Any, rng: random.Random) -> None:
-    """A few numbers of a game record."""
+    """Change a few numbers of a game record."""
     for field in rng.sample(record.dtype.names, rng.choice((1, 1, 2, 3))):
         values = record[field].reshape(-1).view(np.uint8)
         at = rng.randrange(len(values))
@@ -171,15 +182,15 @@ def change_record(record: Any, rng: random.Random) -> None:
 
 
 def read_a_save(data: bytes) -> None:
-    """The game of a save, played on."""
+    """Read the game of a save, and play on."""
     play_on(Game.from_bytes(data), random.Random(0), 3)
 
 
-# ------------------------------------------------------------------------------------------------ actions, programs
+# Actions and programs
 
 
 def change_action(game: Game, rng: random.Random) -> bytes:
-    """The number of a game and a changed text of one of its actions."""
+    """Return the number of a game and a changed text of one of its actions."""
     text = game.action_text(int(rng.choice(game.legal_actions())))
     if rng.random() < 0.2:
         text = game.action_text(int(rng.choice(game.legal_actions()))) + rng.choice((" ", " > ", ">", "  ")) + text
@@ -190,14 +201,17 @@ def change_action(game: Game, rng: random.Random) -> bytes:
 
 
 def read_an_action(data: bytes) -> None:
-    """The first byte chooses the game, the rest is the text."""
+    """Read an action.
+
+    The first byte chooses the game, and the rest is the text.
+    """
     if data:
         game = games()[data[0] % len(games())]
         game.parse_action(data[1:].decode(errors="surrogateescape"))
 
 
 def spoken(line: bytes) -> Any:
-    """Stands for a program that has said one line."""
+    """Return a stand-in for a program that has sent one line."""
     from risk_agents.external import Program
 
     class Spoken(Program):
@@ -220,28 +234,28 @@ def spoken(line: bytes) -> Any:
 
 @functools.cache
 def view() -> Any:
-    """What an agent is asked."""
+    """Return the input of an agent for one decision."""
     from risk_env.agent import View
 
     return View(games()[0])
 
 
 def answers() -> list[dict[str, Any]]:
-    """Right answers of a program."""
+    """Return correct answers of a program."""
     legal, texts = view().legal_actions, view().texts
     by_number = [{"id": 1, "action": int(action)} for action in legal]
     return [*by_number, *({"id": 1, "action": text} for text in texts), {"protocol": 1, "name": "a", "version": "1"}]
 
 
 def change_json(value: Any, rng: random.Random) -> bytes:
-    """Changed values, sometimes bytes."""
+    """Change values, sometimes bytes."""
     if rng.random() < 0.1:
         return change_bytes(as_json(value), rng)
     return as_json(change_value(value, rng))
 
 
 def read_an_answer(data: bytes) -> None:
-    """The line as the answer to a question."""
+    """Read the line as a program's answer to a decision."""
     from risk_agents.external import ExternalAgent
     from risk_agents.protocol import Answers
 
@@ -254,21 +268,21 @@ def read_an_answer(data: bytes) -> None:
 
 
 def plans() -> list[dict[str, Any]]:
-    """Right answers of a program: numbers, texts, and plans of several steps."""
+    """Return correct answers of a program: numbers, texts, and plans with several steps."""
     action, texts, steps = int(view().legal_actions[0]), view().texts, plan_steps()
     several = [[action, "always defend 2", *steps], [*texts[:5], *steps], steps, ["; ".join(steps)]]
     return [{"id": 1, "actions": actions} for actions in ([action], texts[:1], *several)]
 
 
 def plan_steps() -> list[str]:
-    """A plan that begins with a legal action and has all short forms."""
+    """Return a plan that begins with a legal action and has all short forms."""
     one, two, three = view().board.territories[:3]
     short = ["trade", f"draft {one} all", f"attack {one} > {two}; occupy half", f"try attack {two} > {three}"]
     return [view().texts[0], *short, f"deploy {one} 3", f"fortify {one} > {two} 3", "end"]
 
 
 def plan_texts() -> list[str]:
-    """Plans as language models write them."""
+    """Return plans as language models write them."""
     lines = "\n".join(f"{place}. {step}" for place, step in enumerate(plan_steps(), 1))
     plain = "; ".join(plan_steps())
     fenced, as_object = f"Well.\n```\n{lines}\n```", json.dumps({"plan": plain})
@@ -276,7 +290,7 @@ def plan_texts() -> list[str]:
 
 
 def read_a_models_answer(data: bytes) -> None:
-    """The text as a language model's answer, played as far as it goes."""
+    """Read the text as a language model's answer, and play it as far as possible."""
     from risk_agents.llm.endpoint import plan_in
     from risk_env.words.plan import Plan
 
@@ -291,7 +305,10 @@ def read_a_models_answer(data: bytes) -> None:
 
 
 def endpoint_replies() -> list[dict[str, Any]]:
-    """Right replies of an endpoint with OpenAI's chat API, some of which tell the key."""
+    """Return correct replies of an endpoint with OpenAI's chat API.
+
+    Some contain the key.
+    """
     from tests.fake_endpoint import ENCODINGS, called, said
 
     plain = "; ".join(plan_steps())
@@ -300,7 +317,12 @@ def endpoint_replies() -> list[dict[str, Any]]:
 
 
 def read_a_reply(data: bytes) -> None:
-    """The body of an endpoint's reply, with a status that follows from it; no part of the key is in what is read."""
+    """Read the body of an endpoint's reply.
+
+    No part of the key may remain in the result.
+
+    The status follows from the length of the body.
+    """
     from unittest.mock import patch
 
     from risk_agents.llm import endpoint
@@ -319,11 +341,11 @@ def read_a_reply(data: bytes) -> None:
     (answer.text + answer.plan).encode()  # without lone surrogates
 
 
-# ------------------------------------------------------------------------------------------------ pages
+# Pages
 
 
 def wishes() -> list[dict[str, Any]]:
-    """What a browser sends to begin a game."""
+    """Return requests of a browser that begin a game."""
     plain = {"preset": "classic", "map": "tiny", "players": ["human", "random"], "names": ["A", "B"]}
     options = {"preset": "capital", "map": "tiny", "players": ["random"] * 3, "options": {"initial_troops": 9}}
     return [plain, options, {**options, "position": games()[0].to_text()}]
@@ -331,7 +353,7 @@ def wishes() -> list[dict[str, Any]]:
 
 @functools.cache
 def lobby() -> Any:
-    """A server's games, without a file."""
+    """Return the games of a server, without a file."""
     from risk_agents.web.lobby import Lobby
     from risk_agents.web.store import GameStore
 
@@ -339,7 +361,10 @@ def lobby() -> Any:
 
 
 def read_a_wish(data: bytes) -> None:
-    """The body of a request to begin a game; its table is made, as it is when the server is started again."""
+    """Read the body of a request for a game, and make its table twice.
+
+    The second table is made from the stored setting, as after a restart of the server.
+    """
     from risk_agents.web.table import Setting, Table
 
     setting = lobby()._setting(json.loads(data))
@@ -347,12 +372,12 @@ def read_a_wish(data: bytes) -> None:
 
 
 def messages() -> list[dict[str, Any]]:
-    """What a browser sends on its socket."""
+    """Return messages of a browser on its socket."""
     return [{"decision": 0, "action": 3}, {"pace": 0.5}, {"token": "x", "have": 2}]
 
 
 class Socket:
-    """Stands for a browser that has sent one message."""
+    """A stand-in for a browser that has sent one message."""
 
     def __init__(self, text: str, game: str = "") -> None:
         self.messages = [{"type": "websocket.receive", "text": text}]
@@ -372,7 +397,10 @@ class Socket:
 
 
 def read_a_message(data: bytes) -> None:
-    """A message on the socket of a game, the first one and a later one; it is refused or taken."""
+    """Read a message on the socket of a game, as the first message and as a later one.
+
+    The message is refused or accepted.
+    """
     from starlette.websockets import WebSocketDisconnect
 
     from risk_agents.web.app import Pages, _listen
@@ -386,7 +414,7 @@ def read_a_message(data: bytes) -> None:
 
 
 def requests() -> list[dict[str, Any]]:
-    """What a browser asks over HTTP."""
+    """Return HTTP requests of a browser."""
     headers = {"host": "localhost", "origin": "http://localhost", "content-type": "application/json"}
     text = games()[0].to_text()
     bodies: dict[str, Any] = {
@@ -401,7 +429,7 @@ def requests() -> list[dict[str, Any]]:
 
 @functools.cache
 def page() -> Any:
-    """The application of the page, without limits of rates."""
+    """Return the application of the page, without rate limits."""
     from risk_agents.serving import rates
     from risk_agents.web.app import make_app
 
@@ -410,7 +438,10 @@ def page() -> Any:
 
 
 def read_a_request(data: bytes) -> None:
-    """A request with changed method, path, headers and body: never an error of the server."""
+    """Send a request with changed method, path, headers and body.
+
+    The response must never be a server error.
+    """
     try:
         asked = json.loads(data)
         method, path, body = str(asked["method"]), str(asked["path"]), as_json(asked["body"])
@@ -434,7 +465,7 @@ def read_a_request(data: bytes) -> None:
 
 @functools.cache
 def store_file() -> bytes:
-    """A file of some games of the page."""
+    """Return a file with some games of the page."""
     from risk_agents.web.lobby import Lobby
     from risk_agents.web.store import GameStore
 
@@ -449,7 +480,7 @@ def store_file() -> bytes:
 
 
 def read_a_store(data: bytes) -> None:
-    """A file of games: the lobby lists it, and each game is opened."""
+    """Read a file of games: the lobby lists the file, and each game is opened."""
     from risk_agents.web.lobby import Lobby
     from risk_agents.web.store import GameStore
 
@@ -466,7 +497,7 @@ def read_a_store(data: bytes) -> None:
 
 
 def tool_calls() -> list[dict[str, Any]]:
-    """What a client of MCP calls."""
+    """Return calls of an MCP client."""
     new = {"preset": "classic", "opponents": ["random"], "seat": 0, "board": "tiny", "seed": 1}
     found: list[dict[str, Any]] = [{"tool": "begin", **new, "options": {"max_rounds": 2, "initial_troops": 9}}]
     found += [{"tool": name, "token": ""} for name in ("report", "legal_actions", "history")]
@@ -474,7 +505,7 @@ def tool_calls() -> list[dict[str, Any]]:
 
 
 def read_a_call(data: bytes) -> None:
-    """A call of MCP with changed arguments, of the types that the schema lets through."""
+    """Read an MCP call with changed arguments that have the types of the schema."""
     from risk_agents.mcp.games import OpenGames
 
     games = OpenGames()
@@ -496,12 +527,12 @@ def read_a_call(data: bytes) -> None:
     getattr(games, tool)(**asked)
 
 
-# ------------------------------------------------------------------------------------------------ recorded games
+# Recorded games
 
 
 @functools.cache
 def records() -> tuple[dict[str, Any], ...]:
-    """Lines of `tournament --record`."""
+    """Return lines of `tournament --record`."""
     from risk_agents.registry import play_game
 
     found = []
@@ -535,7 +566,7 @@ def records() -> tuple[dict[str, Any], ...]:
 
 
 def read_replays(data: bytes) -> None:
-    """All games of a file of records, played again."""
+    """Read a file of records, and play all games again."""
     from risk_agents.tournament.records import read_records
 
     for record in read_records(written("games.jsonl", data)):
@@ -543,7 +574,7 @@ def read_replays(data: bytes) -> None:
 
 
 def kept_games() -> list[dict[str, Any]]:
-    """The facts of games that `play` has kept, without checksum."""
+    """Return the facts of games that `play` has saved, without the checksum."""
     from risk_agents.play.saved import save_game
 
     found = []
@@ -557,7 +588,7 @@ def kept_games() -> list[dict[str, Any]]:
 
 
 def change_kept(facts: dict[str, Any], rng: random.Random) -> bytes:
-    """Changed values with the right checksum, sometimes bytes."""
+    """Change values and set the correct checksum, or change bytes."""
     changed = change_value(facts, rng)
     if isinstance(changed, dict):
         changed["checksum"] = hashlib.sha256(as_json(changed, sort_keys=True)).hexdigest()[:32]
@@ -565,7 +596,7 @@ def change_kept(facts: dict[str, Any], rng: random.Random) -> bytes:
 
 
 def read_a_kept_game(data: bytes) -> None:
-    """The game, played to where it was left."""
+    """Read the game, and play it up to its last saved action."""
     from risk_agents.play.saved import SavedGameError, load_game
     from risk_agents.play.saved import played as play_again
 
@@ -576,11 +607,11 @@ def read_a_kept_game(data: bytes) -> None:
         raise SavedGameError(str(error)) from error
 
 
-# ------------------------------------------------------------------------------------------------ trained files
+# Trained files
 
 
 def change_arrays(path: Path, rng: random.Random) -> bytes:
-    """A file of arrays with other facts, or an array of another shape, type or value; sometimes other bytes."""
+    """Change facts, or an array's shape, type or values, or change bytes."""
     if rng.random() < 0.3:
         return change_bytes(path.read_bytes(), rng)
     arrays = dict(contents(path))
@@ -605,13 +636,13 @@ def change_arrays(path: Path, rng: random.Random) -> bytes:
 
 @functools.cache
 def contents(path: Path) -> dict[str, Any]:
-    """The arrays of a file."""
+    """Return the arrays of a file."""
     with np.load(path) as found:
         return {name: found[name] for name in found.files}
 
 
 def shipped(kind: str) -> Path:
-    """A trained file that comes with the project."""
+    """Return the path of a trained file that is part of the project."""
     from risk_agents.learned import duelist
     from risk_agents.search import marshal
 
@@ -619,14 +650,14 @@ def shipped(kind: str) -> Path:
 
 
 def read_a_trained_file(data: bytes) -> None:
-    """The bot of a file, asked once."""
+    """Read the bot of a file, and let it make one decision."""
     from risk_agents import registry
 
     ask(registry.load(str(written("trained.npz", data))))
 
 
 def ask(bot: Any) -> None:
-    """One decision of a compiled bot, in the game that the shipped files were trained for."""
+    """Let a compiled bot make one decision, in the game for which the shipped files were trained."""
     from risk_env.doors.seat_lanes import training_rules
 
     game = Game(training_rules("classic", 2), "classic", 1)
@@ -639,7 +670,7 @@ def ask(bot: Any) -> None:
 
 @functools.cache
 def sb3_zip() -> tuple[dict[str, Any], bytes]:
-    """The facts and weights of a policy of SB3 with the project's own network."""
+    """Return the facts and weights of an SB3 policy with the project's own network."""
     import torch
 
     from risk_agents.learned.sb3_policy import OWN_POLICY, OWN_WEIGHTS
@@ -657,7 +688,7 @@ def sb3_zip() -> tuple[dict[str, Any], bytes]:
 
 
 def change_zip(parts: tuple[dict[str, Any], bytes], rng: random.Random) -> bytes:
-    """Other facts, other weights, other bytes."""
+    """Change the facts, the weights or the bytes."""
     facts, weights = parts
     kind = rng.randrange(3)
     facts = change_value(facts, rng) if kind == 0 else facts
@@ -667,7 +698,7 @@ def change_zip(parts: tuple[dict[str, Any], bytes], rng: random.Random) -> bytes
 
 
 def zip_of(facts: Any, weights: bytes) -> bytes:
-    """A `.zip` with these facts and weights."""
+    """Return a `.zip` with these facts and weights."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("risk_env.json", as_json(facts).decode())
@@ -676,7 +707,7 @@ def zip_of(facts: Any, weights: bytes) -> bytes:
 
 
 def read_a_zip(data: bytes) -> None:
-    """The agent of a `.zip`, asked once."""
+    """Read the agent of a `.zip`, and let it make one decision."""
     from risk_agents import registry
 
     bot = registry.load(str(written("trained.zip", data)))
@@ -685,7 +716,7 @@ def read_a_zip(data: bytes) -> None:
 
 
 def change_map(wish: list[Any], rng: random.Random) -> bytes:
-    """A file of another kind, with another named map, digest, shapes or sizes."""
+    """Return a file of another kind, or with another named map, digest, shapes or sizes."""
     from tests.crafted import KINDS, UNITS, crafted
 
     kind, *maps = wish
@@ -695,12 +726,12 @@ def change_map(wish: list[Any], rng: random.Random) -> bytes:
     return change_arrays(path, rng) if rng.random() < 0.3 else path.read_bytes()
 
 
-# ------------------------------------------------------------------------------------------------ recorded decisions
+# Recorded decisions
 
 
 @functools.cache
 def recorded() -> Any:
-    """Recorded decisions as a table of Arrow."""
+    """Return recorded decisions as an Arrow table."""
     import pyarrow.parquet as pq
 
     from risk_agents.dataset.files import first_games, write_parquet
@@ -712,7 +743,7 @@ def recorded() -> Any:
 
 
 def change_decisions(table: Any, rng: random.Random) -> bytes:
-    """A value of a column, the facts, or how pages are written; sometimes bytes."""
+    """Change a value of a column, the facts, the page format, or bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -738,7 +769,10 @@ def change_decisions(table: Any, rng: random.Random) -> bytes:
 
 
 def read_recorded(data: bytes) -> None:
-    """The decisions of a file, whose numbers are places in arrays."""
+    """Read the decisions of a file.
+
+    Its numbers must be valid array indices.
+    """
     from risk_agents.dataset import read_decisions
 
     facts, columns = read_decisions(written("decisions.parquet", data))
@@ -749,11 +783,11 @@ def read_recorded(data: bytes) -> None:
     assert columns["agent"].max(initial=0) < len(facts["agents"])
 
 
-# ------------------------------------------------------------------------------------------------ lanes
+# Lanes
 
 
 def method_calls() -> list[list[Any]]:
-    """Calls of the methods of batches and arenas: a name, then its arguments."""
+    """Return calls of the methods of batches and arenas: a name, then its arguments."""
     lanes, seeds = [0, 1, 2, 3], [7, 8, 9, 10]
     return [
         [["begin", lanes], ["ask", [2, 0]], ["numbers", 1, 2, 0], ["seat_players", lanes], ["play_on", [1, 3]]],
@@ -770,7 +804,10 @@ def method_calls() -> list[list[Any]]:
 
 
 def make_calls(data: bytes) -> None:
-    """Make these calls on a batch and an arena of four lanes; a wrong one must change nothing that later ones need."""
+    """Make these calls on a batch and an arena of four lanes.
+
+    A wrong call must change nothing that later calls need.
+    """
     from risk_env.arena import Arena
     from risk_env.lanes import Lanes
 
@@ -800,11 +837,11 @@ def make_calls(data: bytes) -> None:
     batch.finish(np.arange(4))
 
 
-# ------------------------------------------------------------------------------------------------ training
+# Training
 
 
 def configs() -> list[str]:
-    """The configurations that come with the project; what they import is imported."""
+    """Return the shipped configurations, after importing their trainers."""
     from importlib import import_module
 
     from risk_training.config import TRAINERS, shipped_configs
@@ -815,7 +852,7 @@ def configs() -> list[str]:
 
 
 def change_settings(text: str, rng: random.Random) -> bytes:
-    """Changed lines; or a setting with another number, or given twice."""
+    """Change lines, replace a number in a setting, or repeat a setting."""
     lines = text.splitlines()
     places = [place for place, line in enumerate(lines) if ": " in line and not line.startswith("#")]
     place = rng.choice(places)
@@ -831,7 +868,7 @@ def change_settings(text: str, rng: random.Random) -> bytes:
 
 
 def read_a_config(data: bytes) -> None:
-    """The settings of a file."""
+    """Read the settings of a file."""
     from importlib import import_module
 
     from risk_training.config import TRAINERS, read_config
@@ -842,7 +879,7 @@ def read_a_config(data: bytes) -> None:
 
 @functools.cache
 def checkpoints() -> tuple[bytes, ...]:
-    """The checkpoints of short runs of the own trainers."""
+    """Return the checkpoints of short runs of the project's own trainers."""
     from tests.test_run import TRAINERS
 
     found = []
@@ -854,7 +891,7 @@ def checkpoints() -> tuple[bytes, ...]:
 
 
 def change_checkpoint(data: bytes, rng: random.Random) -> bytes:
-    """Other bytes in the archive; or another value in the state, written again."""
+    """Change bytes of the archive, or change a value of the state and write it again."""
     import torch
 
     if rng.random() < 0.3:
@@ -867,7 +904,7 @@ def change_checkpoint(data: bytes, rng: random.Random) -> bytes:
 
 
 def _change_tree(state: Any, rng: random.Random) -> None:
-    """One value somewhere in a tree of tables, lists and tensors."""
+    """Change one value somewhere in a tree of dicts, lists and tensors."""
     import torch
 
     for _ in range(30):
@@ -887,7 +924,7 @@ def _change_tree(state: Any, rng: random.Random) -> None:
 
 
 def _spoil(state: Any, key: Any, rng: random.Random) -> None:
-    """A value of a tree replaced by one of another kind or size, removed, or given another name too."""
+    """Replace a value of a tree by one of another kind or size, remove it, or add it under another name."""
     import torch
 
     numbers = (1, -1, 8000, 10**9, 10**400, True, -1.0, 0.5, 1e30, float("nan"), float("inf"))
@@ -906,7 +943,10 @@ def _spoil(state: Any, key: Any, rng: random.Random) -> None:
 
 
 def read_a_checkpoint(data: bytes) -> None:
-    """The run of a folder with this checkpoint, resumed. The folder also has positions that a value's run keeps."""
+    """Resume the run of a folder with this checkpoint.
+
+    The folder also has positions, which runs of the value trainer need.
+    """
     from importlib import import_module
 
     from risk_training.config import TRAINERS
@@ -921,7 +961,7 @@ def read_a_checkpoint(data: bytes) -> None:
 
 @functools.cache
 def positions() -> Path:
-    """The positions of a short round of a value's run."""
+    """Return the path of the positions of a short round of the value trainer."""
     from risk_training import values
     from tests.test_values import TINY
 
@@ -931,7 +971,7 @@ def positions() -> Path:
 
 
 def read_positions(data: bytes) -> None:
-    """The positions of a round, learned from as a run does."""
+    """Read the positions of a round, and learn from them as a run does."""
     from risk_training.values import Network, Positions, lambda_returns
 
     columns = contents(positions())["features"].shape[1]
@@ -941,13 +981,13 @@ def read_positions(data: bytes) -> None:
 
 
 def _total(numbers):  # type: ignore[no-untyped-def]
-    """A kernel that is compiled soon."""
+    """Return a sum, in a kernel that compiles fast."""
     return numbers[0] + numbers[1]
 
 
 @functools.cache
 def kernel() -> tuple[Any, Path, bytes]:
-    """A kernel, the file of its compiled code, and the content of the file."""
+    """Return a kernel, the file of its compiled code, and the content of the file."""
     import numba
 
     from risk_env.compiler.kernel_files import guard
@@ -962,7 +1002,7 @@ def kernel() -> tuple[Any, Path, bytes]:
 
 
 def read_a_kernel_file(data: bytes) -> None:
-    """The compiled code in a file of the cache: as it was written, or removed."""
+    """Read compiled code from a file of the cache, which must be unchanged or be removed."""
     entry, path, written = kernel()
     path.write_bytes(data)
     if entry._cache.load_overload(entry.signatures[0], entry.targetctx) is None:
@@ -972,12 +1012,15 @@ def read_a_kernel_file(data: bytes) -> None:
 
 
 def specs() -> list[str]:
-    """What may stand behind `--agents`."""
+    """Return values of the option `--agents`."""
     return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
 
 
 def read_specs(data: bytes) -> None:
-    """The agents of a list; programs and Python files are not loaded."""
+    """Read the agents of a list.
+
+    Programs and Python files are not loaded.
+    """
     from risk_agents import registry
     from risk_agents.tournament.loading import split_agents
 
@@ -987,7 +1030,7 @@ def read_specs(data: bytes) -> None:
 
 
 def named() -> dict[str, Target]:
-    """All targets by name. A database is fuzzed where its reader has a function for it."""
+    """Return all targets by name. A database is a target if its reader is a function."""
     from risk_agents.external import ProgramFault
     from risk_agents.llm.endpoint import EndpointError
     from risk_agents.play.saved import SavedGameError

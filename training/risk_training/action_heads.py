@@ -1,7 +1,8 @@
-"""The policy's outputs for the legal actions only, and their gradients.
+"""Logits of the legal actions, and their gradients.
 
-An action's logit is its own output of the trunk and, for actions of a local head, what the head makes of the features
-of one or two territories. On the processor both are computed by kernels, which skip features of 0, most of them.
+The logit of an action is the action's own output of the trunk. Actions of a local head add the output of that
+head, which reads the features of one or two territories. On the CPU, compiled kernels compute both. The
+kernels skip features that are 0, which most features are.
 """
 
 from __future__ import annotations
@@ -24,26 +25,29 @@ NONE = -1
 
 
 class Heads(NamedTuple):
-    """The local heads, in the order of `risk_agents.learned.network.HEADS`: which actions and territories they take."""
+    """The local heads: which actions they serve and which territories those actions read.
 
-    numbers: Array  # int64 (n,): the head of each action, or NONE
-    ends: Array  # int64 (n, 2): the territories whose features it takes; NONE for the second where it takes one
-    rows: Array  # int64 (h + 1,): where each head's weights begin among those of all hidden layers, and where they end
+    The order of the heads is that of `risk_agents.learned.network.HEADS`.
+    """
+
+    numbers: Array  # int64 (n,): head of each action, or NONE
+    ends: Array  # int64 (n, 2): territories that each action reads, NONE in unused places
+    rows: Array  # int64 (h + 1,): head k has the rows rows[k] to rows[k + 1] of `Inputs.hidden`
 
 
 class Inputs(NamedTuple):
-    """What logits are computed from, or the gradients of it, float32."""
+    """The float32 tensors or arrays that the logits are computed from, or the gradients of them."""
 
-    trunk: Any  # (k, width): the trunk's outputs
-    shared: Any  # (k, h, local): what it gives to the hidden layers of the h heads
+    trunk: Any  # (k, width): outputs of the trunk
+    shared: Any  # (k, h, local): contribution of the trunk to the hidden layers of the h heads
     columns: Any  # (n, width): weights of each action's own output
     bias: Any  # (n,)
-    hidden: Any  # (rows, local): weights of the features in the hidden layers, those of all heads in one
-    outputs: Any  # (h, local): weights of the heads' outputs
+    hidden: Any  # (rows, local): weights of the features in the hidden layers, all heads concatenated
+    outputs: Any  # (h, local): output weights of the heads
 
 
 class Listed(NamedTuple):
-    """`LegalActions` for the kernels, int64."""
+    """The fields of `LegalActions` that the kernels read, as int64 arrays."""
 
     starts: Array
     ends: Array
@@ -52,7 +56,7 @@ class Listed(NamedTuple):
 
 
 def heads_of(layout: Layout) -> Heads:
-    """The local heads of a layout."""
+    """Return the local heads of a layout."""
     territories = np.arange(layout.territories)[:, None]
     blocks = (0, territories), (layout.border_0, layout.borders), (layout.card_0, territories)
     numbers, ends = np.full(layout.num_actions, NONE), np.full((layout.num_actions, 2), NONE)
@@ -64,7 +68,11 @@ def heads_of(layout: Layout) -> Heads:
 
 
 def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
-    """Logits float32 (m,) of the legal actions of k decisions, of features of territories (any, T, 2 F) and inputs."""
+    """Return the logits float32 (m,) of the legal actions of k decisions.
+
+    `features` are features of territories, shape (any, T, 2 F). Tensors on the CPU go to the compiled
+    kernels.
+    """
     if features.device.type == CPU:
         found: Tensor = _Compiled.apply(heads, legal, features, *(part.float().contiguous() for part in inputs))
         return found
@@ -72,7 +80,7 @@ def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: I
 
 
 def logits_in_torch(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
-    """The same on any device."""
+    """Return the same logits as `action_logits`, computed with PyTorch on any device."""
     numbers, ends = (torch.as_tensor(part, device=features.device) for part in (heads.numbers, heads.ends))
     logits = (inputs.trunk @ inputs.columns.T + inputs.bias)[legal.rows, legal.actions].float()
     for head, outputs in enumerate(inputs.outputs):
@@ -86,7 +94,7 @@ def logits_in_torch(heads: Heads, legal: LegalActions, features: Tensor, inputs:
 
 
 class _Compiled(torch.autograd.Function):
-    """`logits_in_torch`, by kernels."""
+    """The computation of `logits_in_torch` as an autograd function that calls the compiled kernels."""
 
     @staticmethod
     def forward(ctx: Any, heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor) -> Tensor:  # type: ignore[override]
@@ -113,7 +121,7 @@ def _arrays(*tensors: Tensor) -> list[Array]:
 
 @unordered_entry_point
 def write_logits(heads, legal, features, inputs, units, logits):
-    """Write the logits (m,), and the units of the hidden layers (m, local)."""
+    """Write the logits (m,), and the activations of the hidden layers into `units` (m, local)."""
     places = np.zeros(features.shape[2], np.int64)
     for k in range(len(legal.starts)):
         for m in range(legal.starts[k], legal.ends[k]):
@@ -133,7 +141,10 @@ def write_logits(heads, legal, features, inputs, units, logits):
 
 @unordered_entry_point
 def add_gradients(heads, legal, features, inputs, found, units, gradients):
-    """Add the gradients of the inputs to `found`, of the units (m, local) and the gradients of the logits (m,)."""
+    """Add the gradients of the inputs to `found`.
+
+    `units` (m, local) are the activations from `write_logits`, `gradients` (m,) the gradients of the logits.
+    """
     slopes, places = np.zeros(units.shape[1], np.float32), np.zeros(features.shape[2], np.int64)
     for k in range(len(legal.starts)):
         for m in range(legal.starts[k], legal.ends[k]):
@@ -156,7 +167,7 @@ def add_gradients(heads, legal, features, inputs, found, units, gradients):
 
 @inlined
 def product(left, right):
-    """The sum of products."""
+    """Return the dot product of two vectors."""
     total = NOTHING
     for j in range(len(left)):
         total += left[j] * right[j]
@@ -165,7 +176,10 @@ def product(left, right):
 
 @inlined
 def add_products(sums, factors, weights, first, places):
-    """Add factors (i,) times weights (i, j), from row `first` on, to sums (j,), in pairs."""
+    """Add `factors` (i,) times the rows of `weights` (i, j) from row `first` on to `sums` (j,).
+
+    Nonzero factors are taken in pairs.
+    """
     count = find_nonzero(factors, places)
     for k in range(0, count - 1, 2):
         one, two = weights[first + places[k]], weights[first + places[k + 1]]
@@ -178,14 +192,17 @@ def add_products(sums, factors, weights, first, places):
 
 @inlined
 def add_outer(sums, first, factors, numbers, places):
-    """Add factors (i,) times numbers (j,) to sums (i, j), from row `first` on."""
+    """Add the outer product of `factors` (i,) and `numbers` (j,) to `sums` (i, j), from row `first` on."""
     for k in range(find_nonzero(factors, places)):
         add_multiple(sums[first + places[k]], factors[places[k]], numbers)
 
 
 @inlined
 def find_nonzero(numbers, places):
-    """Write where numbers are not 0, and return how many are; without branches, which would be guessed wrong."""
+    """Write the positions of the nonzero numbers into `places`, and return how many there are.
+
+    The loop has no branches, because the processor would often mispredict them.
+    """
     count = 0
     for i in range(len(numbers)):
         places[count] = i
@@ -195,13 +212,13 @@ def find_nonzero(numbers, places):
 
 @inlined
 def add_multiple(sums, factor, numbers):
-    """Add numbers times a factor to sums."""
+    """Add `factor` times `numbers` to `sums`."""
     for j in range(len(sums)):
         sums[j] += factor * numbers[j]
 
 
 @inlined
 def rectify(units):
-    """Replace what is below 0 by 0."""
+    """Replace negative values by 0."""
     for j in range(len(units)):
         units[j] = max(units[j], NOTHING)

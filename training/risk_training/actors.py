@@ -1,10 +1,13 @@
-"""Actors: the games of self-play in parts that are played elsewhere, and while the learner learns if that is allowed.
+"""Actors: the games of self-play, split into parts that can be played by worker processes.
 
-An update learns from a rollout of each actor. With `staleness: 0` the latest weights play them, and the learner waits;
-with `staleness: 1` they are played during the update before, by the weights that it started from. Which weights play
-depends on the settings only: the same seed gives the same run wherever the actors are, and a run that was killed
-resumes exactly. An actor is no process: its games go to a worker with every rollout, and come back with it, so a
-worker that is lost loses nothing. With staleness the next rollout follows without waiting for this process.
+An update learns from one rollout of each actor. With `staleness: 0`, the latest weights play the rollouts
+while the learner waits. With `staleness: 1`, the rollouts are played during the update before, by the weights
+with which that update started.
+
+The weights that play depend on the settings only. The same seed therefore gives the same run wherever the
+actors are, and a killed run resumes exactly. An actor is not a process. Its games go to a worker with every
+rollout and come back with it, so that a lost worker loses nothing. With staleness, a worker starts the next
+rollout without waiting for this process.
 """
 
 from __future__ import annotations
@@ -28,15 +31,15 @@ Weights = Mapping[str, Array]
 
 
 class Played(NamedTuple):
-    """What comes back from an actor."""
+    """The result of a rollout of an actor."""
 
-    rollout: dict[str, Array]  # packed
-    won: list[tuple[str, bool]]  # games that ended: opponent, learner won
-    rounds: list[int]  # of the games that ended
+    rollout: dict[str, Array]  # as `Rollout.packed` returns it
+    won: list[tuple[str, bool]]  # finished games: opponent, and whether the learner won
+    rounds: list[int]  # of the finished games
 
 
 def begin_games(config: SelfPlaySettings, actor: int, weights: Weights) -> State:
-    """Begin the games of an actor: their state."""
+    """Begin the games of an actor and return their state."""
     games = SelfPlay(config, load_map(config.map), actor)
     games.start(_network(games, weights))
     return games.game_state()
@@ -52,10 +55,10 @@ def play_rollout(
     names: list[str],
     *snapshots: Weights,
 ) -> tuple[Played, State]:
-    """Play a rollout of an actor, from a state of its games: what it has played, and the state afterwards.
+    """Play a rollout of an actor from a state of its games and return the result and the new state.
 
-    Snapshots of the learner after `joining` decisions join the league before it; `names` and `snapshots` are all that
-    can play.
+    Snapshots of the learner after `joining` decisions join the league first. `names` and `snapshots` contain
+    all snapshots that can play.
     """
     games = SelfPlay(config, load_map(config.map), actor)
     playing = {name: _network(games, found) for name, found in zip(names, snapshots, strict=True)}
@@ -77,20 +80,20 @@ def _network(games: SelfPlay, weights: Weights) -> Network:
 
 
 class Actors:
-    """The games of all actors of a run, as `SelfPlay` for the learner."""
+    """The games of all actors of a run, with the interface of `SelfPlay`."""
 
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         self.config, self.executor = config, executor
-        self.states: list[State] = []  # of each actor's games, before the rollouts that are being played
+        self.states: list[State] = []  # by actor, before the running rollouts
         self.snapshots: dict[str, Weights] = {}  # by name
-        self.joining: list[int] = []  # decisions of the snapshots that join with the next rollouts
-        self.sent: State | None = None  # the weights that are playing, and who joined before
-        self.running: list[Future[tuple[Played, State]]] = []  # the latest rollout of each actor; none after a file
-        self.shared: dict[str, Any] = {}  # the snapshots, as the executor takes them
-        self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
+        self.joining: list[int] = []  # snapshots that join with the next rollouts, by decisions
+        self.sent: State | None = None  # weights of the running rollouts, and who joined
+        self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
+        self.shared: dict[str, Any] = {}  # the snapshots in the form that the executor takes
+        self.won: list[tuple[str, bool]] = []  # finished games: opponent, learner won
         self.rounds: list[int] = []
         self.staleness = 0  # of the latest rollouts
-        self.are_from_file = False  # the states, so that they are checked
+        self.are_from_file = False  # True after loading: the states must be checked
 
     def start(self, network: Network) -> None:
         """Start all games and play until the learner is to decide."""
@@ -99,7 +102,10 @@ class Actors:
         self.states = list(in_order(self.executor, begin_games, pieces))
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Fill the rollout with those of all actors, without features; with staleness the next ones follow."""
+        """Fill the rollout with the rollouts of all actors, without features.
+
+        With `staleness: 1`, the next rollouts are started as well.
+        """
         self.staleness = int(self.sent is not None)
         if self.sent is None:
             self._send(network)
@@ -118,12 +124,12 @@ class Actors:
         self._forget_snapshots()
 
     def _send(self, network: Network) -> None:
-        """Let the network play the next rollouts."""
+        """Start the next rollouts with the weights of this network."""
         self.sent, self.joining = {"weights": network.arrays(), "joining": self.joining}, []
         self._begin_rollouts(self.sent)
 
     def _begin_rollouts(self, sent: State) -> None:
-        """Hand the next rollout of each actor to the executor, behind the latest one."""
+        """Submit the next rollout of each actor to the executor, to follow the actor's latest rollout."""
         weights = self.executor.share(sent["weights"])
         for name in set(self.snapshots) - set(self.shared):
             self.shared[name] = self.executor.share(self.snapshots[name])
@@ -141,7 +147,7 @@ class Actors:
         self.joining.append(decisions)
 
     def _forget_snapshots(self) -> None:
-        """Drop snapshots that have left the leagues and play in no game any more."""
+        """Drop the snapshots that have left the leagues and no longer play in any game."""
         joined = (self.sent or {}).get("joining", [])
         needed = {snapshot_name(decisions) for decisions in [*joined, *self.joining]}
         for state in self.states:
@@ -158,7 +164,7 @@ class Actors:
             raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
 
     def results(self) -> dict[str, Any]:
-        """Metrics of the games that ended since the last call, and the staleness of the latest rollouts."""
+        """Return metrics of the games since the last call, and the staleness of the latest rollouts."""
         metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
         self.rounds, self.won = [], []
         return metrics | {"actors/staleness": self.staleness}
@@ -166,11 +172,14 @@ class Actors:
     _STATE = ("states", "snapshots", "joining", "sent")
 
     def state_dict(self) -> dict[str, Any]:
-        """Games, snapshots and what is being played, for a checkpoint taken between two updates."""
+        """Return games, snapshots and running work, for a checkpoint between two updates."""
         return {name: getattr(self, name) for name in self._STATE}
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`; `network` is the learner's network."""
+        """Return the declaration of `load_state_dict`.
+
+        `network` is the learner's network.
+        """
         actors, weights, joining = self.config.actors, network.arrays(), ListOf(Whole(), 0, 1)
         games = SelfPlay(self.config, load_map(self.config.map)).declared_games()
         sent = {"weights": weights, "joining": joining} if self.config.staleness else None
@@ -182,7 +191,7 @@ class Actors:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned, and begin the rollouts that were being played."""
+        """Restore the state that `state_dict` returned, and restart the rollouts that were running."""
         for name in self._STATE:
             setattr(self, name, state[name])
         self.are_from_file, self.running = True, []

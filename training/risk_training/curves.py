@@ -13,7 +13,7 @@ MOST_BYTES = 1 << 30  # largest size of a log
 
 
 def read_log(folder: str | Path) -> list[Row]:
-    """The lines of a run's log, oldest first."""
+    """Return the rows of a run's log, oldest first, or raise ValueError if there is no valid log."""
     path = Path(folder) / METRICS
     if not path.is_file():
         raise ValueError(f"run {str(folder)!r} has no {METRICS}")
@@ -26,7 +26,7 @@ def read_log(folder: str | Path) -> list[Row]:
 
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:
-    """Of each opponent in the evaluations: steps, win rate and the ends of its interval."""
+    """Return the learning curve of each opponent: steps, win rate, and the ends of its interval."""
     found: dict[str, list[tuple[int, float, float, float]]] = {}
     for row in rows:
         for rival in (name.removeprefix(WIN_RATE) for name in row if name.startswith(WIN_RATE)):
@@ -36,7 +36,7 @@ def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, fl
 
 
 def plot(folders: Sequence[str | Path], path: str | Path) -> None:
-    """Draw the evaluations of runs, a panel a run: win rates with their intervals over the run's steps."""
+    """Draw the evaluations of runs, one panel a run: win rates with confidence intervals over the steps."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4 * len(folders)), layout="constrained")
@@ -48,7 +48,7 @@ def plot(folders: Sequence[str | Path], path: str | Path) -> None:
             (line,) = panel.plot(steps, rates, marker=".", label=f"against {rival}")
             panel.fill_between(steps, lows, highs, alpha=0.2, color=line.get_color())
         training = [(row["time/steps"], row["games/win_rate"]) for row in rows if "games/win_rate" in row]
-        if training:  # against opponents that change
+        if training:  # win rate against the changing opponents of training
             panel.plot(*zip(*training, strict=True), color="grey", linewidth=0.8, label="in training")
         panel.set(title=str(folder), xlabel="steps", ylabel="win rate", ylim=(0, 1))
         panel.grid(alpha=0.3)

@@ -1,4 +1,8 @@
-"""`risk-env demo`: watch a game, train a small agent, see where it stands, and the best agents of six."""
+"""`risk-env demo`: watch a game, train a small agent, and play two tournaments.
+
+The first tournament ranks the trained agent in duels. The second one is between the strongest agents, six
+players a game.
+"""
 
 import argparse
 import os
@@ -28,7 +32,7 @@ WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command `demo`."""
+    """Run the command `demo`."""
     parser = command_parser("demo")
     parser.add_argument("--games", type=int, default=280, help="duels of the tournament (default: %(default)s)")
     parser.add_argument("--six-games", type=int, default=36, metavar="N", help="games of six (default: %(default)s)")
@@ -61,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raise the errors now that training or tournament would raise minutes later."""
+    """Raise errors at once that training or the tournament would raise minutes later."""
     for name in ("games", "six_games", "decisions"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -74,7 +78,10 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def watch(seed: int) -> str:
-    """The board at the end of a game between the ladder's bots, and who won."""
+    """Play one game between the bots in `WATCHED` and return the final board and the seats as text.
+
+    The final board names the winner.
+    """
     batch = GameBatch(training_rules("classic", 6), "classic", 1, seed, observation=None, mask=None, autoreset=False)
     arena, lane = Arena(batch, WATCHED), np.zeros(1, np.int64)
     arena.numbers[:, : len(WATCHED)] = np.arange(len(WATCHED))
@@ -86,7 +93,7 @@ def watch(seed: int) -> str:
 
 
 def train(folder: Path, decisions: int | None, console: Console) -> Path:
-    """Train by the demo's configuration, with a progress bar; the policy file."""
+    """Train with the demo's configuration and a progress bar, and return the path of the policy file."""
     import torch
 
     from risk_training.config import read_config
@@ -102,7 +109,10 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 
 
 def play(path: Path, agents: Sequence[str], **numbers: int) -> None:
-    """Play a tournament (`players`, `games`, `seed`) into `path`.sqlite, with a report `path`.html if possible."""
+    """Play a tournament into `path`.sqlite, and write the report `path`.html if matplotlib is installed.
+
+    `numbers` are the options `players`, `games` and `seed`.
+    """
     named: dict[str, Any] = {"agents": ",".join(agents), **numbers, "jobs": os.cpu_count() or 1}
     named["out"] = path.with_suffix(".sqlite")
     if find_spec("matplotlib"):

@@ -1,4 +1,4 @@
-"""Where a network learns: the processor, or a GPU; the precision of its products; its weights as arrays."""
+"""Devices for learning (CPU or GPU), matmul precision, and weights as arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ DEVICES = "auto, cpu, cuda, cuda:N or mps"
 
 
 def find_device(name: str) -> torch.device:
-    """The device of a setting; `auto` is a GPU where there is one. ValueError for a GPU that torch does not find."""
+    """Return the device that a setting names.
+
+    `auto` is a GPU if there is one. ValueError is raised for a malformed name and for a GPU that PyTorch does
+    not find.
+    """
     if name == AUTO:
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else CPU)
     kind, colon, number = name.partition(":")
@@ -32,7 +36,10 @@ def find_device(name: str) -> torch.device:
 
 
 def find_precision(name: str, device: torch.device) -> str:
-    """FLOAT32 or BFLOAT16; `auto` is bfloat16 where the device has instructions for its products."""
+    """Return FLOAT32 or BFLOAT16.
+
+    `auto` is bfloat16 if the device has instructions for bfloat16 products.
+    """
     if name != AUTO:
         return name
     has_products = {"cuda": _cuda_has_bfloat16, CPU: processor_has_bfloat16}.get(device.type, lambda: False)
@@ -44,30 +51,33 @@ def _cuda_has_bfloat16() -> bool:
 
 
 def processor_has_bfloat16() -> bool:
-    """Whether this processor has instructions for products of bfloat16 matrices."""
+    """Return True if this CPU has instructions for products of bfloat16 matrices."""
     flags = Path("/proc/cpuinfo")
     return flags.is_file() and any(name in flags.read_text() for name in ("avx512_bf16", "amx_bf16"))
 
 
 def mixed(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """A `with` block in which products are computed in this precision."""
+    """Return a context manager in which matrix products are computed with this precision."""
     return torch.autocast(device.type, torch.bfloat16) if precision == BFLOAT16 else nullcontext()
 
 
 def moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """The tensor on the device; to a CUDA GPU it goes while the processor works on."""
+    """Return the tensor on the device.
+
+    A copy to a CUDA GPU runs in the background.
+    """
     if device.type == "cuda" and not tensor.is_cuda:
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
 
 
 class NamedWeights(nn.Module):
-    """A network whose weights have the names that they have in its file."""
+    """A network whose weights have the same names as in its file."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weights = nn.ParameterDict()
 
     def arrays(self) -> dict[str, Array]:
-        """The weights as NumPy arrays, copied."""
+        """Return copies of the weights as NumPy arrays."""
         return {name: value.detach().cpu().numpy().copy() for name, value in self.weights.items()}

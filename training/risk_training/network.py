@@ -1,4 +1,7 @@
-"""The policies' network in torch, to be trained; `risk_agents.learned.network` is the same network compiled."""
+"""The network of the policies in PyTorch, for training.
+
+`risk_agents.learned.network` is the same network, compiled.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ from risk_training.legal_actions import LegalActions
 
 Tensor = torch.Tensor
 
-_BELOW_ONE = 1 - 1e-6  # rounding must not put a point above the last sum
-ILLEGAL = -40.0  # logit of illegal actions: hardly any probability, without the tiny floats that are slow
+_BELOW_ONE = 1 - 1e-6  # keeps a point below the last sum in spite of rounding
+ILLEGAL = -40.0  # logit of illegal actions: a negligible probability, but no slow subnormal floats
 
 
 class Network(NamedWeights):
-    """The weights, and what is computed with them."""
+    """The weights of the network, and its computations."""
 
     def __init__(self, layout: Layout, width: int, local: int) -> None:
         super().__init__()
@@ -36,22 +39,28 @@ class Network(NamedWeights):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return self.weights["value"].device
 
     def forward(self, observations: Array, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits float32 (k, n), ILLEGAL where not legal, and values (k,), of int8 (k, D) and masks (k, n)."""
+        """Return logits float32 (k, n), ILLEGAL for illegal actions, and values (k,).
+
+        The inputs are observations int8 (k, D) and masks (k, n).
+        """
         return self.answer(*self.encode(observations), masks > 0)
 
     def encode(self, observations: Array) -> tuple[Tensor, Tensor]:
-        """Features of territories (k, T, 2 F) and boards (k, I) of observations int8 (k, D): `learned.features`."""
+        """Return features of territories (k, T, 2 F) and of boards (k, I) for observations int8 (k, D).
+
+        `risk_agents.learned.features` documents the features.
+        """
         codes = checked_codes(self.spec, observations)
         found = self.layout.empty_features(len(codes))
         encode(self.spec, codes, *found)
         return torch.as_tensor(found[0], device=self.device), torch.as_tensor(found[1], device=self.device)
 
     def answer(self, territory_features: Tensor, board_features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """The same as `forward`, of features and masks bool (k, n)."""
+        """Return the same as `forward`, given features and masks bool (k, n)."""
         legal = LegalActions.of(masks)
         found, values = self.legal_logits(territory_features, board_features, legal)
         logits = torch.full(masks.shape, ILLEGAL, device=masks.device)
@@ -61,16 +70,17 @@ class Network(NamedWeights):
     def legal_logits(
         self, territory_features: Tensor, board_features: Tensor, legal: LegalActions
     ) -> tuple[Tensor, Tensor]:
-        """Logits (m,) of the legal actions of k decisions, and values (k,).
+        """Return the logits (m,) of the legal actions of k decisions, and the values (k,).
 
-        Features of boards are those of these decisions, of territories those of all that `legal` was selected from.
+        `board_features` belong to these k decisions. `territory_features` belong to all decisions that
+        `legal` was selected from.
         """
         trunk = self._trunk(board_features)
         logits = action_logits(self.heads, legal, territory_features, self._inputs(trunk))
         return logits, self._value(trunk)
 
     def values(self, observations: Array) -> Tensor:
-        """Values (k,) of observations int8 (k, D)."""
+        """Return the values (k,) of observations int8 (k, D)."""
         return self._value(self._trunk(self.encode(observations)[1]))
 
     def _trunk(self, board_features: Tensor) -> Tensor:
@@ -82,7 +92,7 @@ class Network(NamedWeights):
         return torch.addmm(self.weights["value_bias"], trunk, self.weights["value"])[:, 0]
 
     def _inputs(self, trunk: Tensor) -> Inputs:
-        """What the logits are computed from, of the trunk's outputs (k, width)."""
+        """Return the inputs of `action_logits` for the outputs (k, width) of the trunk."""
         hidden, biases, trunks, outputs = (
             [self.weights[f"{head}_{part}"] for head in HEADS] for part in ("in", "in_bias", "trunk", "out")
         )
@@ -91,18 +101,21 @@ class Network(NamedWeights):
         return Inputs(trunk, shared, *own, torch.cat(hidden), torch.cat(outputs, 1).T)
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `arrays` returned, on the CPU."""
+        """Load weights that `arrays` returned.
+
+        The weights are then on the CPU.
+        """
         self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()}, assign=True)
 
 
 def sample_actions(logprobs: Tensor, legal: Tensor) -> Tensor:
-    """An action of each row (k,), of log-probabilities (k, n) and the legal actions bool (k, n)."""
+    """Sample an action for each row, (k,), given log-probabilities (k, n) and legal actions bool (k, n)."""
     sums = (legal * logprobs.exp()).cumsum(1)
     points = torch.rand(len(sums), 1, device=sums.device).clip(max=_BELOW_ONE) * sums[:, -1:]
     return (sums > points).byte().argmax(1)
 
 
 def action_logprobs(logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probability of each action (k,) and entropy of each row (k,)."""
+    """Return the log-probability of each action (k,) and the entropy of each row (k,)."""
     logprobs = logits - logits.logsumexp(1, keepdim=True)
     return logprobs.gather(1, actions[:, None])[:, 0], -(logprobs.exp() * logprobs).sum(1)

@@ -1,8 +1,9 @@
-"""The trainer of policies over plans: which plans are worth trying where a turn begins, for two to six players.
+"""The trainer of plan policies: networks that choose the plans worth trying when a turn begins.
 
-A round plays whole games at every table. Some seats are played by bots; the others try all plans where their turns
-begin, judge the ends by a value for every table, and follow the best (`risk_agents.search.lookahead`). The network
-learns how much better each plan was than the mean of all: expert iteration (Anthony 2017) with a search of one turn.
+A round plays whole games with two to six players. Bots play some of the seats. The other seats try all plans
+when their turns begin, judge the resulting positions by a table value, and follow the best plan
+(`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This is
+expert iteration (Anthony 2017) with a search of one turn.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ Tensor = torch.Tensor
 
 POLICY = "policy.npz"
 LANES = 256
-SCALE = 10  # outputs are tenths of a chance to win
-LEARNER = 0  # among the players of a game; the bots come after it
+SCALE = 10  # outputs of the network are in tenths of a win probability
+LEARNER = 0  # number of the learner among the players of a game; bots follow
 
 
 @dataclass(frozen=True)
 class Config(TableSettings):
-    """A run of the trainer of policies over plans."""
+    """Configuration of a run of the plan policy trainer."""
 
     TRAINER: ClassVar[str] = "plan_policy"
 
@@ -52,38 +53,41 @@ class Config(TableSettings):
     n_games: int = setting(5000, 1, MOST_STEPS)
     round_games: int = setting(500, 1, MOST_GAMES)
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
-    bot_share: float = setting(0.5, 0, 1)  # share of the seats
-    samples: int = setting(2, 1, 1000)  # samples of every plan at the start of a turn
-    judge: str | None = None  # the file of a value for every table, the strategist's if there is none
+    bot_share: float = setting(0.5, 0, 1)  # share of the seats that bots play
+    samples: int = setting(2, 1, 1000)  # samples of each plan when a turn begins
+    judge: str | None = None  # file of a table value (default: the value of `strategist`)
 
     def judge_file(self) -> TableValueFile:
-        """What judges the ends of turns; ValueError if it cannot be read, or does not know these games."""
+        """Return the value that judges the ends of turns.
+
+        ValueError is raised if the value cannot be read or does not fit these games.
+        """
         return self.read_value(self.judge or "strategist")
 
 
 @dataclass
 class Trials:
-    """Where turns of a table's games began, and what became of every plan there."""
+    """Positions at which turns began in a table's games, and the outcome of each plan there."""
 
-    codes: Array  # int8 (k, columns): what the seat to decide observes
-    worths: Array  # float32 (k, plans): its mean chance to win by each plan, UNTRIED for plans that there are not
+    codes: Array  # int8 (k, columns): observations of the seat to act
+    worths: Array  # float32 (k, plans): mean win probability, or UNTRIED
     players: int
 
     @classmethod
     def joined(cls, chunks: Sequence[Trials]) -> Trials:
-        """The trials of a table in a round, of its chunks."""
+        """Return the trials of a table in a round, joined from its chunks."""
         codes, worths = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths"))
         return cls(codes, worths, chunks[0].players)
 
     @property
     def gains(self) -> Array:
-        """What each plan is worth over the mean of all, float32 (k, plans): NaN for plans that there are not."""
+        """Gain of each plan over the mean of all plans, float32 (k, plans), or NaN for unavailable plans."""
         worths = np.where(self.worths == UNTRIED, np.nan, self.worths)
         return worths - np.nanmean(worths, axis=1, keepdims=True)
 
 
 class Recorder:
-    """A bot that tries all plans by a policy and a value, and keeps what it finds."""
+    """A bot that tries all plans with a policy and a value, and records the results."""
 
     def __init__(self, policy: TableValue, value: TableValue, samples: int) -> None:
         self.worths = np.zeros((LANES, len(NAMES)), np.float32)
@@ -93,7 +97,7 @@ class Recorder:
         self.bot = CompiledBot("recorder", "1", self.choose, MEMORY)
 
     def choose(self, games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
-        """Answer in each of the lanes."""
+        """Choose an action in each of the lanes, and record the trials of turns that begin."""
         seats = games["seat"][lanes]
         rounds = memory[lanes, seats, ROUND].copy()
         self._choose(games, boards, rules, lanes, randoms, memory, actions)
@@ -104,12 +108,12 @@ class Recorder:
 
 
 def play_chunk(config: Config, players: int, first: int, count: int, policy: TableValue) -> Trials:
-    """Play some games of a round at the table of that many players, from game number `first` on."""
+    """Play `count` games of a round with this number of players, from game number `first` on."""
     chance = np.random.default_rng([config.seed, players, first])
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
-    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # one at least
+    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one learner
     seats, rules, board = [recorder.bot, *map(compiled, config.bots)], config.table(players), load_map(config.map)
     play(rules, board, seats, count, config.seed, LANES, line_ups=line_ups, deals=first + np.arange(count))
     codes, worths = (np.concatenate(parts) for parts in zip(*recorder.found, strict=True))
@@ -117,7 +121,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Tab
 
 
 class Trainer(TorchRun):
-    """A run: network and optimizer."""
+    """A run of the plan policy trainer: network and optimizer."""
 
     CONFIG, FILE, KIND = Config, POLICY, PlanPolicyFile
     config: Config
@@ -141,14 +145,14 @@ class Trainer(TorchRun):
             return metrics | self.learn(played)
 
     def _play_round(self) -> list[Trials]:
-        """The next round, the trials of each table."""
+        """Play the next round and return the trials of each table."""
         config, policy = self.config, self.executor.share(self.policy().value)
         pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
         found = list(in_order(self.executor, play_chunk, pieces))
         return [Trials.joined([part for part in found if part.players == players]) for players in config.tables]
 
     def gain_metrics(self, part: Trials) -> Metrics:
-        """What the policy's best plans gain at a table, and what the best plan gains if it is always followed."""
+        """Return the mean gain of the policy's best plans at a table, and that of the best single plan."""
         with torch.no_grad():
             outputs = torch.cat(
                 [self.network(self.moved(codes)) for codes in torch.as_tensor(part.codes).split(1 << 13)]
@@ -169,7 +173,10 @@ class Trainer(TorchRun):
         return {"train/policy_loss": float(policy_loss), "train/learning_rate": learning_rate}
 
     def _update_on(self, codes: Tensor, gains: Tensor) -> Tensor:
-        """One step of the optimizer on a minibatch; the squared error before it, a plan's mean."""
+        """Make one step of the optimizer on a minibatch and return the mean squared error before the step.
+
+        The mean is taken over all plans of the minibatch that are available.
+        """
         with self.mixed():
             outputs = self.network(codes)
         is_there = ~gains.isnan()
@@ -181,10 +188,10 @@ class Trainer(TorchRun):
         return loss.detach()
 
     def policy(self) -> PlanPolicyFile:
-        """The network as it is."""
+        """Return the current network as a policy file."""
         facts = made_by(self) | {"plans": list(NAMES)}
         return PlanPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
 
     def seating(self) -> Seating:
-        """The policy as a compiled bot, with the judge that it learns from."""
+        """Return a factory of the policy as a compiled bot, with the judge that it learns from."""
         return partial(self.policy().bot, "learner", judge=self.judge)

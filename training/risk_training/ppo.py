@@ -1,11 +1,12 @@
 """The project's own trainer: PPO (Schulman et al. 2017) by self-play on all seats of a `GameBatch`.
 
-A *transition* is one decision of one seat. What follows it is that seat's own next decision, however many others
-decide in between. A seat that dies ends there, the end of the game ends everybody, and where the rounds run out the
-value of each seat's final observation stands for the rest of the game. A win pays 1 and everything else 0, so a value
-is a (discounted) chance to win, and losing later gains nothing.
+A *transition* is one decision of one seat. The next state of the transition is the same seat's next decision,
+however many others decide in between. The transitions of a seat end when the seat dies or the game ends. If
+the game is truncated at the round limit, the value of each seat's final observation stands for the rest of
+the game. A win pays 1 and everything else 0, so that a value is a (discounted) win probability, and losing
+later gains nothing.
 
-`selfplay` plays the games, `run` keeps log and checkpoints; this file is the algorithm.
+`selfplay` plays the games, and `run` keeps the log and the checkpoints. This module contains the algorithm.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ POLICY = "policy.npz"
 
 @dataclass(frozen=True)
 class Config(SelfPlaySettings):
-    """A run of the own trainer; settings have the names that Stable-Baselines3's PPO gives them."""
+    """Configuration of a run of the project's own trainer.
+
+    Settings have the same names as in the PPO of Stable-Baselines3.
+    """
 
     TRAINER: ClassVar[str] = "selfplay"
     LENGTH: ClassVar[str] = "n_timesteps"
@@ -59,9 +63,10 @@ class Config(SelfPlaySettings):
 
 
 def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
-    """Generalised advantages float32 (T, N) along each seat's own decisions, and which of them are known, bool (T, N).
+    """Return generalised advantages float32 (T, N) along each seat's own decisions, and a mask bool (T, N).
 
-    A seat's last decision in a rollout is known only if it has ended, or is the one to decide next.
+    The mask is True where the advantage is known. The advantage of a seat's last decision in a rollout is
+    known only if the seat has ended or is the next one to act.
     """
     T, N = rollout.actions.shape
     lanes = np.arange(N)
@@ -85,7 +90,7 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
 
 
 def _flat(part: Array) -> Array:
-    """Decisions (T N, ...) of (T, N, ...)."""
+    """Return the decisions (T N, ...) of an array (T, N, ...)."""
     return part.reshape(-1, *part.shape[2:])
 
 
@@ -104,7 +109,10 @@ class Trainer(TorchRun):
         self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 
     def _new_games(self) -> SelfPlay | Actors:
-        """The games: in this process where one actor is always up to date."""
+        """Return the games.
+
+        A single actor without staleness plays in this process.
+        """
         config = self.config
         if config.actors > 1 or config.staleness:
             return Actors(config, self.executor)
@@ -130,9 +138,9 @@ class Trainer(TorchRun):
         return metrics | self.games.results()
 
     def learn(self) -> Metrics:
-        """Some epochs of PPO on the rollout."""
+        """Run the epochs of PPO on the rollout."""
         config, rollout = self.config, self.rollout
-        if isinstance(self.games, Actors):  # which send none
+        if isinstance(self.games, Actors):  # they send no features
             rollout.write_features(self.network.spec)
         found, known = advantages(rollout, config.gamma, config.gae_lambda)
         returns = found + rollout.values
@@ -155,7 +163,10 @@ class Trainer(TorchRun):
     def _update_on(  # type: ignore[no-untyped-def]
         self, territory_features, legal, board_features, chosen, old_logprobs, advantages, returns
     ) -> dict[str, Tensor]:
-        """One step of the optimizer on a minibatch, tensors of (k, ...), with the territories of the whole rollout."""
+        """Make one step of the optimizer on a minibatch, and return its metrics.
+
+        The tensors have the shape (k, ...), except `territory_features`, which belong to the whole rollout.
+        """
         config = self.config
         with self.mixed():
             logits, values = self.network.legal_logits(territory_features, board_features, legal)
@@ -179,7 +190,7 @@ class Trainer(TorchRun):
         return {name: loss.detach() for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the games."""
+        """Return the state of the run, including the games."""
         return super().state_dict() | {"games": self.games.state_dict()}
 
     def declared(self) -> dict[str, Declared]:
@@ -187,6 +198,6 @@ class Trainer(TorchRun):
         return super().declared() | {"games": self.games.declared(self.network)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         super().load_state_dict(state)
         self.games.load_state_dict(state["games"])

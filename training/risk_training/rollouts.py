@@ -1,7 +1,8 @@
-"""What self-play writes down for the learner, and the small form in which actors send it.
+"""Rollouts: the record of self-play for the learner, and the compact form in which actors send it.
 
-From a lane's decision to its next one about 20 of 832 bytes of the observation change, and about ten of 300 actions are
-legal: an actor keeps and sends the words that have changed and a list of actions, and the learner makes the features.
+Between two decisions of a lane, about 20 of the 832 bytes of the observation change. About ten of 300 actions
+are legal. An actor therefore keeps and sends only the words that have changed and a list of actions. The
+learner computes the features.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from risk_env.arrays import Array
 from risk_env.core.types import MAX_SEATS
 from risk_training.legal_actions import LegalActions
 
-CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition
-KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others are float32
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # how a transition ends
+KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others: float32
 OF_DECISIONS = (
     "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends", "last_values", "last_potentials",
 )  # fmt: skip
 OF_LANES = ("next_seats", "next_values", "next_potentials")
 
 Packed = Mapping[str, Array]
-Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions int64 (m,) of k decisions, and of each how many int64 (k,)
+Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and their number by decision (k,)
 
 
 class ObservationRecorder:
-    """Observations of N lanes step by step, as the words of eight bytes that differ from those of the step before."""
+    """Observations of N lanes over time, stored as the 8-byte words that differ from the step before."""
 
     def __init__(self) -> None:
-        self._latest: Array | None = None  # uint64 (N D / 8,): the words of the latest step
-        self._places: list[Array] = []  # of each step: which of these have changed
-        self._words: list[Array] = []  # uint64 of each step: what they are now
+        self._latest: Array | None = None  # uint64 (N D / 8,): words of the latest step
+        self._places: list[Array] = []  # by step: positions of the words that have changed
+        self._words: list[Array] = []  # by step: the new words, uint64
 
     def add(self, observations: Array) -> None:
-        """Keep the observations of a step, int8 (N, D)."""
+        """Store the observations int8 (N, D) of a step."""
         words = observations.reshape(-1).view(np.uint64)
         if self._latest is None:
             self._latest = np.zeros_like(words)
@@ -49,13 +50,13 @@ class ObservationRecorder:
         self._words.append(changed)
 
     def packed(self) -> dict[str, Array]:
-        """What `replayed` takes: places and words of all steps, and how many are of each, int64 (T,)."""
+        """Return the input of `replayed`: places and words of all steps, and counts by step, int64 (T,)."""
         counts = np.array([len(places) for places in self._places])
         return {"places": np.concatenate(self._places), "words": np.concatenate(self._words), "word_counts": counts}
 
 
 def replayed(packed: Packed, lanes: int, columns: int) -> Iterator[Array]:
-    """The observations int8 (N, D) of each step, all in the same array."""
+    """Yield the observations int8 (N, D) of each step, always in the same array."""
     observations, first = np.zeros((lanes, columns), np.int8), 0
     words = observations.reshape(-1).view(np.uint64)
     for last in packed["word_counts"].cumsum().tolist():
@@ -65,7 +66,7 @@ def replayed(packed: Packed, lanes: int, columns: int) -> Iterator[Array]:
 
 
 def _narrow(values: Array, most: int) -> Array:
-    """Whole numbers from 0 to `most` in as few bytes as hold them."""
+    """Return whole numbers from 0 to `most` in the smallest integer type that holds them."""
     return values.astype(np.min_scalar_type(most))
 
 
@@ -73,7 +74,8 @@ def _narrow(values: Array, most: int) -> Array:
 class Rollout:
     """Decisions of the learner: T steps of N lanes, filled by `SelfPlay.collect`.
 
-    Features are of every step, or of the latest only where they are made from the observations later.
+    If `keeps_features` is True, features of every step are kept. Otherwise only those of the latest step are
+    kept, and the learner computes features from the recorded observations.
     """
 
     territory_features: Array  # float32 (T, N, territories, 2 F), or (1, ...): `risk_agents.learned.features`
@@ -85,20 +87,25 @@ class Rollout:
     potentials: Array  # float32 (T, N)
     rewards: Array  # float32 (T, N)
     ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
-    last_values: Array  # float32 (T, N): value of the seat's final observation, where TRUNCATED
-    last_potentials: Array  # float32 (T, N): potential of the same
-    next_seats: Array  # int64 (N,): who decides next
+    last_values: Array  # float32 (T, N): value of the seat's final observation, if TRUNCATED
+    last_potentials: Array  # float32 (T, N): potential of the same observation
+    next_seats: Array  # int64 (N,): seats to act next
     next_values: Array  # float32 (N,)
     next_potentials: Array  # float32 (N,)
     layout: Layout
     keeps_features: bool = True
-    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # of the observations otherwise
-    legal: list[Listed] = field(default_factory=list)  # of each step; from actors only after `write_features`
-    received: dict[int, Packed] = field(default_factory=dict)  # by first lane: what actors sent
+    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # used without features
+    legal: list[Listed] = field(default_factory=list)  # by step; from actors only after `write_features`
+    received: dict[int, Packed] = field(default_factory=dict)  # by first lane: messages of the actors
 
     @classmethod
     def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
-        """A rollout to be filled; features, most of its memory, are of the last step only if they are not kept."""
+        """Return an empty rollout.
+
+        Without `keeps_features`, it has room for the features of one step only.
+
+        Features are most of a rollout's memory.
+        """
         kept = steps if keeps_features else 1
         shapes = dict.fromkeys(OF_DECISIONS, (steps, lanes)) | dict.fromkeys(OF_LANES, (lanes,))
         return cls(
@@ -110,13 +117,13 @@ class Rollout:
         )
 
     def clear(self) -> None:
-        """Forget the decisions, for the next ones."""
+        """Remove the decisions, to make room for the next ones."""
         self.recorder, self.legal, self.received = ObservationRecorder(), [], {}
         self.rewards[:] = 0
         self.ends[:] = CONTINUES
 
     def add(self, step: int, spec: FeatureSpec, observations: Array, legal: LegalActions) -> tuple[Array, Array]:
-        """Keep what the learner sees, int8 (N, D), and can do in a step; returns its features."""
+        """Record the learner's observations int8 (N, D) and legal actions of a step. Return the features."""
         features = self.features_at(step)
         encode(spec, observations, *features)
         self.legal.append((legal.actions, legal.counts))
@@ -125,23 +132,26 @@ class Rollout:
         return features
 
     def features_at(self, step: int) -> tuple[Array, Array]:
-        """Where the features of a step go."""
+        """Return the arrays that hold the features of a step."""
         kept = step % len(self.board_features)
         return self.territory_features[kept], self.board_features[kept]
 
     def legal_actions(self) -> LegalActions:
-        """Those of all decisions (T N), step by step."""
+        """Return the legal actions of all T N decisions, step by step."""
         return LegalActions(*_joined(self.legal))
 
     def packed(self) -> dict[str, Array]:
-        """All but the features, which `write_features` makes of the observations."""
+        """Return the rollout without features, which `write_features` computes from the observations."""
         found = {name: getattr(self, name) for name in (*OF_DECISIONS, *OF_LANES)} | self.recorder.packed()
         found |= {"seats": _narrow(self.seats, MAX_SEATS), "actions": _narrow(self.actions, self.layout.num_actions)}
         listed = zip(("legal_actions", "legal_counts"), _joined(self.legal), strict=True)
         return found | {name: _narrow(values.numpy(), self.layout.num_actions) for name, values in listed}
 
     def unpack(self, packed: Packed, first: int) -> None:
-        """Write what `packed` returned into the lanes from `first` on; `write_features` reads the rest of it."""
+        """Write the result of `packed` into the lanes from `first` on.
+
+        `write_features` reads the rest.
+        """
         lanes = slice(first, first + len(packed["next_seats"]))
         for name in OF_DECISIONS:
             getattr(self, name)[:, lanes] = packed[name]
@@ -150,7 +160,7 @@ class Rollout:
         self.received[first] = packed
 
     def write_features(self, spec: FeatureSpec) -> None:
-        """Write the features of all that was received, and list its legal actions."""
+        """Compute the features of all received rollouts, and list the legal actions."""
         actors = [_steps(self.received[first], self.layout) for first in sorted(self.received)]
         self.received = {}
         for step, found in enumerate(zip(*actors, strict=True)):
@@ -164,13 +174,13 @@ class Rollout:
 
 
 def _joined(listed: Sequence[Listed]) -> Listed:
-    """The legal actions of one list of decisions after the other."""
+    """Concatenate lists of legal actions."""
     actions, counts = zip(*listed, strict=True)
     return torch.cat(actions), torch.cat(counts)
 
 
 def _steps(packed: Packed, layout: Layout) -> Iterator[tuple[Array, Listed]]:
-    """Observations and legal actions of each step that an actor sent."""
+    """Yield the observations and legal actions of each step that an actor sent."""
     observations = replayed(packed, len(packed["next_seats"]), layout.observation_columns)
     actions, counts = (torch.as_tensor(packed[name].astype(np.int64)) for name in ("legal_actions", "legal_counts"))
     counts = counts.view(packed["actions"].shape)

@@ -6,8 +6,8 @@
     metrics.jsonl     a line of metrics an update; training/README.md explains each
     tensorboard/      the same for TensorBoard
 
-The checkpoint is replaced in one step; policy and log are written afterwards. A run that was killed in between writes
-them again when it is resumed.
+The checkpoint is replaced in one step, and policy and log are written afterwards. If a run is killed in
+between, resuming writes policy and log again.
 """
 
 import json
@@ -42,7 +42,7 @@ from risk_training.win_rate import Seating, win_rate_by
 
 CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
-MOST_BYTES = 1 << 31  # of a checkpoint
+MOST_BYTES = 1 << 31  # largest size of a checkpoint
 MOST_WEIGHT = 65_504.0  # largest float16: files store weights as float16
 
 Metrics = dict[str, Any]
@@ -50,7 +50,7 @@ Progress = Callable[[Metrics], None]
 
 
 class Run(ABC):
-    """One run in a folder. A trainer is a subclass: it knows an update, its state and its policy."""
+    """One run in a folder. A trainer is a subclass that defines an update, the state and the policy."""
 
     CONFIG: ClassVar[type[RunSettings]]
 
@@ -58,54 +58,60 @@ class Run(ABC):
         self.config, self.folder = config, Path(folder)
         self.device = find_device(config.device)
         self.precision = find_precision(config.precision, self.device)
-        self.executor = executor or InProcess()  # plays the games, where they can be played elsewhere
+        self.executor = executor or InProcess()  # plays games, for trainers that can use workers
         self.rules, self.board = config.rules(), load_map(config.map)
-        for name in config.evaluation.opponents:  # a wrong one is refused now, not at the first evaluation
+        for name in config.evaluation.opponents:  # fails now rather than at the first evaluation
             compiled(name).check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
-        self._saved_steps = 0  # steps at the latest checkpoint
-        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # processor time by part
+        self._saved_steps = 0  # number of steps at the latest checkpoint
+        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # CPU seconds by part
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
-    # What a trainer defines
+    # Methods that a trainer defines
 
     def begin(self) -> None:  # noqa: B027
-        """Prepare the first update of a new run, where there is something to prepare."""
+        """Prepare the first update of a new run, if there is something to prepare."""
 
     @abstractmethod
     def update(self) -> Metrics:
-        """Play, learn, and count `steps` on; the metrics of it."""
+        """Play, learn and increase `steps`, and return the metrics of the update."""
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` needs: tensors, arrays, numbers and words."""
+        """Return the state for `load_state_dict`: tensors, arrays, numbers and words."""
 
     @abstractmethod
     def declared(self) -> dict[str, Declared]:
-        """Return the declaration of the state; `load_state_dict` gets only states that match it."""
+        """Return the declaration of the state.
+
+        `load_state_dict` gets only states that match it.
+        """
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
 
     @abstractmethod
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """The learned weights, by name."""
+        """Return the learned weights by name."""
 
     @abstractmethod
     def seating(self) -> Seating:
-        """What makes a player of the policy as it is, by its likeliest actions; it goes to workers for evaluations."""
+        """Return a factory of a player that plays the current policy by its likeliest actions.
+
+        Evaluations send the factory to workers.
+        """
 
     @abstractmethod
     def write_policy(self) -> None:
-        """Write the policy, by `replace_file`."""
+        """Write the policy with `replace_file`."""
 
     # The run
 
     def train(self, progress: Progress = lambda row: None) -> None:
-        """Train to the end of the run; `progress` gets every line of metrics."""
+        """Train to the end of the run, and call `progress` with every line of metrics."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(self.config.to_dict(), sort_keys=False)
         replace_file(self.folder / CONFIG, methodcaller("write_text", text))
@@ -115,7 +121,7 @@ class Run(ABC):
                 self.run_updates()
 
     def run_updates(self) -> None:
-        """All updates that are left."""
+        """Run all updates that are left."""
         if not self.is_resumed:
             self.begin()
             self.save()
@@ -123,7 +129,7 @@ class Run(ABC):
             self.end_update(self.update())
 
     def end_update(self, metrics: Metrics) -> None:
-        """After an update: a line of the log, and evaluation and checkpoint where they are due."""
+        """Finish an update: write a line of the log, and evaluate and save a checkpoint if they are due."""
         self._check_numbers(metrics)
         is_last = self.steps >= self.config.length
         self.updates += 1
@@ -152,11 +158,11 @@ class Run(ABC):
             )
 
     def passes(self, interval: int) -> bool:
-        """Whether this update has passed a multiple of `interval` steps."""
+        """Return True if this update has passed a multiple of `interval` steps."""
         return self._last_steps // interval != self.steps // interval
 
     def evaluate(self) -> Metrics:
-        """Win rates against the opponents of the evaluation, with their 95 % intervals."""
+        """Return win rates against the opponents of the evaluation, with their 95 % confidence intervals."""
         metrics: Metrics = {}
         settings, seating = self.config.evaluation, self.executor.share(self.seating())
         for name in settings.opponents:
@@ -180,10 +186,10 @@ class Run(ABC):
             for name, value in self.rows[-1].items():
                 self._board.add_scalar(name, value, self.steps)
 
-    # Its files
+    # Files of the run
 
     def save(self) -> None:
-        """Write the checkpoint, then the files that follow from it."""
+        """Write the checkpoint, then the files that depend on it."""
         with naming(self.folder / TENSORBOARD):
             self._board.flush()
         state = {name: getattr(self, name) for name in _COUNTERS}
@@ -205,22 +211,25 @@ class Run(ABC):
         executor: WorkExecutor | None = None,
         device: str | None = None,
     ) -> Self:
-        """The run of a folder as it was at its last checkpoint; `length` is a new number of steps, `device` another."""
+        """Return the run of a folder as it was at its last checkpoint.
+
+        `length` is a new number of steps, and `device` replaces the configured device.
+        """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
         settings = state["config"] | {name: value for name, value in changes.items() if value is not None}
-        find_device(str(settings.get("device", CPU)))  # the checkpoint is not to blame
+        find_device(str(settings.get("device", CPU)))  # not an error of the checkpoint
         try:
             run = cls(cls.CONFIG.from_dict(settings), folder, executor)
             run._restore(state)
-        except Exception as error:  # whatever is in the state
+        except Exception as error:  # a bad state can raise anything
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
         run.write_results()
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Load a checkpoint; raise ValueError if it does not match its declaration or contradicts itself."""
+        """Load a checkpoint. Raise ValueError if it does not match its declaration or contradicts itself."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
         counters |= {"spent": dict.fromkeys(self.spent, Number(0)), "rows": ROWS, "config": dict, "trainer": dict}
         check_declared(CHECKPOINT, state, counters)
@@ -240,10 +249,10 @@ class Run(ABC):
 
 
 class TorchRun(Run):
-    """A run with a network, an optimizer and minibatches of its own: what `ppo` and `values` share."""
+    """A run with a network, an optimizer and minibatches: the common part of the project's own trainers."""
 
-    FILE: ClassVar[str]  # of the policy
-    KIND: ClassVar[type[TrainedFile]]  # what that file holds
+    FILE: ClassVar[str]  # name of the policy's file
+    KIND: ClassVar[type[TrainedFile]]  # type of the policy's file
     network: NamedWeights
     optimizer: torch.optim.Optimizer
 
@@ -253,7 +262,7 @@ class TorchRun(Run):
         self.shuffle = torch.Generator().manual_seed(config.seed)
 
     def policy(self) -> Any:
-        """The network as it is, as a file that plays."""
+        """Return the current network as a policy file."""
         return self.KIND(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def write_policy(self) -> None:
@@ -261,48 +270,51 @@ class TorchRun(Run):
         replace_file(self.folder / self.FILE, self.policy().save)
 
     def seating(self) -> Seating:
-        """The policy as a compiled bot."""
+        """Return a factory of the policy as a compiled bot."""
         return partial(self.policy().bot, "learner")
 
     def left(self) -> float:
-        """Factor of settings that fall linearly over the run: from 1 to a tenth."""
+        """Return the factor of settings that fall linearly over the run, from 1 to a tenth."""
         return 1 - 0.9 * min(1.0, self.steps / self.config.length)
 
     def set_learning_rate(self) -> float:
-        """The learning rate of this update, which the optimizer gets."""
+        """Set the optimizer's learning rate for this update, and return it."""
         rate: float = self.config.learning_rate * self.left()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate
 
     def minibatches(self, count: int) -> tuple[torch.Tensor, ...]:
-        """The numbers 0 ... count - 1 in a new order, in parts of `batch_size`."""
+        """Return the numbers 0 ... count - 1 in a new random order, split into parts of `batch_size`."""
         return self.moved(torch.randperm(count, generator=self.shuffle)).split(self.config.batch_size)
 
     def moved(self, values: torch.Tensor | Array) -> torch.Tensor:
-        """The same on the device."""
+        """Return the values as a tensor on the device of this run."""
         return moved(torch.as_tensor(values), self.device)
 
     def mixed(self) -> AbstractContextManager[Any]:
-        """A `with` block in which products are computed in the precision of the settings."""
+        """Return a context manager in which matrix products have the configured precision."""
         return mixed(self.precision, self.device)
 
     def state_dict(self) -> dict[str, Any]:
-        """Network, optimizer and the order of minibatches."""
+        """Return the state of network, optimizer and the order of minibatches."""
         parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()["state"]}
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def declared(self) -> dict[str, Declared]:
-        """Convert the tensors to the device of this run."""
+        """Return the declaration of the state.
+
+        Its tensors are on the device of this run.
+        """
         parts = {"network": self.network.state_dict(), "optimizer": declared_moments(self.optimizer)}
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """The weights of the network."""
+        """Return the weights of the network."""
         return self.network.weights
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         self.network.load_state_dict(state["network"])
         load_moments(self.optimizer, state["optimizer"])
         self.shuffle.set_state(state["shuffle"])
@@ -324,7 +336,7 @@ def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
-    """Restore Adam's moments and step counts, not its settings; raise ValueError for negative values."""
+    """Restore Adam's moments and step counts, not its settings, or raise ValueError for negative values."""
     if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
         raise ValueError("optimizer: squares and steps must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
@@ -338,7 +350,7 @@ def _now() -> tuple[float, float]:
 
 
 def made_by(run: Run) -> dict[str, Any]:
-    """How a policy was made, for its file."""
+    """Return how a policy was made, for the policy's file."""
     facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
     facts |= {"device": str(run.device), "precision": run.precision}
     return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}
@@ -346,7 +358,7 @@ def made_by(run: Run) -> dict[str, Any]:
 
 @contextmanager
 def timed(spent: dict[str, float], part: str) -> Iterator[None]:
-    """Add the processor time of a `with` block to a part."""
+    """Add the CPU time of a `with` block to `spent[part]`."""
     start = time.process_time()
     try:
         yield
@@ -355,7 +367,7 @@ def timed(spent: dict[str, float], part: str) -> Iterator[None]:
 
 
 def load_checkpoint(folder: str | Path) -> dict[str, Any]:
-    """The checkpoint of a run; ValueError if there is none that this version reads."""
+    """Return the checkpoint of a run, or raise ValueError if there is none that this version can read."""
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
         fresh = "start a run with --config"
@@ -365,7 +377,7 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
             raise ValueError(f"trainer={shortened(state['config']['trainer'])}")
-    except Exception as error:  # torch raises whatever it likes
+    except Exception as error:  # PyTorch may raise any exception
         raise _no_checkpoint(path, error) from error
     return state
 
@@ -376,7 +388,7 @@ def _no_checkpoint(path: Path, error: Exception) -> ValueError:
 
 
 def to_data(value: Any) -> Any:
-    """Data for `torch.load`: tensors on the processor, arrays as their bytes with dtype and shape."""
+    """Convert a value to data for `torch.load`: tensors on the CPU, arrays as bytes with dtype and shape."""
     if isinstance(value, np.ndarray):
         values = torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
         return {_ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)), "shape": value.shape, "bytes": values}
@@ -390,7 +402,7 @@ def to_data(value: Any) -> Any:
 
 
 def from_data(value: Any) -> Any:
-    """The inverse of `to_data`."""
+    """Return the value that `to_data` converted."""
     if isinstance(value, dict) and _ARRAY in value:
         dtype = np.lib.format.descr_to_dtype(_tuples(parse_json(value[_ARRAY])))
         return np.frombuffer(value["bytes"].numpy().tobytes(), dtype).reshape(value["shape"]).copy()
@@ -403,24 +415,24 @@ _ARRAY = "dtype of an array"
 
 
 def _tuples(description: Any) -> Any:
-    """A structured dtype's description with tuples, which JSON writes as lists."""
+    """Return the description of a structured dtype with tuples in place of the lists that JSON writes."""
     if isinstance(description, str):
         return description
     return [(name, _tuples(kind), *map(tuple, shape)) for name, kind, *shape in description]
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Call `write` to write a file of a run completely or not at all; raise OSError as in `naming`."""
+    """Write a file of a run completely or not at all by calling `write`, or raise OSError as in `naming`."""
     with naming(path), whole_file(path) as fresh:
         write(fresh)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """A `with` block that writes a file of a run; an OSError names the file and says how to continue."""
+    """Turn an OSError of a `with` block into one that names the file and says how to continue."""
     try:
         yield
-    except (OSError, RuntimeError) as error:  # RuntimeError: torch's of a full disk
+    except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full
         run = path.parent
         advice = f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error

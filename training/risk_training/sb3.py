@@ -1,4 +1,4 @@
-"""Stable-Baselines3 and sb3-contrib: many seats as one native `VecEnv`, with masks, and their policies as opponents."""
+"""Stable-Baselines3 and sb3-contrib: many seats as one native `VecEnv`, and policies as opponents."""
 
 import secrets
 import warnings
@@ -21,14 +21,20 @@ Indices = None | int | Iterable[int]
 
 
 class RiskVecEnv(VecEnv):
-    """`num_envs` seats, each in one game after another, opponents played inside.
+    """`num_envs` seats, each playing one game after another.
 
-    Arguments as for `gym_env.RiskEnv` (docs/gymnasium.md), but that it draws pixels or nothing.
-    Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...; `seed` None is one of the system's, and
-    `seed(s)` takes effect at the next `reset`, as usual in SB3. Observations are float32 (N, D), or a dict with
-    `observation="structured"`; masks come through `env_method("action_masks")`. The arrays that `reset` and `step`
-    return are never written again. Where a game has ended, the observation is the next game's, and the info holds
-    `terminal_observation`, `TimeLimit.truncated`, winner, placement, rounds, seat and seed.
+    Opponents are played inside.
+
+    The arguments are those of `gym_env.RiskEnv` (docs/gymnasium.md), except that `render_mode` is "rgb_array"
+    or None.
+
+    Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... If `seed` is None, the operating
+    system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.
+
+    Observations are float32 (N, D), or a dict with `observation="structured"`. Masks come through
+    `env_method("action_masks")`. The arrays that `reset` and `step` return are never written again. If a game
+    has ended, the observation is the next game's first one, and the info holds `terminal_observation`,
+    `TimeLimit.truncated`, winner, placement, rounds, seat and seed.
     """
 
     def __init__(
@@ -40,14 +46,14 @@ class RiskVecEnv(VecEnv):
         self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)
         space = observation_space(self.lanes.board, self.lanes.observation_kind)
-        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # asks for render_mode: last
+        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # reads render_mode: last
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """bool (N, n): the legal actions of every environment."""
+        """Return the legal actions of every environment, bool (N, n)."""
         return self.lanes.masks().view(np.bool_)
 
     def reset(self) -> Any:
-        """Begin every environment's next game, or after `seed` its first: the observations."""
+        """Begin the next game of every environment, or the first after `seed`. Return the observations."""
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
         self._first_seed = None
         self._reset_seeds()
@@ -56,11 +62,14 @@ class RiskVecEnv(VecEnv):
         return self.lanes.observation()
 
     def step_async(self, actions: Array) -> None:
-        """Keep the actions (int, N) for `step_wait`."""
+        """Store the actions (int, N) for `step_wait`."""
         self._actions = np.array(actions)
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play the actions and everybody else's until all are to decide again: observations, rewards, dones, infos."""
+        """Play the actions, and all opponents, until every environment is to act again.
+
+        Return observations, rewards, dones and infos.
+        """
         lanes = self.lanes
         lanes.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -81,7 +90,7 @@ class RiskVecEnv(VecEnv):
             self.reset_infos[lane] = {"seat": int(self.lanes.seat[lane])}
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of each environment: action_masks, game, render_mode, sample or seat."""
@@ -97,17 +106,20 @@ class RiskVecEnv(VecEnv):
         return [read[attr_name](index) for index in self._get_indices(indices)]
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """ValueError for any option: the environments have none."""
+        """Raise ValueError for any option, because the environments have none."""
         if any(options if isinstance(options, list) else [options]):
             raise ValueError(f"options={options!r}: the environments have none")
         super().set_options(options)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """AttributeError: the environments have nothing to set."""
+        """Raise AttributeError, because the environments have no attribute that can be set."""
         raise AttributeError(f"attribute {attr_name!r} cannot be set: make a new RiskVecEnv with other arguments")
 
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
-        """The answers of a method of each environment: action_masks, bool (n,) each; AttributeError for any other."""
+        """Call a method of each environment and return the results.
+
+        The only method is `action_masks`, which returns bool (n,). AttributeError is raised for any other.
+        """
         if method_name != "action_masks" or args or kwargs:
             known = "'action_masks' without arguments"
             raise AttributeError(f"the environments have no method {method_name!r} of that form, only {known}")
@@ -115,11 +127,11 @@ class RiskVecEnv(VecEnv):
         return [masks[index] for index in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
-        """False for each environment: nothing wraps them one by one."""
+        """Return False for each environment, because no wrapper is around a single environment."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """The boards as pixels, uint8 (H, W, 3) each, with `render_mode="rgb_array"`."""
+        """Return the boards as pixels, uint8 (H, W, 3) each, with `render_mode="rgb_array"`."""
         if self.render_mode is None:
             warnings.warn("get_images() without a render_mode: make RiskVecEnv(render_mode='rgb_array')", stacklevel=2)
             return [None] * self.num_envs
@@ -127,18 +139,21 @@ class RiskVecEnv(VecEnv):
 
 
 class PolicyOpponent:
-    """A trained model (MaskablePPO, or its policy) as an opponent: one inference for all that wait for it."""
+    """A trained model (MaskablePPO, or its policy) as an opponent: one inference for all its decisions."""
 
     def __init__(self, model: Any, deterministic: bool = False) -> None:
         self.model, self.deterministic = model, deterministic
 
     def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
-        """Its actions, int64 (k,), for observations float32 (k, D), masks int8 (k, n) and seats int64 (k,)."""
+        """Return actions int64 (k,).
+
+        The arguments are observations float32 (k, D), masks int8 (k, n) and seats int64 (k,).
+        """
         legal = masks.astype(np.bool_)
         actions, _ = self.model.predict(observations, deterministic=self.deterministic, action_masks=legal)
         return np.asarray(actions, np.int64)
 
 
 def _row(values: Any, k: int) -> Any:
-    """Observation k of a batch, its own memory."""
+    """Return a copy of observation k of a batch."""
     return {name: value[k].copy() for name, value in values.items()} if isinstance(values, dict) else values[k].copy()

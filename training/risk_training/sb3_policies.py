@@ -1,4 +1,4 @@
-"""`BoardPolicy`: the network of the project's own policies as a policy of sb3-contrib's MaskablePPO; its rollouts."""
+"""`BoardPolicy`, the project's own network as a policy of sb3-contrib's MaskablePPO, and its rollouts."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Features(NamedTuple):
 
 
 class BoardRolloutBuffer(MaskableRolloutBuffer):
-    """A rollout for `BoardPolicy`: observations are kept as int8, and encoded once for all epochs."""
+    """A rollout for `BoardPolicy`: observations are stored as int8, and encoded once for all epochs."""
 
     def __init__(self, *arguments: Any, layout: Layout, **others: Any) -> None:
         super().__init__(*arguments, **others)
@@ -36,14 +36,14 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
         self._features = Features(*map(torch.as_tensor, self._arrays))
 
     def reset(self) -> None:
-        """Forget the rollout."""
+        """Clear the rollout."""
         super().reset()
         self.observations = np.zeros(self.observations.shape, np.int8)
         self.action_masks = np.zeros(self.action_masks.shape, np.bool_)  # type: ignore[assignment]
         self._is_encoded = False
 
     def add(self, obs: np.ndarray, *facts: Any, **masks: Any) -> None:
-        """Keep a step of all environments."""
+        """Store a step of all environments."""
         super().add(as_codes(obs), *facts, **masks)
 
     def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> MaskableRolloutBufferSamples:
@@ -58,15 +58,16 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
 
 
 def as_codes(observations: Any) -> Any:
-    """Codes int8 (k, D) of observations float32 (k, D), array or tensor."""
+    """Return codes int8 (k, D) of observations float32 (k, D), given as an array or a tensor."""
     return np.rint(np.asarray(observations) * np.float32(MOST_CODE)).astype(np.int8)
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
-    """A trunk over the whole board, and local heads for territories, borders and cards (`risk_training.network`).
+    """A policy with a trunk over the whole board, and local heads for territories, borders and cards.
 
-    It takes flat observations. Probabilities are computed without torch.distributions, which cost more than all else.
-    `rules` are those of `Rules.to_dict`, `map_source` what `load_map` takes.
+    `risk_training.network` documents the network. The policy takes flat observations. Probabilities are
+    computed without torch.distributions, which would take more time than everything else. `rules` is the
+    result of `Rules.to_dict`, and `map_source` an argument of `load_map`.
     """
 
     def __init__(
@@ -98,11 +99,17 @@ class BoardPolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **quick, **self.optimizer_kwargs)
 
     def answer(self, observations: torch.Tensor, masks: Masks = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits (k, n), very low where not legal, and values (k,), of observations float32 (k, D), masks (k, n)."""
+        """Return logits (k, n), very low for illegal actions, and values (k,).
+
+        The inputs are observations float32 (k, D) and masks (k, n).
+        """
         return self.network(as_codes(observations.cpu()), self._legal(observations, masks))
 
     def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
-        """bool (k, n); all of them without masks."""
+        """Return the masks as bool (k, n).
+
+        Without masks, all actions are legal.
+        """
         shape = len(observations), int(self.action_space.n)  # type: ignore[attr-defined]
         if masks is None:
             return torch.ones(shape, dtype=torch.bool, device=self.device)
@@ -111,7 +118,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Masks = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Actions (k,), values (k, 1) and the actions' log-probabilities (k,)."""
+        """Return actions (k,), values (k, 1) and the log-probabilities of the actions (k,)."""
         legal = self._legal(obs, action_masks)
         logits, values = self.answer(obs, legal)
         logprobs = logits - logits.logsumexp(1, keepdim=True)
@@ -121,7 +128,10 @@ class BoardPolicy(MaskableActorCriticPolicy):
     def evaluate_actions(  # type: ignore[override]
         self, obs: torch.Tensor | Features, actions: torch.Tensor, action_masks: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Values (k, 1), log-probabilities of the actions (k,) and entropies (k,), of observations or features."""
+        """Return values (k, 1), log-probabilities of the actions (k,) and entropies (k,).
+
+        `obs` are observations or their `Features`.
+        """
         if isinstance(obs, Features):
             logits, values = self.network.answer(*obs, torch.as_tensor(action_masks).bool())
         else:
@@ -130,7 +140,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         return values[:, None], logprobs, entropy
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
-        """Values (k, 1)."""
+        """Return the values (k, 1)."""
         return self.network.values(as_codes(obs.cpu()))[:, None]
 
     def _predict(
@@ -139,7 +149,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         return self(observation, deterministic, action_masks)[0]
 
     def get_distribution(self, obs: torch.Tensor, action_masks: Masks = None) -> MaskableDistribution:
-        """The distribution of actions, for those who want more than actions."""
+        """Return the distribution of the actions as an object of sb3-contrib."""
         found = self.action_dist.proba_distribution(action_logits=self.answer(obs)[0])
         if action_masks is not None:
             found.apply_masking(action_masks)

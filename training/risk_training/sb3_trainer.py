@@ -1,8 +1,9 @@
-"""Training with sb3-contrib's MaskablePPO against a league; log, checkpoints and resuming are those of `run`.
+"""The trainer `sb3`: sb3-contrib's MaskablePPO against a league, with the log and checkpoints of `run`.
 
-Besides the files of every run its folder holds `last.zip`, the policy at the last checkpoint, and `best.zip`, that of
-the best evaluation: agents (`risk_agents.make("runs/NAME/best.zip")`), which `MaskablePPO.load` reads too. With the
-project's own network `best.npz` is the best policy as a file of weights alone, which plays without Stable-Baselines3.
+Besides the files of every run, the folder holds `last.zip`, the policy at the last checkpoint, and
+`best.zip`, the policy of the best evaluation. Both are agents (`risk_agents.make("runs/NAME/best.zip")`), and
+`MaskablePPO.load` reads them too. With the project's own network, `best.npz` is the best policy as a file of
+weights alone, which plays without Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -63,7 +64,11 @@ Schedule = Callable[[float], float]
 
 @dataclass(frozen=True)
 class BestSettings(EvaluationSettings):
-    """Evaluations that choose the best policy: the highest mean win rate against `best_by`, or against all."""
+    """Settings of evaluations that choose the best policy.
+
+    The best policy has the highest mean win rate against `best_by`, or against all opponents if `best_by` is
+    empty.
+    """
 
     opponents: tuple[str, ...] = setting(("random", "attacker", "grower"), length=range(1, 65))
     best_by: tuple[str, ...] = setting((), **NAMES)
@@ -76,9 +81,10 @@ class BestSettings(EvaluationSettings):
 
 @dataclass(frozen=True)
 class Config(RunSettings):
-    """A run of MaskablePPO; the names between `policy` and `target_kl` are its own arguments.
+    """Configuration of a run of MaskablePPO.
 
-    `learning_rate` and `clip_range` may be `lin_3e-4`: falling linearly to 0 over the run.
+    The settings between `policy` and `target_kl` are arguments of MaskablePPO. `learning_rate` and
+    `clip_range` may be `lin_3e-4`: a value that falls linearly to 0 over the run.
     """
 
     TRAINER: ClassVar[str] = "sb3"
@@ -120,7 +126,7 @@ class Config(RunSettings):
 
 
 def schedule(name: str, value: float | str) -> float | Schedule:
-    """A number, or of `lin_3e-4` a function of what remains of the run (1 ... 0)."""
+    """Return a number, or for `lin_3e-4` a function of the remaining part of the run (1 ... 0)."""
     if not isinstance(value, str):
         return float(value)
     try:
@@ -142,18 +148,21 @@ class Linear:
     first: float
 
     def __call__(self, remaining: float) -> float:
-        """The value when this part of the run remains (1 ... 0; less where the last update overshoots the end)."""
+        """Return the value when the part `remaining` of the run is left.
+
+        `remaining` falls from 1 to 0, and below 0 if the last update overshoots the end.
+        """
         return self.first * max(0.0, remaining)
 
 
 class QuickMaskablePPO(MaskablePPO):
-    """MaskablePPO that times its updates, and computes products in a given `precision`."""
+    """MaskablePPO with timed updates and a given matmul `precision`."""
 
-    update_seconds = 0.0  # of the processor
+    update_seconds = 0.0  # CPU seconds
     precision = AUTO
 
     def train(self) -> None:
-        """The update, as MaskablePPO does it."""
+        """Update the policy as MaskablePPO does."""
         start = time.process_time()
         with mixed(find_precision(self.precision, self.device), self.device):
             super().train()
@@ -180,13 +189,13 @@ class Trainer(Run):
         self.best_files: dict[str, bytes] = {}
 
     def run_updates(self) -> None:
-        """MaskablePPO's own loop, with a callback between updates."""
+        """Run MaskablePPO's own loop, with a callback between updates."""
         self.model.set_logger(Logger(None, []))
         left = self.config.n_timesteps - self.steps
         self.model.learn(left, callback=_BetweenUpdates(self), reset_num_timesteps=False)
 
     def update(self) -> Metrics:
-        """What is due after an update of the model, and its metrics."""
+        """Finish an update of the model: take a snapshot if due, draw opponents, and return metrics."""
         self.steps = self.model.num_timesteps
         if self.env.slots and self.passes(self.config.snapshot_interval):
             self.env.add_snapshot(self.steps, self.model.policy)
@@ -201,10 +210,10 @@ class Trainer(Run):
         return self._losses() | self.env.results() | self.env.league_metrics()
 
     def _losses(self) -> Metrics:
-        """Metrics of the update by their names in every trainer."""
+        """Return the metrics of the update under the names that all trainers use."""
         logger = self.model.logger
         found = {_NAMES.get(name, name): float(value) for name, value in logger.name_to_value.items()}
-        logger.dump()  # clears them
+        logger.dump()  # clears the values
         if "train/entropy_loss" in found:
             found["train/entropy"] = -found.pop("train/entropy_loss")
         if math.isnan(found.get("train/explained_variance", 0.0)):
@@ -212,11 +221,11 @@ class Trainer(Run):
         return {name: value for name, value in found.items() if name.startswith("train/")}
 
     def seating(self) -> Seating:
-        """The policy, asked for all lanes at once."""
+        """Return a factory of the policy as a player that decides for all lanes at once."""
         return lambda: LikeliestPlayer(Sb3Policy(self.model.policy), self.rules, self.board)
 
     def evaluate(self) -> Metrics:
-        """The evaluations; the best policy so far is kept."""
+        """Run the evaluations, and keep the best policy so far."""
         metrics, settings = super().evaluate(), self.config.evaluation
         mean = float(np.mean([metrics[f"eval/win_rate_{name}"] for name in settings.best_by or settings.opponents]))
         if mean >= self.best:
@@ -224,7 +233,7 @@ class Trainer(Run):
         return metrics | {"eval/best_by": mean}
 
     def _zip(self) -> bytes:
-        """The policy as an SB3 `.zip`, with the facts that `risk_agents.make` needs."""
+        """Return the policy as an SB3 `.zip`, with the facts that `risk_agents.make` needs."""
         buffer = io.BytesIO()
         self.model.save(buffer)
         facts = {"name": self.folder.name or "sb3", "schema": schema_of(self.rules, self.board).to_dict()}
@@ -233,7 +242,7 @@ class Trainer(Run):
         return buffer.getvalue()
 
     def _weights(self) -> dict[str, bytes]:
-        """The policy as a file of weights, where it has the project's own network."""
+        """Return the policy as a file of weights if it has the project's own network."""
         if self.config.policy != OWN_POLICY:
             return {}
         buffer = io.BytesIO()
@@ -246,7 +255,7 @@ class Trainer(Run):
             replace_file(self.folder / name, methodcaller("write_bytes", content))
 
     def state_dict(self) -> dict[str, Any]:
-        """Model, environments, the best policy and all random states."""
+        """Return the state of model, environments, the best policy and all random generators."""
         model = self.model
         return {
             "policy": model.policy.state_dict(),
@@ -259,7 +268,7 @@ class Trainer(Run):
         }
 
     def weights(self) -> Mapping[str, torch.Tensor]:
-        """The weights of the policy."""
+        """Return the weights of the policy."""
         return dict(self.model.policy.named_parameters())
 
     def declared(self) -> dict[str, Declared]:
@@ -284,7 +293,7 @@ class Trainer(Run):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         model = self.model
         model.policy.load_state_dict(state["policy"])
         load_moments(model.policy.optimizer, state["optimizer"])
@@ -294,7 +303,7 @@ class Trainer(Run):
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
         self.best_files = {name: file.tobytes() for name, file in files.items()}
-        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw
+        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw numbers
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
         torch.set_rng_state(torch_state)
@@ -305,7 +314,7 @@ _NAMES = {"train/policy_gradient_loss": "train/policy_loss", "train/clip_fractio
 
 
 class _BetweenUpdates(BaseCallback):
-    """Calls the run after each update, and at the start."""
+    """A callback that calls the run after each update, and at the start."""
 
     def __init__(self, run: Trainer) -> None:
         super().__init__()
@@ -327,7 +336,7 @@ class _BetweenUpdates(BaseCallback):
 
 
 def make_environments(config: Config) -> LeagueVecEnv:
-    """The environments of a configuration, with a new league."""
+    """Return the environments of a configuration, with a new league."""
     return LeagueVecEnv(
         League(config.league, config.seed),
         config.n_envs,
@@ -344,7 +353,7 @@ def make_environments(config: Config) -> LeagueVecEnv:
 
 
 def make_model(config: Config, env: LeagueVecEnv) -> QuickMaskablePPO:
-    """An untrained model for these environments."""
+    """Return an untrained model for these environments."""
     own: dict[str, Any] = {"policy": config.policy, "policy_kwargs": dict(config.policy_kwargs)}
     if config.policy == OWN_POLICY:
         rules, board = env.lanes.rules, env.lanes.board

@@ -1,7 +1,8 @@
 """Games of self-play for a trainer: the learner's decisions in many lanes, written into a rollout.
 
-In `league_share` of the games one seat is the learner's and the others are drawn from a `League` of scripted bots and
-snapshots; in the rest the learner plays every seat. Only the learner's decisions are written down.
+In the share `league_share` of the games, the learner plays one seat. One opponent from a `League` of scripted
+bots and snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
+decisions are recorded.
 """
 
 from __future__ import annotations
@@ -51,12 +52,15 @@ class SelfPlaySettings(RunSettings):
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
-    """Values (k,) of the network's outputs: between 0 and 1, or with shaped rewards between -`shaping` and 1."""
+    """Return win probabilities (k,) for the network's outputs.
+
+    They are between 0 and 1, or with shaped rewards between -`shaping` and 1.
+    """
     return values.sigmoid() * (1 + shaping) - shaping
 
 
 class SelfPlay:
-    """The games of an actor, and who plays which seat of each."""
+    """The games of an actor, and the players of their seats."""
 
     def __init__(self, config: SelfPlaySettings, board: Board, actor: int = 0) -> None:
         self.config, self.rules, self.board = config, config.rules(), board
@@ -65,13 +69,13 @@ class SelfPlay:
         self.bots = config.league.bots
         self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*self.bots, SnapshotPlayer(self)])
-        self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
-        self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name, "" where the learner plays every seat
+        self.playing: dict[str, Network] = {}  # snapshots by name, also those in running games
+        self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name; "": the learner plays all seats
         self.chance = np.random.default_rng(seed)
         self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)
-        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # of each seat in this rollout
-        self.won: list[tuple[str, bool]] = []  # games that ended since the last update: opponent, learner won
+        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # by lane and seat
+        self.won: list[tuple[str, bool]] = []  # games since the last update: opponent, learner won
         self.rounds: list[int] = []
 
     def start(self, network: Network) -> None:
@@ -80,7 +84,7 @@ class SelfPlay:
         self.settle(network)
 
     def begin(self, lanes: Array) -> None:
-        """Start the next game of these lanes and seat its players."""
+        """Start the next game in these lanes and seat its players."""
         self.batch.begin(lanes)
         self.arena.numbers[lanes] = CALLER
         self.opponent[lanes] = ""
@@ -92,14 +96,14 @@ class SelfPlay:
         self.arena.seat_players(lanes)
 
     def _seat_opponent(self, lane: int, label: str) -> None:
-        """One seat is the learner's, all others the opponent's."""
+        """Give one seat to the learner and all others to the opponent."""
         self.opponent[lane] = label
         number = self.bots.index(label) if label in self.bots else len(self.bots)
         self.arena.numbers[lane, : self.rules.num_players] = number
         self.arena.numbers[lane, self.chance.integers(self.rules.num_players)] = CALLER
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Play until the learner has made `n_steps` decisions in every lane, and write them into the rollout."""
+        """Play until the learner has made `n_steps` decisions in every lane, and record the decisions."""
         self.last_step[:] = NO_STEP
         rollout.clear()
         for step in range(len(rollout.actions)):
@@ -117,13 +121,13 @@ class SelfPlay:
         rollout.next_potentials[:] = potential(self.batch.observation, self.board, self.config.shaping)
 
     def legal_actions(self, lanes: Array) -> LegalActions:
-        """Those of the decisions in these lanes."""
+        """Return the legal actions of the decisions in these lanes."""
         return LegalActions.of(torch.as_tensor(np.asarray(self.batch.action_mask)[lanes].view(np.bool_)))
 
     def decide(
         self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, legal: LegalActions
     ) -> tuple[Array, Array, Array]:
-        """Sampled actions, their log-probabilities, and values, each (k,), of features and legal actions."""
+        """Return sampled actions, log-probabilities and values, each (k,), of features and legal actions."""
         with torch.no_grad():
             inputs = (moved(part, network.device) for part in (territory_features, board_features))
             logits, values = (found.cpu() for found in network.legal_logits(*inputs, legal.to(network.device)))
@@ -133,12 +137,12 @@ class SelfPlay:
         return legal.actions[at].numpy(), logprobs[at].numpy(), chances.numpy()
 
     def values(self, network: Network, observations: Array) -> Array:
-        """Values (k,) of observations int8 (k, D)."""
+        """Return the values (k,) of observations int8 (k, D)."""
         with torch.no_grad():
             return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
-        """Play on until the learner is to decide in every lane; games that are over are replaced by the next."""
+        """Play on until the learner is to act in every lane, replacing finished games by the next ones."""
         for over in self.arena.run(self.lanes):
             self.pay_ends(over, network, rollout)
             self.begin(over)
@@ -147,7 +151,7 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def pay_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
-        """Write the rewards of the seats of these lanes that have just ended: to the last decision of each."""
+        """Write the rewards of seats of these lanes that have just ended to each seat's last decision."""
         batch = self.batch
         ended = batch.terminated[lanes] | batch.truncated[lanes]
         if not ended.any():
@@ -183,13 +187,16 @@ class SelfPlay:
             self.won.append((label, won))
 
     def results(self) -> dict[str, Any]:
-        """Metrics of the games that ended since the last call: how many, how long, how often the learner won."""
+        """Return metrics of the games since the last call: number, mean length and win rates."""
         metrics = game_metrics(self.rounds, self.won, self.bots)
         self.rounds, self.won = [], []
         return metrics
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
-        """Add a copy of the learner to the league; snapshots that left are dropped when their games are over."""
+        """Add a copy of the learner to the league, and drop unused snapshots.
+
+        A snapshot is unused when it has left the league and its games are over.
+        """
         self.league.add_snapshot(decisions)
         self.playing[snapshot_name(decisions)] = deepcopy(network)
         needed = {*self.opponent, *self.league.snapshots}
@@ -198,11 +205,11 @@ class SelfPlay:
     _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "arena.numbers", "arena.randoms", "arena.memory")
 
     def state_dict(self) -> dict[str, Any]:
-        """Games, players and chance, for a checkpoint taken between two rollouts."""
+        """Return games, players and random generators, for a checkpoint between two rollouts."""
         return self.game_state() | {"playing": {label: copy.state_dict() for label, copy in self.playing.items()}}
 
     def game_state(self) -> dict[str, Any]:
-        """The same without the snapshots."""
+        """Return the same state as `state_dict` without the snapshots."""
         return {
             "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},
             "opponent": self.opponent.tolist(),
@@ -214,7 +221,10 @@ class SelfPlay:
         }
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`; `network` is the learner's network."""
+        """Return the declaration of `load_state_dict`.
+
+        `network` is the learner's network.
+        """
         return self.declared_games() | {"playing": TableOf(network.state_dict(), self._most_snapshots())}
 
     def declared_games(self) -> dict[str, Declared]:
@@ -231,11 +241,11 @@ class SelfPlay:
         }
 
     def _most_snapshots(self) -> int:
-        """Return the largest number of snapshots: those of the league, and those in games under way."""
+        """Return the largest number of snapshots: those of the league, and those in running games."""
         return self.config.league.window + self.config.league.history + len(self.lanes)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         playing = {}
         for label, weights in state["playing"].items():
             playing[label] = self.new_network()
@@ -249,7 +259,10 @@ class SelfPlay:
             return Network(layout, self.config.width, self.config.local)
 
     def restore(self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True) -> None:
-        """Restore what `game_state` returned, with these snapshots; positions of a file are checked (1 ms each)."""
+        """Restore the state that `game_state` returned, with these snapshots.
+
+        Positions from a file are checked, which takes 1 ms each.
+        """
         for name in self._ARRAYS:
             restore(name, attrgetter(name)(self), state["arrays"][name])
         if is_from_file:
@@ -274,16 +287,19 @@ class SelfPlay:
 
 
 class SnapshotPlayer:
-    """The snapshots that play in a run's games, as one player: each answers for all its lanes at once."""
+    """The snapshots in a run's games as one player.
+
+    Each snapshot decides for all its lanes at once.
+    """
 
     def __init__(self, games: SelfPlay) -> None:
         self.games = games
 
     def begin(self, batch: Lanes, lanes: Array, seats: Array) -> None:
-        """Snapshots keep nothing between decisions."""
+        """Do nothing: snapshots keep nothing between decisions."""
 
     def choose(self, batch: Lanes, lanes: Array, actions: Array) -> None:
-        """Sampled actions in these lanes."""
+        """Sample actions in these lanes."""
         batch.ask(lanes)
         names = self.games.opponent[lanes]
         for name in sorted(set(names)):
@@ -294,12 +310,15 @@ class SnapshotPlayer:
 
 
 def actor_seed(seed: int, actor: int) -> int:
-    """The seed of an actor's games; the first one has the run's."""
+    """Return the seed of an actor's games.
+
+    The first actor has the seed of the run.
+    """
     return int(np.random.SeedSequence([seed, actor]).generate_state(1)[0]) if actor else seed
 
 
 def game_metrics(rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]) -> dict[str, Any]:
-    """Metrics of games by their rounds, and by opponent and whether the learner won."""
+    """Return metrics of games, given their numbers of rounds and (opponent, learner won) pairs."""
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
         metrics["games/rounds"] = float(np.mean(rounds))
@@ -311,10 +330,11 @@ def game_metrics(rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: S
 
 
 def potential(observations: Array, board: Board, weight: float) -> Array:
-    """The observing seats' share of the territories that seats hold, times `weight`: float32 (k,) of int8 (k, D).
+    """Return the observing seats' share of all owned territories, times `weight`.
 
-    Shaped rewards are gamma * potential(next) - potential(now), and the potential of an end is 0: whatever the
-    weight, the best policy stays the best (Ng, Harada and Russell 1999).
+    The result is float32 (k,) for observations int8 (k, D). Shaped rewards are gamma * potential(next) -
+    potential(now), and the potential of an end is 0. Whatever the weight, the best policy stays the best (Ng,
+    Harada and Russell 1999).
     """
     if not weight:
         return np.zeros(len(observations), np.float32)

@@ -1,10 +1,12 @@
-"""The trainer of the value for every table: each seat's chance to win, where turns begin, with two to six players.
+"""The trainer of table values: each seat's win probability when a turn begins, with two to six players.
 
-A round plays whole games at every table by scripted bots; a seat's player changes now and then when its turn begins, so
-that positions differ more than those of one bot, and some seats gather their first troops in a place drawn by chance,
-as the strategist does in a chosen one. What is learnt is who won, and by TD(λ) partly what the network says
-of the turns to come (Tesauro 1995). The network learns from a round, then the next one is played. With a `bot_share`
-below 1 the tactician plays the other seats, judged by the network as it is or by a value in a file.
+Scripted bots play a round of whole games with every number of players. A seat's bot changes now and then when
+its turn begins, so that positions are more varied than those of one bot. Some seats gather their first troops
+in a place drawn at random, as the strategist does in a chosen one.
+
+The network learns who won, and by TD(λ) partly its own predictions for the turns to come (Tesauro 1995). It
+learns from a round, then the next round is played. With a `bot_share` below 1, the tactician plays the other
+seats, judged by the current network or by a value from a file.
 """
 
 from __future__ import annotations
@@ -66,21 +68,21 @@ Tensor = torch.Tensor
 
 VALUE = "value.npz"
 LANES = 512
-GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places the first troops only
+GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 DEAD = -1e9  # logit of a seat that cannot win
-SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by the names of the agents that play by them
+SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name of the agent that uses them
 
 
 @dataclass(frozen=True)
 class TableSettings(RunSettings):
-    """What trainers of networks for every table share. A step is a game."""
+    """Settings that the trainers of networks for several numbers of players share. A step is a game."""
 
     LENGTH: ClassVar[str] = "n_games"
 
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     n_games: int = setting(14_000, 1, MOST_STEPS)
-    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # numbers of players
-    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
+    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # players
+    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, split evenly among tables
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
     hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # layer widths
@@ -99,23 +101,32 @@ class TableSettings(RunSettings):
             self.table(players)
 
     def table(self, players: int) -> Rules:
-        """The rules of the games with that many players: territories are dealt where the preset claims them."""
+        """Return the rules of the games with this number of players.
+
+        Territories are dealt if the preset would have players claim them.
+        """
         options = dict(self.options)
         rules = training_rules(self.preset, players, **options)
         return rules.replace(setup="deal") if rules.setup == "claim" and "setup" not in options else rules
 
     def chunks(self, begin: int) -> list[tuple[int, int, int]]:
-        """A round in chunks, from game number `begin` on: players, first game and number of games, table by table."""
+        """Return a round from game number `begin` on in chunks, table by table.
+
+        A chunk is a tuple of the number of players, the first game and the number of games.
+        """
         count, size = self.round_games // len(self.tables), self.chunk_games
         firsts = range(0, count, size)
         return [(players, begin + k, min(size, count - k)) for players in self.tables for k in firsts]
 
     def rules(self) -> Rules:
-        """The rules of the games of evaluations."""
+        """Return the rules of the games of evaluations."""
         return self.table(self.players or max(self.tables))
 
     def read_value(self, source: str) -> TableValueFile:
-        """A value by its agent's name or from a file; ValueError if it cannot be read or does not know the games."""
+        """Return a value, given by its agent's name or its file.
+
+        ValueError is raised if the value cannot be read or does not fit the games.
+        """
         source = str(SHIPPED.get(source, source))
         value = TableValueFile.load(source)
         value.check(self.rules(), load_map(self.map), source)
@@ -124,7 +135,7 @@ class TableSettings(RunSettings):
 
 @dataclass(frozen=True)
 class Config(TableSettings):
-    """A run of the trainer of values for every table."""
+    """Configuration of a run of the table value trainer."""
 
     TRAINER: ClassVar[str] = "table_value"
 
@@ -134,12 +145,12 @@ class Config(TableSettings):
     weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
     change: float = setting(0.1, 0, 1)  # probability that a seat changes its bot when its turn begins
     gather: float = setting(0.5, 0, 1)  # probability that a seat places all first troops together
-    share: float = setting(0.8, 1e-3, 1)  # share of the positions that are kept
+    share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    bot_share: float = setting(1.0, 0, 1)  # share of the seats; `tactician` plays the other seats
-    judge: str | None = None  # what it plays by: a value's file or agent, the network as it is if there is none
-    begin_with: str | None = None  # the value whose weights the network begins with: a file or agent
+    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays the others
+    judge: str | None = None  # value of the tactician: file or agent (default: the current network)
+    begin_with: str | None = None  # value with the initial weights: file or agent
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,11 +161,11 @@ class Config(TableSettings):
 
     @property
     def has_tactician(self) -> bool:
-        """Whether the tactician plays some of the seats."""
+        """True if the tactician plays some of the seats."""
         return self.bot_share < 1
 
     def first_weights(self, source: str) -> dict[str, Tensor]:
-        """The weights of a value to begin with; ValueError for a network of another size."""
+        """Return a value's weights as initial weights, or raise ValueError for a network of another size."""
         value = self.read_value(source)
         sizes = value.value.first.shape[1], value.value.second.shape[1]
         if sizes != tuple(self.hidden_sizes):
@@ -164,7 +175,7 @@ class Config(TableSettings):
 
 
 class TableNetwork(NamedWeights):
-    """The network of `risk_agents.learned.table_value` in torch, to be trained."""
+    """The network of `risk_agents.learned.table_value` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int, outputs: int) -> None:
         super().__init__()
@@ -175,7 +186,7 @@ class TableNetwork(NamedWeights):
         self.register_buffer("scales", torch.as_tensor(input_scales()), persistent=False)
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Outputs (k, outputs) of codes int8 (k, columns)."""
+        """Return outputs (k, outputs) for codes int8 (k, columns)."""
         weights = self.weights
         inputs = self.scales[codes.int()].flatten(1)
         first = (inputs @ weights["first"] + weights["first_bias"]).clip(0)
@@ -185,18 +196,21 @@ class TableNetwork(NamedWeights):
 
 
 class Network(TableNetwork):
-    """The value for every table."""
+    """The network of a table value."""
 
     def __init__(self, columns: int, alive: Array, first: int, second: int) -> None:
         super().__init__(columns, first, second, MAX_SEATS)
         self.register_buffer("alive", torch.as_tensor(alive), persistent=False)
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Logarithms of the chances (k, 6) of the looker and the players after it, of codes int8 (k, columns)."""
+        """Return log-probabilities (k, 6) of winning for codes int8 (k, columns).
+
+        Column 0 is the observing seat. The players after it follow in the order of play.
+        """
         return super().forward(codes).masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
 
     def chances(self, codes: Array) -> Array:
-        """Chances float32 (k, 6) of codes int8 (k, columns)."""
+        """Return win probabilities float32 (k, 6) for codes int8 (k, columns)."""
         with torch.no_grad():
             parts = (moved(part, self.scales.device) for part in torch.as_tensor(codes).split(1 << 13))
             return torch.cat([self(part).exp() for part in parts]).cpu().numpy()
@@ -204,17 +218,17 @@ class Network(TableNetwork):
 
 @dataclass
 class Positions:
-    """The positions of a table's games where turns began, in the order in which they came up."""
+    """Positions of a table's games at which turns began, in the order of play."""
 
-    codes: Array  # int8 (k, columns): what the seat to decide observes
+    codes: Array  # int8 (k, columns): observations of the seat to act
     games: Array  # int64 (k,)
-    lookers: Array  # int64 (k,): the seats to decide
-    winners: Array  # int64 (games,): -1 where the rounds ran out
+    lookers: Array  # int64 (k,): seats to act, which observe
+    winners: Array  # int64 (games,): winning seat, or -1 if the game was truncated
     players: int
 
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
-        """The positions of a table's games in a round, of its chunks of `size` games."""
+        """Return the positions of a table's games in a round, joined from its chunks of `size` games."""
         names = ("codes", "games", "lookers", "winners")
         parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
         found = cls(*parts, chunks[0].players)
@@ -223,32 +237,35 @@ class Positions:
 
 
 def tactician_by(judge: TableValueFile) -> CompiledBot:
-    """The tactician with a value as judge."""
+    """Return the tactician with a value as judge."""
     return PlanPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
 
 
 def play_chunk(config: Config, players: int, first: int, count: int, judge: TableValueFile | None = None) -> Positions:
-    """Play some games of a round at the table of that many players, from game number `first` on.
+    """Play `count` games of a round with this number of players, from game number `first` on.
 
-    `judge` is what the tactician plays by, where it has seats.
+    `judge` is the tactician's value, if the tactician has seats.
     """
     return Games(config, players, first, judge).play(count)
 
 
 class Games:
-    """Whole games at one table, from game number `first` on, between scripted bots and the tactician with a judge."""
+    """Whole games at one table, from game number `first` on.
+
+    The players are scripted bots, and the tactician if there is a `judge`.
+    """
 
     def __init__(self, config: Config, players: int, first: int, judge: TableValueFile | None = None) -> None:
         self.config, self.players, self.first = config, players, first
         self.seated = [*config.bots, GATHERER, *([] if judge is None else [tactician_by(judge)])]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # of the gatherer and the tactician
         self.rules, self.board = config.table(players), load_map(config.map)
         self.columns = input_columns(self.board)
         self.chance = np.random.default_rng([config.seed, players, first])
 
     def play(self, count: int) -> Positions:
-        """Play that many games."""
+        """Play `count` games."""
         lanes = np.arange(min(LANES, count))
         batch = Lanes(self.rules, self.board, len(lanes), mask=None, autoreset=False)
         arena = Arena(batch, self.seated)
@@ -261,7 +278,7 @@ class Games:
             is_over = records["phase"][lanes] == Phase.OVER
             over, lanes = lanes[is_over], lanes[~is_over]
             winners[game_of[over]] = records["winner"][over]
-            in_turns = lanes[records["round_number"][lanes] > 0]  # set-up is over
+            in_turns = lanes[records["round_number"][lanes] > 0]  # after the setup
             found.append(self._seen(arena, in_turns, game_of))
             self._change_players(arena, in_turns)
             free = over[: count - following]
@@ -273,7 +290,7 @@ class Games:
         return Positions(codes, games, lookers, winners, self.players)
 
     def _begin(self, arena: Arena, lanes: Array, numbers: Array) -> None:
-        """Begin games, by their numbers, in these lanes."""
+        """Begin games, given by number, in these lanes."""
         arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
         seeds = [game_seed(self.config.seed, self.first + game) for game in numbers.tolist()]
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
@@ -285,17 +302,20 @@ class Games:
             arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
-        """Numbers of players, drawn by their weights."""
+        """Draw numbers of players by their weights."""
         return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
-        """What the seats see whose turns have just begun, in some of these lanes; their games; the seats."""
+        """Return observations, games and seats for a random share of these lanes.
+
+        The turns of these seats have just begun.
+        """
         kept = lanes[self.chance.random(len(lanes)) < self.config.share]
         arena.batch.ask(kept)
         return arena.batch.observation[kept[:, None], self.columns], game_of[kept], arena.batch.seat[kept]
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
-        """Some seats, and all that gathered troops, get another player for the turn that begins, and from there on."""
+        """Reassign some seats whose turns begin, and all seats that gathered troops, to other players."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
         is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)
@@ -305,19 +325,20 @@ class Games:
 
 
 def living(columns: Array, board: Board) -> Array:
-    """Where among these columns of an observation it says which of the six players live, int64 (6,)."""
+    """Return the positions int64 (6,) in `columns` of the columns that tell which players are alive."""
     first = TERRITORY_WIDTH * board.num_territories + BLOCK.alive
     return np.searchsorted(columns, first + np.arange(MAX_SEATS))
 
 
 def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Array:
-    """The targets of TD(λ), float32 (k, 6), counted from the looker, by the present chances float32 (k, 6).
+    """Return the targets of TD(λ), float32 (k, 6), given the present win probabilities float32 (k, 6).
 
-    A game's last position gets its result, or its own chances where the rounds ran out; one before that `td_lambda` of
-    the next one's target and the rest of the next one's chances.
+    Columns are counted from the observing seat. The last position of a game gets the result of the game, or
+    its own probabilities if the game was truncated. Every position before that gets `td_lambda` times the
+    target of the next position plus `1 - td_lambda` times the probabilities of the next position.
     """
     P = positions.players
-    seats = (positions.lookers[:, None] + np.arange(P)) % P  # of each column
+    seats = (positions.lookers[:, None] + np.arange(P)) % P  # seat of each column
     rows = np.arange(len(chances))[:, None]
     by_seat = np.zeros((len(chances), P), np.float32)
     by_seat[rows, seats] = chances[:, :P]
@@ -334,14 +355,14 @@ def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Arr
 
 
 def _by_game(games: Array) -> list[tuple[int, Array]]:
-    """The rows of each game, ascending."""
+    """Return the number and the rows of each game, in ascending order."""
     order = np.argsort(games, kind="stable")
     numbers, firsts = np.unique(games[order], return_index=True)
     return list(zip(numbers.tolist(), np.split(order, firsts[1:]), strict=True))
 
 
 class Trainer(TorchRun):
-    """A run: network and optimizer."""
+    """A run of the table value trainer: network and optimizer."""
 
     CONFIG, FILE, KIND = Config, VALUE, TableValueFile
     config: Config
@@ -357,7 +378,7 @@ class Trainer(TorchRun):
             tactician_by(self.judge or self.policy()).check(self.rules, self.board)
 
     def begin(self) -> None:
-        """Take over the weights to begin with."""
+        """Load the initial weights, if the configuration names them."""
         if self.config.begin_with is not None:
             self.network.load_state_dict(self.config.first_weights(self.config.begin_with))
 
@@ -374,7 +395,10 @@ class Trainer(TorchRun):
             return metrics | self.learn(played, chances)
 
     def _play_round(self) -> list[Positions]:
-        """The next round, the positions of each table. Workers go on to the one after it where no weights play."""
+        """Play the next round and return the positions of each table.
+
+        If the network does not play, workers go on to the round after it.
+        """
         config, following = self.config, self.steps + self.config.round_games
         if not self.running:
             self._begin_round(self.steps)
@@ -387,7 +411,7 @@ class Trainer(TorchRun):
         return [Positions.joined(table, config.chunk_games) for table in tables]
 
     def _begin_round(self, begin: int) -> None:
-        """Let the executor play a round from game number `begin` on, in chunks."""
+        """Submit a round from game number `begin` on to the executor, in chunks."""
         chunks = self.config.chunks(begin)
         judge = self.executor.share(self.judge or self.policy()) if self.config.has_tactician else None
         self.running = [self.executor.submit(play_chunk, self.config, *chunk, judge) for chunk in chunks]
@@ -404,7 +428,7 @@ class Trainer(TorchRun):
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
     def _update_on(self, codes: Tensor, targets: Tensor) -> Tensor:
-        """One step of the optimizer on a minibatch; the cross-entropy before it."""
+        """Make one step of the optimizer on a minibatch and return the cross-entropy before the step."""
         with self.mixed():
             log_chances = self.network(codes)
         loss = -(targets * log_chances).sum(1).mean()
@@ -414,20 +438,23 @@ class Trainer(TorchRun):
         return loss.detach()
 
     def seating(self) -> Seating:
-        """The strategist with the network as it is as judge, or the tactician where it plays."""
+        """Return a factory of the agent that uses the current network as judge.
+
+        The agent is the strategist, or the tactician if the tactician plays in the training games.
+        """
         if self.config.has_tactician:
             return partial(tactician_by, self.policy())
         return partial(strategist_by, self.policy(), self.config.search_games)
 
 
 def strategist_by(learned: TableValueFile, games: int) -> Player:
-    """The strategist with a value as judge and that many games a turn."""
+    """Return the strategist with a value as judge and `games` games a turn."""
     judges, budget = judges_by(learned, "learner"), Budget(games=games, again=0)
     return AgentPlayer(lambda: Strategist(budget, judges))
 
 
 def table_metrics(positions: Positions, chances: Array) -> Metrics:
-    """How well the network predicted the lookers' results, and the share of games that ran out of rounds."""
+    """Return the Brier score of the observing seats' win probabilities, and the share of truncated games."""
     won = positions.winners[positions.games] == positions.lookers
     truncated = float((positions.winners < 0).mean())
     brier = float(np.mean((chances[:, 0] - won) ** 2))

@@ -1,12 +1,14 @@
-"""The project's own trainer of values: TD(λ) on games in which the beam plays by what it has learned so far.
+"""The project's own trainer of values: TD(λ) on games in which the beam plays by the current value.
 
-A *position* is what a seat leaves behind: when its attacks are over, and again when its turn is over. Its value is the
-seat's chance to win, learned from how the game went on for that seat (Tesauro 1995 did so for backgammon): from how it
-ended, or where the rounds ran out from the value of the last position, and with `td_lambda` below 1 partly from the
-values on the way. A round of whole games is played, then the network learns from the latest rounds.
+A *position* is the board that a seat leaves behind when its attacks are over, and again when its turn is
+over. The value of a position is the seat's win probability, learned from the rest of the game as Tesauro
+(1995) did for backgammon. The target is the result of the game, or if the game was truncated the value of the
+last position. With `td_lambda` below 1, the values of the positions in between count as well. A round of
+whole games is played, then the network learns from the latest rounds.
 
-Scripted bots play the first round. From then on every seat is a bot's with probability `bot_share`, else the beam's by
-the learned value. For exploration attacks are sometimes called off, and troops drafted to a random place.
+Scripted bots play the first round. After that, each seat is played by a bot with probability `bot_share`, and
+otherwise by the beam with the learned value. For exploration, attacks are sometimes stopped, and troops are
+sometimes drafted to a random place.
 """
 
 from __future__ import annotations
@@ -56,15 +58,15 @@ from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
 Tensor = torch.Tensor
 
 VALUE = "value.npz"
-POSITIONS = "positions-{:06}.npz"  # of a round
+POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
-BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without the features
+BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without features
 HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 
 @dataclass(frozen=True)
 class Config(RunSettings):
-    """A run of the trainer of values. A step is a game."""
+    """Configuration of a run of the value trainer. A step is a game."""
 
     TRAINER: ClassVar[str] = "value"
     LENGTH: ClassVar[str] = "n_games"
@@ -79,7 +81,7 @@ class Config(RunSettings):
     memory: int = setting(20, 1, 1000)  # number of latest rounds to learn from
     beam_width: int = setting(4, 1, MOST_WIDTH)  # beam width in training games
     bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)
-    bot_share: float = setting(0.2, 0, 1)  # share of the seats
+    bot_share: float = setting(0.2, 0, 1)  # share of the seats that bots play
     explore: float = setting(0.02, 0, 1)  # probability of a random draft, and of stopping the attacks
     td_lambda: float = setting(0.8, 0, 1)
     hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # layer widths
@@ -90,7 +92,7 @@ class Config(RunSettings):
 
 
 class Network(NamedWeights):
-    """The value of `risk_agents.learned.learned_value` in torch, to be trained."""
+    """The value of `risk_agents.learned.learned_value` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int) -> None:
         super().__init__()
@@ -100,7 +102,10 @@ class Network(NamedWeights):
         self.weights["trust"] = torch.ones(1)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Log-odds to win (k,) of features float32 (k, columns); the last column is the heuristic's log-odds."""
+        """Return log-odds to win (k,) for features float32 (k, columns).
+
+        The last column is the log-odds of the heuristic.
+        """
         weights = self.weights
         first = (features @ weights["first"] + weights["first_bias"]).clip(0)
         second = (first @ weights["second"] + weights["second_bias"]).clip(0)
@@ -108,40 +113,40 @@ class Network(NamedWeights):
         return weights["trust"] * features[:, -1] + correction
 
     def chances(self, features: Array) -> Array:
-        """Chances to win float32 (k,) of features (k, columns)."""
+        """Return win probabilities float32 (k,) for features (k, columns)."""
         with torch.no_grad():
             parts = torch.as_tensor(features).split(1 << 14)
             device = self.weights["output"].device
             return torch.cat([self(moved(part, device).float()).sigmoid() for part in parts]).cpu().numpy()
 
 
-# ---------------------------------------------------------------------------------------------------- the games
+# The games
 
 
 @dataclass
 class Positions:
-    """The positions of a round, in the order in which they came up."""
+    """The positions of a round, in the order of play."""
 
     features: Array  # float16 (k, columns)
     games: Array  # int32 (k,)
     seats: Array  # int8 (k,)
-    won: Array  # bool (k,): whether the seat won the game
-    truncated: Array  # bool (k,): whether the rounds of the game ran out
+    won: Array  # bool (k,): True if the seat won the game
+    truncated: Array  # bool (k,): True if the game was truncated
 
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
-        """The positions of a round, of its chunks of `size` games."""
+        """Return the positions of a round, joined from its chunks of `size` games."""
         found = cls(*(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0])))
         found.games += np.repeat(size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks]).astype(np.int32)
         return found
 
     def save(self, path: Path) -> None:
-        """Write a file."""
+        """Write the positions to a file."""
         np.savez_compressed(path, **vars(self))  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
-        """Load the file of `save`; raise ValueError, with the file's name, for wrong columns or sizes."""
+        """Load the file of `save`, or raise ValueError, with the file's name, for wrong columns or sizes."""
         try:
             arrays = read_npz(path, most, "fib")
         except UNREADABLE as error:
@@ -159,12 +164,15 @@ class Positions:
 
 
 def play_chunk(config: Config, first: int, count: int, learner: ValueFile | None) -> Positions:
-    """Play some games of a round, from game number `first` on; without a learner all seats are bots'."""
+    """Play `count` games of a round from game number `first` on.
+
+    Without a learner, bots play all seats.
+    """
     return Games(config, first, count).play(learner and learner.bot("learner", width=config.beam_width))
 
 
 class Games:
-    """Whole games with these numbers, played together."""
+    """Whole games with consecutive numbers, played together."""
 
     def __init__(self, config: Config, first: int, count: int) -> None:
         self.config, self.rules, self.board = config, config.rules(), load_map(config.map)
@@ -174,7 +182,10 @@ class Games:
         self.chance = np.random.default_rng([config.seed, first])
 
     def play(self, learner: CompiledBot | None) -> Positions:
-        """Play them; without a learner all seats are bots'."""
+        """Play the games.
+
+        Without a learner, bots play all seats.
+        """
         running = np.arange(self.batch.num_games)
         arena = self._arena(learner)
         self.batch.begin_seeded(running, self.seeds)
@@ -192,7 +203,10 @@ class Games:
         return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
-        """The players, drawn for each seat separately."""
+        """Return the arena.
+
+        The player of each seat is drawn separately.
+        """
         config, P = self.config, self.rules.num_players
         arena = Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
         shape = self.batch.num_games, P
@@ -202,7 +216,10 @@ class Games:
         return arena
 
     def _explore(self, running: Array, phase: Array, arena: Arena) -> None:
-        """Sometimes draft anywhere, or call attacks off; the player there makes a new plan."""
+        """Replace some actions: draft anywhere, or stop the attacks.
+
+        The player then makes a new plan.
+        """
         explored = self.chance.random(len(running)) < self.config.explore
         called_off = running[explored & (phase == Phase.ATTACK)]
         arena.actions[called_off] = self.batch.tables.rules[0].done
@@ -212,7 +229,7 @@ class Games:
         arena.memory[np.concatenate([called_off, anywhere])] = 0
 
     def _left_behind(self, running: Array, turn: Array, phase: Array) -> tuple[Array, Array, Array]:
-        """Games, seats and features of the positions where attacks or a turn have just ended."""
+        """Return games, seats and features of the positions at which attacks or a turn have just ended."""
         records = self.batch.records
         is_open = records["seat"][running] >= 0
         turn_over = is_open & (phase >= Phase.DRAFT) & (records["turn"][running] != turn)
@@ -228,10 +245,11 @@ class Games:
 
 
 def lambda_returns(positions: Positions, chances: Array, td_lambda: float) -> Array:
-    """The targets of TD(λ), float32 (k,), by the present values `chances` (k,).
+    """Return the targets of TD(λ), float32 (k,), given the present values `chances` (k,).
 
-    Along a seat's own positions of a game: at its last one whether it won, or its value where the rounds ran out;
-    before that `td_lambda` of the next one's target and the rest of the next one's value.
+    Targets are computed along a seat's own positions in a game. The last position gets 1 if the seat won, 0
+    if it did not, or its own value if the game was truncated. Every position before that gets `td_lambda`
+    times the target of the next position plus `1 - td_lambda` times the value of the next position.
     """
     targets = np.where(positions.truncated, chances, positions.won).astype(np.float32)
     order = np.lexsort((np.arange(len(targets)), positions.seats, positions.games))
@@ -244,11 +262,11 @@ def lambda_returns(positions: Positions, chances: Array, td_lambda: float) -> Ar
 
 
 def brier_score(chances: Array, won: Array) -> float:
-    """Mean squared error of chances."""
+    """Return the mean squared error of win probabilities."""
     return float(np.mean((chances - won) ** 2))
 
 
-# ---------------------------------------------------------------------------------------------------- learning
+# Learning
 
 
 class Trainer(TorchRun):
@@ -262,8 +280,8 @@ class Trainer(TorchRun):
         self.network = Network(num_columns(self.rules, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
         self.positions: dict[int, Positions] = {}  # by round
-        self.ahead: dict[str, Any] | None = None  # the weights by which the next round is being played
-        self.running: list[Future[Positions]] = []  # its chunks
+        self.ahead: dict[str, Any] | None = None  # weights that play the running round
+        self.running: list[Future[Positions]] = []  # chunks of the running round
 
     def update(self) -> Metrics:
         """Play a round and learn from the latest rounds."""
@@ -277,7 +295,7 @@ class Trainer(TorchRun):
             return metrics | self.learn()
 
     def _play_round(self) -> Positions:
-        """The next round; with staleness the one after it begins."""
+        """Play the next round, and with `staleness: 1` start the round after it."""
         config, weights = self.config, self.network.arrays() if self.updates else {}
         if self.ahead is None:
             self._begin_round(self.steps, weights)
@@ -289,7 +307,10 @@ class Trainer(TorchRun):
         return played
 
     def _begin_round(self, begin: int, weights: Mapping[str, Array]) -> None:
-        """Let the executor play a round from game number `begin` on, in chunks; without weights by bots alone."""
+        """Submit a round from game number `begin` on to the executor, in chunks.
+
+        Without weights, bots play all seats.
+        """
         config, end = self.config, begin + self.config.round_games
         learner = ValueFile(weights, schema_of(self.rules, self.board), {}) if weights else None
         shared, size = self.executor.share(learner), config.chunk_games
@@ -297,13 +318,16 @@ class Trainer(TorchRun):
         self.running = [self.executor.submit(play_chunk, config, *piece, shared) for piece in pieces]
 
     def _keep(self, number: int, played: Positions) -> None:
-        """Add the positions of a round, in memory and in the folder, and drop the oldest from memory."""
+        """Store the positions of a round in memory and in the folder.
+
+        The oldest positions are dropped from memory.
+        """
         replace_file(self._file(number), played.save)
         self.positions[number] = played
         self.positions.pop(number - self.config.memory, None)
 
     def predictions(self, played: Positions) -> Metrics:
-        """How well the values predicted games that they had not learned from, beside the heuristic."""
+        """Return the Brier scores of network and heuristic on games that are not yet learned from."""
         heuristic = 1 / (1 + np.exp(-played.features[:, -1].astype(np.float32)))
         return {
             "games/positions": len(played.won),
@@ -319,13 +343,13 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # all once before any again
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # a whole pass at a time
         losses = [self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)]
         value_loss = np.mean([loss.item() for loss in losses])
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
     def _update_on(self, features: Tensor, targets: Tensor) -> Tensor:
-        """One step of the optimizer on a minibatch; the cross-entropy before it."""
+        """Make one step of the optimizer on a minibatch and return the cross-entropy before the step."""
         with self.mixed():
             logits = self.network(features)
         loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
@@ -335,14 +359,17 @@ class Trainer(TorchRun):
         return loss.detach()
 
     def write_policy(self) -> None:
-        """Write `value.npz`, and remove positions that are no longer needed."""
+        """Write `value.npz`, and remove position files that are no longer needed."""
         super().write_policy()
         needed = {self._file(number) for number in self.positions}
         for path in set(self.folder.glob(POSITIONS.replace("{:06}", "*"))) - needed:
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the rounds whose positions are kept, each in a file of its own, and what is being played."""
+        """Return the state of the run, the numbers of the rounds in memory, and the weights that are playing.
+
+        The positions of each round are in a file of their own.
+        """
         return super().state_dict() | {"positions": list(self.positions), "ahead": self.ahead}
 
     def declared(self) -> dict[str, Declared]:
@@ -353,7 +380,7 @@ class Trainer(TorchRun):
         return super().declared() | {"positions": Exactly(list(latest)), "ahead": ahead}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         super().load_state_dict(state)
         columns, most = num_columns(self.rules, self.board), self._most_bytes()
         self.positions = {number: Positions.load(self._file(number), columns, most) for number in state["positions"]}
@@ -362,7 +389,7 @@ class Trainer(TorchRun):
             self._begin_round(self.steps, self.ahead)
 
     def _most_bytes(self) -> int:
-        """Describe the positions of a round: a seat leaves two positions in each of its turns."""
+        """Return the largest size in bytes of a round's positions: a seat leaves two in each of its turns."""
         rules = self.rules
         if rules.max_rounds is None:
             return MOST_BYTES

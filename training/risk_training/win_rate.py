@@ -1,4 +1,4 @@
-"""How often a player wins against one opponent in all other seats: every deal from every seat."""
+"""Win rate of a player against one opponent in all other seats: every deal is played from every seat."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,23 +14,26 @@ from risk_env.bots import CompiledBot
 
 Seating = Callable[[], CompiledBot | Player]
 
-GAMES_AT_ONCE = 48  # of a worker
-_Z = 1.96  # of a 95 % interval
+GAMES_AT_ONCE = 48  # games that a worker plays at once
+_Z = 1.96  # normal quantile of a 95 % interval
 
 
 @dataclass(frozen=True)
 class WinRate:
-    """Games won of games played; truncated ones count as not won."""
+    """Number of games won among games played.
+
+    Truncated games count as not won.
+    """
 
     wins: int
     games: int
-    truncated: float  # share
-    rounds: float = 0.0  # mean
-    by_seat: tuple[float, ...] = ()  # (P,)
+    truncated: float  # share of truncated games
+    rounds: float = 0.0  # mean number of rounds
+    by_seat: tuple[float, ...] = ()  # (P,): win rate by seat
 
     @property
     def interval(self) -> tuple[float, float, float]:
-        """The rate and the ends of its 95 % interval (Wilson 1927)."""
+        """The win rate and the ends of its 95 % confidence interval (Wilson 1927)."""
         rate, spread = self.wins / self.games, _Z * _Z / self.games
         middle = (rate + spread / 2) / (1 + spread)
         half = _Z / (1 + spread) * np.sqrt(rate * (1 - rate) / self.games + spread / (4 * self.games))
@@ -40,7 +43,10 @@ class WinRate:
 def win_rate_by(
     executor: WorkExecutor, seating: Seating, rules: Rules, board: Board, opponent: str, games: int, seed: int = 0
 ) -> WinRate:
-    """Play at least `games`, whole deals, by an executor, which gets what makes the player (`WorkExecutor.share`)."""
+    """Play at least `games` games, in whole deals, with an executor.
+
+    The executor receives the factory of the player (`WorkExecutor.share`).
+    """
     deals = -(-games // rules.num_players)
     size = deals if isinstance(executor, InProcess) else -(-GAMES_AT_ONCE // rules.num_players)
     firsts = range(0, deals, size)
@@ -61,7 +67,10 @@ def play_deals(
     seed: int = 0,
     lanes: int | None = None,
 ) -> Array:
-    """Play these deals in `lanes` at a time (None: all): the results, a row a game, the player at each seat in turn."""
+    """Play these deals, `lanes` games at a time (None: all at once), and return the results, one row a game.
+
+    The rows of a deal have the player at each seat in turn.
+    """
     seats = rules.num_players
     games = len(deals) * seats
     places = np.arange(games) % seats
@@ -71,7 +80,7 @@ def play_deals(
 
 
 def summarise(results: Array, seats: int) -> WinRate:
-    """The win rate by the results of whole deals."""
+    """Return the win rate, given the results of whole deals."""
     won = results["winner"] == np.arange(len(results)) % seats
     truncated, rounds = float(results["truncated"].mean()), float(results["rounds"].mean())
     return WinRate(int(won.sum()), len(won), truncated, rounds, tuple(won.reshape(-1, seats).mean(axis=0).tolist()))
