@@ -382,7 +382,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     with pytest.raises(ValueError, match="max_rounds=0"):
         strength.main(["grower", "--players", "3", "--field", "random", "--option", "max-rounds=0"])
     with pytest.raises(ValueError, match="only compiled bots"):
-        strength.main(["grower", "--players", "3", "--field", "search"])
+        strength.main(["grower", "--players", "3", "--field", "strategist"])
 
 
 def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:

@@ -521,7 +521,7 @@ def test_the_own_trainers_run_goes_on_for_as_long_as_asked_and_plays(tmp_path: P
     assert [row["time/steps"] for row in read_log(folder)] == [64, 128, 192]
     scores = tmp_path / "scores.json"
     command = ["evaluate", "--against", "random", "--games", "4", "--json", str(scores)]
-    for who in (["--run", str(folder)], [f"search:{folder / 'policy.npz'}"]):
+    for who in (["--run", str(folder)], [str(folder / "policy.npz")]):
         assert cli.main([*command, *who]) == 0
         (score,) = json.loads(scores.read_text())["scores"]
         assert score["games"] == 4

@@ -973,7 +973,7 @@ def read_a_kernel_file(data: bytes) -> None:
 
 def specs() -> list[str]:
     """What may stand behind `--agents`."""
-    return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
+    return ["random,grower", "policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
 
 
 def read_specs(data: bytes) -> None:
