@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ class Clock(NamedTuple):
 
     seconds: float
     repeats: int
+    now: Callable[[], float] = time.perf_counter
 
     def row(self, choose: Choose, step: Step, game: str, door: str, games: int, **more: Any) -> Row:
         """One row: decisions a second in the best and in the median window, and what was measured."""
@@ -51,9 +52,9 @@ class Clock(NamedTuple):
         spent, decisions = 0.0, 0
         while spent < self.seconds:
             actions = choose()
-            start = time.perf_counter()
+            start = self.now()
             decisions += step(actions)
-            spent += time.perf_counter() - start
+            spent += self.now() - start
         return decisions / spent
 
 
@@ -96,10 +97,10 @@ class OurBatch:
         return self.batch.num_games
 
 
-def our_batch(clock: Clock) -> Iterator[Row]:
+def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
     """`GameBatch`, one thread: byte masks alone, and with int8 observations; bit masks at one size."""
     outputs = [("bytes", None), ("bytes", "flat")]
-    settings = [(games, mask, view) for games in BATCHES for mask, view in outputs] + [(1024, "bits", None)]
+    settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [(1024, "bits", None)]
     for games, mask, view in settings:
         ours = OurBatch(games, mask=mask, observation=view)
         door = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
