@@ -309,12 +309,12 @@ def test_a_run_leaves_what_it_says(finished: Trainer) -> None:
 
 
 def test_every_metric_is_explained(finished: Trainer) -> None:
-    page = (Path(__file__).parents[1] / "training" / "README.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text()
     for name in {name for row in read_log(finished.folder) for name in row}:
         for bot in ("random", "grower", "latest"):
             name = name.removesuffix(f"_{bot}") + "_NAME" * name.endswith(f"_{bot}")
         name = name[:-1] + "S" if "_seat_" in name else name
-        assert f"`{name}`" in page, f"training/README.md does not explain {name}"
+        assert f"`{name}`" in page, f"docs/training.md does not explain {name}"
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
