@@ -3,7 +3,7 @@
 They take turns, one update each, and the best of each counts, so that other load on the machine matters little. Seconds
 are processor time.
 
-    python -m benchmarks.training [--preset classic] [--players 2] [--updates 5]
+    python -m research.training [--preset classic] [--players 2] [--updates 5]
 
 The opponent is the grower. A step is a decision of the learner.
 """
