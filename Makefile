@@ -27,7 +27,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -137,6 +137,9 @@ lowest: $(DEV) ## install the core with its lowest dependencies into an empty en
 
 newest: $(DEV) ## the same with its newest dependencies, if they are others than those in constraints.txt
 	@$(PY) -m tests.dependency_check newest
+
+clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in an environment of its own; ARGS=trl for one
+	@$(PY) -m tests.clients $(ARGS)
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ class Clock(NamedTuple):
 
     seconds: float
     repeats: int
+    now: Callable[[], float] = time.perf_counter
 
     def row(self, choose: Choose, step: Step, game: str, door: str, games: int, **more: Any) -> Row:
         """Return one row: the measured environment, and decisions a second in the best and median windows."""
@@ -55,9 +56,9 @@ class Clock(NamedTuple):
         spent, decisions = 0.0, 0
         while spent < self.seconds:
             actions = choose()
-            start = time.perf_counter()
+            start = self.now()
             decisions += step(actions)
-            spent += time.perf_counter() - start
+            spent += self.now() - start
         return decisions / spent
 
 
@@ -103,13 +104,10 @@ class OurBatch:
         return self.batch.num_games
 
 
-def our_batch(clock: Clock) -> Iterator[Row]:
-    """Measure `GameBatch` on one thread: byte masks with and without int8 observations, and bit masks.
-
-    Bit masks are measured at one batch size.
-    """
+def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
+    """`GameBatch`, one thread: byte masks alone, and with int8 observations; bit masks at one size."""
     outputs = [("bytes", None), ("bytes", "flat")]
-    settings = [(games, mask, view) for games in BATCHES for mask, view in outputs] + [(1024, "bits", None)]
+    settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [(1024, "bits", None)]
     for games, mask, view in settings:
         ours = OurBatch(games, mask=mask, observation=view)
         door = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")

@@ -46,12 +46,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\nKept: {keep('models', record, report(record))}")
 
 
-def measure(games: int, delay: float) -> dict[str, Any]:
-    """Play `games` games at the same time."""
+def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[str, Any]:
+    """Play games at the same time, with these options of a tournament."""
     with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
         os.environ["OPENAI_BASE_URL"] = address
         path = Path(folder) / "games.jsonl"
-        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--jobs", str(games), *GAMES]
+        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--jobs", str(games), *options]
         wall, processor = time.perf_counter(), time.process_time()
         with redirect_stdout(io.StringIO()):
             cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--record", str(path)])

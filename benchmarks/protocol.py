@@ -22,6 +22,7 @@ from benchmarks.arguments import at_least_one
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.external import ExternalAgent
 from risk_env.agent import View
+from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 
@@ -31,7 +32,7 @@ FORMS: dict[str, dict[str, Any]] = {  # requests of a program in its answer to `
     "with events": {"protocol": 1, "events": True},
 }
 AIM = 0.2  # ms per message without texts and events
-RULES = training_rules("classic", 3, max_rounds=20)
+PLAYERS = 3
 PACKAGES = ("risk-env", "numpy", "numba")
 PROGRAM = """
 import json, random, sys
@@ -51,24 +52,23 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=at_least_one, default=10, help="games of each form (default: %(default)s)")
+    parser.add_argument("--max-rounds", type=at_least_one, default=20, help="of a game (default: %(default)s)")
     parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.protocol", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
-    record["rows"] = [measure(form, arguments.games) for form in FORMS]
+    rules = training_rules("classic", PLAYERS, max_rounds=arguments.max_rounds)
+    record["rows"] = [measure(form, arguments.games, rules) for form in FORMS]
     print(report(record))
     if arguments.record:
         print(f"\nKept: {keep('protocol', record, report(record))}")
 
 
-def measure(form: str, games: int) -> Row:
-    """Return messages and CPU times of some games.
-
-    The first game is not measured.
-    """
+def measure(form: str, games: int, rules: Rules) -> Row:
+    """Messages and processor time of the best of some games, after one that is not measured."""
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
-        found = [play(agent, seed) for seed in range(games + 1)][1:]
+        found = [play(agent, rules, seed) for seed in range(games + 1)][1:]
     finally:
         agent.close()
     rates = sorted(1000 * seconds / messages for messages, seconds, _ in found)
@@ -82,9 +82,9 @@ def measure(form: str, games: int) -> Row:
     }
 
 
-def play(agent: ExternalAgent, seed: int) -> tuple[int, float, float]:
-    """Play one game with the agent in seat 0 and return messages, CPU seconds and elapsed seconds."""
-    game, chance = Game(RULES, seed=seed), Random(seed)
+def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
+    """One game: messages to the agent in seat 0, the seconds of processor time that they took, and the seconds."""
+    game, chance = Game(rules, seed=seed), Random(seed)
     agent.reset(0, game.rules, game.board, seed)
     messages, seconds, elapsed = 0, 0.0, 0.0
     while not game.is_over:

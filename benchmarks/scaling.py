@@ -1,13 +1,12 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Rates: games a second of a tournament between six `beam`s, and decisions a second of self-play, with and
-  without learning. Self-play has one actor for each worker. The rates are measured with 1 and 2 workers of
-  each kind, as medians over windows in which the kinds take turns. Two workers are compared with one of the
-  same kind, and Ray with the same number of processes, round by round. Workers begin and end with their
-  window, because Ray's own processes would take time from the others.
-* CPU time of the driver for a game, in a tournament with thousands of simulated workers that return at once.
-* Bytes sent for a game, a decision and an update of the weights.
-* The expected rates of 10, 100 and 1,000 cores, computed from these measurements.
+* Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a worker,
+  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which all kinds take
+  turns. Two workers are compared with one of the kind, and Ray with as many processes, round by round.
+  Workers begin and end with their window: Ray's own processes would take from the others'.
+* Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
+* What is sent: bytes a game, a decision and an update of the weights.
+* From these, what to expect of 10, 100 and 1,000 cores.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from risk_training.config import read_config
 from risk_training.rollouts import Rollout
 
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "ray")
-AGENT, SEATS = "beam", 6
+SEATS = 6
 SIMULATED = 2048  # workers that return at once
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
@@ -57,7 +56,7 @@ PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the
 CHANCE = 0.05  # probability that the median of the ratios is outside its interval
 PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
 RATES = {
-    "games_a_second": f"games a second, six `{AGENT}`s",
+    "games_a_second": "games a second",
     "played_a_second": "decisions played a second",
     "decisions_a_second": "decisions trained a second",
 }
@@ -70,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
+    add("--agent", default="beam", help="in every seat of the tournaments (default: %(default)s)")
     add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
     add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
     add(
@@ -85,8 +85,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     record = heading(["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES)
-    record["rows"] = measure(arguments)
-    record["driver"] = driver(arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
+    config = tournament(arguments.agent)
+    record["rows"] = measure(arguments, config)
+    record["driver"] = driver(config, arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
     record["learner"] = learner(arguments.config)
     record["expected"] = expected(record)
     print(report(record))
@@ -94,17 +95,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\nKept: {keep('scaling', record, report(record))}")
 
 
-def measure(arguments: argparse.Namespace) -> list[Row]:
-    """Return the rates of each kind of workers.
-
-    Each round has one window of each kind, in this order and in reverse order by turns.
-    """
+def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row]:
+    """Games and decisions a second of each kind of workers: each round a window of each, in this order and back."""
     windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
     for number in range(arguments.pairs):
         for kind in list(windows)[:: -1 if number % 2 else 1]:
             print(f"round {number + 1} of {arguments.pairs}: {kind}", file=sys.stderr, flush=True)
             with workers(kind) as executor, TemporaryDirectory() as folder:
-                windows[kind].append(Window(kind, executor, Path(folder)).measure(arguments))
+                windows[kind].append(Window(kind, executor, Path(folder), config).measure(arguments))
     return [summary(kind, windows) for kind in windows]
 
 
@@ -127,8 +125,8 @@ def workers(kind: str) -> Iterator[WorkExecutor]:
 class Window:
     """One measurement of one kind of workers."""
 
-    def __init__(self, kind: str, executor: WorkExecutor, folder: Path) -> None:
-        self.kind, self.executor, self.folder = kind, executor, folder
+    def __init__(self, kind: str, executor: WorkExecutor, folder: Path, config: TournamentConfig) -> None:
+        self.kind, self.executor, self.folder, self.config = kind, executor, folder, config
 
     def measure(self, arguments: argparse.Namespace) -> Row:
         """Return the rates, after a warm-up of a short tournament and two updates."""
@@ -156,8 +154,8 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Play a tournament and return games a second of wall time."""
-        with closing(Store.create(self.folder / f"{name}.sqlite", tournament())) as store:
+        """Games a second of a tournament, by the clock."""
+        with closing(Store.create(self.folder / f"{name}.sqlite", self.config)) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
             return store.count()[0] / (time.perf_counter() - start)
@@ -209,10 +207,10 @@ def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
     return 1e6 * (time.process_time() - start) / pieces
 
 
-def tournament() -> TournamentConfig:
-    """Return a tournament of six identical agents with the rules of the ladder."""
+def tournament(agent: str) -> TournamentConfig:
+    """A tournament of six agents alike, by the rules of the ladder."""
     rules = Rules.preset("classic", SEATS, setup="deal", attack="blitz", defender_dice="max", max_rounds=100)
-    return make_config([f"{AGENT}{number}={AGENT}" for number in range(SEATS)], rules)
+    return make_config([f"{agent}{number}={agent}" for number in range(SEATS)], rules)
 
 
 def run(name: str, folder: Path, executor: WorkExecutor | None = None, changes: Row | None = None) -> ppo.Trainer:
@@ -265,12 +263,8 @@ class Simulated(WorkExecutor):
         return dataclasses.replace(self.game, game=pairing.game, deal=pairing.deal, seats=pairing.seats)
 
 
-def driver(games: int, us_for_a_piece: float) -> Row:
-    """Return the CPU time of the driver for a game, and the bytes sent.
-
-    The CPU time includes the game's share of the overhead of a piece of work.
-    """
-    config = tournament()
+def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
+    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
     start = time.process_time()
@@ -358,7 +352,7 @@ def _of_the_driver(row: Row) -> list[str]:
     return [
         f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time ({row['simulated_workers']:,} simulated "
         f"workers that return at once; its share of a piece of {row['games_a_piece']:.0f} games is in it) and a worker "
-        f"{row['core_seconds_a_game']:.2f} s (six `{AGENT}`s): one driver feeds {cores:,.0f} cores. A game is "
+        f"{row['core_seconds_a_game']:.2f} s: one driver feeds {cores:,.0f} cores. A game is "
         f"{row['bytes_out_a_game']:,.0f} bytes on the way out and {row['bytes_back_a_game']:,.0f} on the way back."
     ]
 

@@ -185,7 +185,7 @@ rounded to three digits.
 
 def benchmarks() -> str:
     """The page of recorded speed."""
-    return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _scaling(), _regret()])
+    return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _scaling()])
 
 
 def latest(name: str) -> dict[str, Any]:
@@ -283,29 +283,6 @@ Where there are as many workers as cores, learner and driver share a core with a
 at the start: rates by the clock, above, are what others left of it. What follows is from processor time. A game takes
 the driver {us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
 """
-
-REGRET = """
-What a choice costs, in percent of games won, with 95 % intervals over positions. A position is the beginning of a turn
-in a game between strong bots, each from another game. Several plans for the turn are played in the same samples, and
-the games from their ends a thousand times, with the same chance for every plan. An evaluation chooses the plan whose
-ends it finds best, an agent plays the turn itself. Where the agent is better than every plan, its regret is negative.
-The record has the same by phase: early, middle and late turns.
-"""
-
-
-def _regret() -> str:
-    record = latest("regret")
-    rows: dict[tuple[str, str], dict[int, str]] = {}
-    turns = record["rows"][0]["last_turn"]
-    for row in record["rows"]:
-        if row["last_turn"] - row["first_turn"] + 1 < turns:
-            continue  # of one phase
-        found = f"{row['regret']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
-        rows.setdefault((row["name"], row["kind"]), {})[row["players"]] = found
-    players = list(dict.fromkeys(row["players"] for row in record["rows"]))
-    cells = [(name, kind, *(found.get(number, "") for number in players)) for (name, kind), found in rows.items()]
-    head = ("chosen by", "", *(f"{number} players" for number in players))
-    return _recorded("Regret", record, head, cells) + REGRET
 
 
 def _short(number: float) -> str:

@@ -1,29 +1,60 @@
-"""Builds the documentation site into build/site: `python docs/site.py` (make site). Warnings are errors.
+"""Build the documentation site into build/site: `python docs/site.py` (make site). Warnings are errors.
 
-The pages are those of the repository, at the same paths, so that a link works there as here.
+The pages are those of the repository, at the same paths, so that a link works there as here. On the first page a
+replay that can be played takes the place of the picture of a replay.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from risk_env import Match, Rules
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "build" / "site-source"  # `docs_dir` of mkdocs.yml
 PAGES = ("*.md", "docs/**/*.md", "docs/**/*.png", "docs/**/*.css", "examples/*.py")
-PAGES += ("training/README.md", "benchmarks/README.md", "benchmarks/results/*.md")
+PAGES += ("benchmarks/README.md", "benchmarks/results/*.md", "research/*.md", "research/*.json", "research/*.png")
+REPLAY = "docs/replay.html"
+PLAYERS, SEED = ("grower", "breaker", "attacker"), 3
+PICTURE = re.compile(r"^.*\(docs/pictures/replay\.png\).*$", re.MULTILINE)
+FRAME = f'<iframe src="{REPLAY}" title="A replay" width="100%" height="640" style="border: 0"></iframe>'
 
 
 def main() -> int:
-    """Copy the pages and build; the exit status."""
+    """Copy the pages and build the site; return the exit status."""
     shutil.rmtree(SOURCE, ignore_errors=True)
-    for path in sorted({path for pattern in PAGES for path in ROOT.glob(pattern)}):
+    for path in files():
         copy = SOURCE / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
+    write_replay(SOURCE / REPLAY)
+    show_replay(SOURCE / "README.md")
     return subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT).returncode
+
+
+def files() -> list[Path]:
+    """Return the files of the repository that the site has."""
+    return sorted({path for pattern in PAGES for path in ROOT.glob(pattern)})
+
+
+def write_replay(path: Path) -> None:
+    """Play a game between three bots and write the replay."""
+    rules = Rules.preset("classic", len(PLAYERS), setup="deal", attack="blitz", defender_dice="max")
+    match = Match(rules, "classic", PLAYERS, SEED)
+    match.run()
+    match.game.replay(PLAYERS).save(path)
+
+
+def show_replay(page: Path) -> None:
+    """Replace the picture of a replay with a frame that shows the replay."""
+    text, count = PICTURE.subn(FRAME, page.read_text(encoding="utf-8"))
+    if count != 1:
+        raise ValueError(f"{page.name} shows docs/pictures/replay.png {count} times: the site needs one place for it")
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

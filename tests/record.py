@@ -35,7 +35,7 @@ AGENT_GAMES = 100
 FEWER_GAMES = {"strategist": 10, "strategist:long": 2}  # for slow agents
 MAX_ROUNDS = 60
 FAST = {"attack": "blitz", "defender_dice": "max"}
-ONLY_DUELS = ("duelist", "duelist_search", "marshal")
+ONLY_DUELS = ("duelist", "marshal")
 ONLY_CLASSIC = (*ONLY_DUELS, "tactician", "tactician:quick")
 WEIGHT_OF_DONE = 0.3  # factor for `done`: with more attacks, play reaches more of the rules
 

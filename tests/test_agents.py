@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from risk_agents import registry
-from risk_agents.scripted import grower, hunter
-from risk_agents.search import search
+from risk_agents.scripted import grower
 from risk_env import arena, bots
 from risk_env.agent import Agent, CompiledAgent, View, chance_seeds
 from risk_env.batch import GameBatch
@@ -213,7 +212,7 @@ def test_a_view_does_not_tell_who_was_asked_to_trade() -> None:
 
 
 def test_only_a_compiled_bot_is_told_a_seed_that_tells_the_games() -> None:
-    bots = [registry.make("random"), search.SearchAgent(samples=2), registry.make("attacker")]
+    bots = [registry.make("random"), Agent(), registry.make("attacker")]
     open_seeds = [int(bot_seed(5, seat)) for seat in range(3)]
     assert chance_seeds(bots, 5) == [open_seeds[0], veiled(open_seeds[1]), open_seeds[2]]
 
@@ -250,18 +249,6 @@ def test_the_planner_captures_remnants_in_two_places(troops: int) -> None:
     while not game.is_over and game.turn == 0:
         game.step(player.act(View(game)))
     assert game.winner == 0
-
-
-def test_search_plays_and_repeats_itself() -> None:
-    rules = Rules.preset("classic", 3, **{**FAST, "setup": "random", "max_rounds": 2})
-    games = [
-        registry.play_game(rules, classic(), [search.SearchAgent(samples=2), grower.BOT, hunter.BOT], seed=6)
-        for _ in range(2)
-    ]
-    assert games[0].is_over
-    assert games[0].actions == games[1].actions
-    with pytest.raises(ValueError, match="samples=1"):
-        search.SearchAgent(samples=1)
 
 
 def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:

@@ -1,7 +1,6 @@
 """The benchmarks run, count what they say they count, and keep what they print. No test judges a time."""
 
 import json
-import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -15,14 +14,12 @@ from benchmarks import (
     bots,
     first_use,
     kept_out,
-    learning_curve,
     measures,
     models,
     peers,
     protocol,
     random_play,
     records,
-    regret,
     scaling,
     speed,
     strength,
@@ -207,9 +204,8 @@ def test_our_measures_run(name: str) -> None:
     assert all(row["measure"] == name for row in rows)
 
 
-def test_the_batch_is_measured_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measures, "BATCHES", (1, 4))
-    rows = list(measures.our_batch(CLOCK))
+def test_the_batch_is_measured_at_every_size() -> None:
+    rows = list(measures.our_batch(CLOCK, sizes=(1, 4)))
     assert [row["games"] for row in rows] == [1, 1, 4, 4, 1024]
     assert {row["observation"] for row in rows} == {None, "flat"}
     assert all(row["steps_per_second"] >= row["median"] > 0 for row in rows)
@@ -221,7 +217,7 @@ class Hands:
     def __init__(self) -> None:
         self.now = 0.0
 
-    def perf_counter(self) -> float:
+    def read(self) -> float:
         return self.now
 
     def takes(self, seconds: float, result: int) -> int:
@@ -229,10 +225,9 @@ class Hands:
         return result
 
 
-def test_only_the_step_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_step_is_timed() -> None:
     hands = Hands()
-    monkeypatch.setattr(measures, "time", hands)
-    clock = measures.Clock(seconds=2, repeats=3)
+    clock = measures.Clock(seconds=2, repeats=3, now=hands.read)
     row = clock.row(lambda: hands.takes(10, 0), lambda _: hands.takes(0.5, 7), "none", "none", 1)
     assert row["steps_per_second"] == row["median"] == 14
 
@@ -344,11 +339,8 @@ def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.Captur
 # Programs and language models
 
 
-def test_every_form_of_the_line_protocol_is_measured(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(protocol, "RULES", protocol.RULES.replace(max_rounds=2))
-    protocol.main(["--games", "1"])
+def test_every_form_of_the_line_protocol_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    protocol.main(["--games", "1", "--max-rounds", "2"])
     rows = [
         line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| numbers", "| with"))
     ]
@@ -361,8 +353,7 @@ def test_many_games_of_a_model_are_played_at_once_without_a_fault(
 ) -> None:
     pytest.importorskip("httpx2")
     monkeypatch.setenv("OPENAI_BASE_URL", "")  # put back afterwards
-    monkeypatch.setattr(models, "GAMES", [*models.GAMES, "--map", "tiny", "--max-rounds", "3"])
-    found = models.measure(8, 0.2)
+    found = models.measure(8, 0.2, [*models.GAMES, "--map", "tiny", "--max-rounds", "3"])
     assert found["games"] == 8 and found["faults"] == 0 and found["answers"] >= 8
     assert found["wall_s"] < found["answers"] * 0.2  # they did not wait for each other
     assert "share of one core" in models.report({**records.heading(["bench"], ()), "found": found})
@@ -382,7 +373,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     with pytest.raises(ValueError, match="max_rounds=0"):
         strength.main(["grower", "--players", "3", "--field", "random", "--option", "max-rounds=0"])
     with pytest.raises(ValueError, match="only compiled bots"):
-        strength.main(["grower", "--players", "3", "--field", "search"])
+        strength.main(["grower", "--players", "3", "--field", "strategist"])
 
 
 def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:
@@ -397,91 +388,16 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert not set(names) & {bot.name for bot in used}
 
 
-# Learning curves
+# Workers
 
 
-@pytest.mark.long
-def test_a_learning_curve_has_a_row_for_every_moment_and_a_picture(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "small.yml"
-    config.write_text("{trainer: table_value, tables: [2], round_games: 4, hidden_sizes: [4, 4], search_games: 14}")
-    monkeypatch.setattr(learning_curve, "FIELD", ("grower", "random"))
-    monkeypatch.setattr(learning_curve, "TABLES", {"duel": (2, ("random",)), "six": (3, ("random", "grower"))})
-    monkeypatch.setattr(learning_curve, "RESULTS", tmp_path)
-    learning_curve.main(["--config", str(config), "--at", "0,8", "--games", "2", "--record"])
-    told = capsys.readouterr().out
-    assert re.search(r"^\| 0 .*\| +0\.0 \|", told, re.M) and "grower, the best script" in told
-    (data,) = tmp_path.glob("learning-small-*.json")
-    rows = json.loads(data.read_text())["rows"]
-    assert [(row["table"], row["games"], row["played"]) for row in rows] == [
-        ("duel", 0, 2), ("six", 0, 3), ("duel", 8, 2), ("six", 8, 3)
-    ]  # fmt: skip
-    assert rows[0]["seconds"] == 0 < rows[2]["seconds"]
-    picture = data.with_suffix(".png")
-    picture.unlink()
-    learning_curve.main(["--draw", str(data)])
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match="ascending"):
-        learning_curve.moments("8,2")
-
-
-# Regret
-
-
-def test_a_regret_is_that_of_the_best_by_the_other_half() -> None:
-    chances = np.array([[[0.5, 0.4], [0.4, 0.6], [0.0, 0.0]]])  # one position, three plans, two halves
-    data = regret.Data(np.zeros(1), np.zeros((1, 3, 1)), chances, np.array(["a", "b", "c"]))
-    assert regret.regrets(data, chances[:, 0]) == pytest.approx([((0.4 - 0.4) + (0.4 - 0.5)) / 2])
-    assert regret.regrets(data, chances[:, 2]) == pytest.approx([0.4])
-    assert regret.regrets(data, chances.mean(axis=1)) == pytest.approx([(0.4 - 1.0 / 3 + 0.4 - 0.3) / 2])
-
-
-def test_regrets_are_measured_from_data_made_by_one_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "regret.npz"
-    monkeypatch.setattr(regret, "SAMPLES", 4)
-    arguments = ["--data", str(path), "--players", "2", "--rollouts", "2"]
-    regret.main([*arguments, "--make", "--positions", "2"])
-    regret.main([*arguments, "--agents", "breaker,grower", "--values", str(regret.marshal.FILE)])
-    shown = capsys.readouterr().out
-    for name in ("any plan", "heuristic", "marshal's value", "breaker", "grower"):
-        assert re.search(rf"^\| {name} .*\| +-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\] \|$", shown, re.M), name
-    data = regret.read(path, regret.table_for(2))
-    assert len({str(board.owner) for board in data.positions.view(np.recarray)}) == 2
-    assert (data.ends["turn"] != data.positions["turn"][:, None, None]).mean() > 0.9  # the others: games that are won
-    assert 0 <= data.chances.min() <= data.chances.max() <= 1
-    regret.main([*arguments, "--make", "--positions", "2"])
-    again = regret.read(path, regret.table_for(2))
-    assert all(np.array_equal(one, other) for one, other in zip(data, again, strict=True))
-
-
-def test_regrets_of_altered_positions_are_refused(tmp_path: Path) -> None:
-    path, table = tmp_path / "regret.npz", regret.table_for(2)
-    positions = regret.positions_of(table, 1)
-    positions["troops"][:, 0] = -5
-    ends = np.broadcast_to(positions, (1, len(table.plans), 1))
-    arrays = {"positions_2": positions, "ends_2": ends, "chances_2": np.zeros((1, len(table.plans), 2))}
-    np.savez(path, plans_2=np.array(regret.labels(table)), **arrays)
-    with pytest.raises(ValueError, match="lane 0: an impossible position"):
-        regret.read(path, table)
-    np.savez(path, plans_2=np.array(["beam 0"]), **arrays)
-    with pytest.raises(ValueError, match=r"of the plans \['beam 0'\], now they are \['beam 3', "):
-        regret.read(path, table)
-
-
-def test_what_more_workers_bring(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(scaling, "AGENT", "random")
+def test_what_more_workers_bring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "small.yml"
     config.write_text(
         "{trainer: selfplay, map: tiny, n_envs: 8, n_steps: 8, width: 8, local: 4, options: {max_rounds: 5}}"
     )
-    scaling.main(
-        ["--kinds", "this process", "--games", "12", "--updates", "1", "--simulated", "60", "--config", str(config)]
-    )
+    few = ["--games", "12", "--updates", "1", "--simulated", "60"]
+    scaling.main(["--kinds", "this process", "--agent", "random", "--config", str(config), *few])
     tables = capsys.readouterr().out
     assert "one driver feeds" in tables and "a learner on one core needs" in tables
     assert [line.split()[1] for line in tables.splitlines()[-4:]] == ["1", "10", "100", "1,000"]

@@ -5,11 +5,11 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote
 
 import pytest
 
@@ -22,16 +22,18 @@ from risk_env.doors.seat_lanes import training_rules
 ROOT = Path(__file__).parents[1]
 
 
-def generator() -> ModuleType:
-    """docs/generate.py."""
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+def program(name: str) -> ModuleType:
+    """A program of docs/."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-PAGES = generator().PAGES
+PAGES = program("generate").PAGES
+SITE = program("site").files()
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def page(name: str) -> str:
@@ -112,15 +114,12 @@ def test_the_code_about_public_facts_runs(name: str) -> None:
 
 def cited_files(text: str) -> set[str]:
     """The files of this repository that a text names, by the folder they begin with."""
-    return set(
-        re.findall(
-            r"\b((?:docs|tests|examples|benchmarks|risk_env|agents|training)/[a-z_0-9/]+\.(?:md|py|toml|yml))\b", text
-        )
-    )
+    folders = "docs|tests|examples|benchmarks|research|risk_env|agents|training"
+    return set(re.findall(rf"\b((?:{folders})/[a-z_0-9/-]+\.(?:md|py|toml|yml))\b", text))
 
 
 def test_every_file_that_is_cited_is_there() -> None:
-    folders = ("risk_env", "agents", "training", "benchmarks", "tests", "docs", "examples")
+    folders = ("risk_env", "agents", "training", "benchmarks", "research", "tests", "docs", "examples")
     sources = [path for folder in folders for kind in ("py", "md") for path in (ROOT / folder).rglob(f"*.{kind}")]
     cited = {name for path in [*sources, *ROOT.glob("*.md")] for name in cited_files(path.read_text(encoding="utf-8"))}
     assert "docs/rules.md" in cited and len(cited) > 20
@@ -136,37 +135,86 @@ def test_the_reference_has_every_public_name() -> None:
     assert set(re.findall(r"^::: risk_env\.(\w+)$", page("api/risk_env"), re.MULTILINE)) == set(risk_env.__all__)
 
 
-class Loaded(HTMLParser):
-    """What a browser loads for a page: the addresses of scripts, pictures, styles and frames."""
+def without_code(path: Path) -> str:
+    """The text of a page, without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    titles = re.findall(r"^#+ (.*)$", LINK.sub("", without_code(path)), re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
+
+
+@pytest.mark.parametrize("path", [path for path in SITE if path.suffix == ".md"], ids=lambda path: path.name)
+def test_every_link_of_a_page_leads_to_a_file_of_the_site_and_to_a_heading(path: Path) -> None:
+    for link in LINK.findall(without_code(path)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        assert target in SITE, f"{link}: docs/site.py copies no such file"
+        assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+class Site(HTMLParser):
+    """What a browser loads for a page (scripts, pictures, styles, frames), the page's links, and what can be linked."""
 
     def __init__(self) -> None:
         super().__init__()
         self.addresses: list[str] = []
+        self.links: list[str] = []
+        self.anchors = {""}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             if name == "src" or (tag == "link" and name == "href"):
                 self.addresses.append(value or "")
+            elif tag == "a" and name == "href":
+                self.links.append(value or "")
+            elif name in ("id", "name"):
+                self.anchors.add(value or "")
 
 
-def loaded_addresses(site: Path) -> Iterator[str]:
-    """All addresses that the site's pages and styles load."""
+def pages_of(site: Path) -> dict[Path, Site]:
+    """The pages of a built site by file, but for the page of missing addresses, whose links are absolute."""
+    found = {}
     for path in site.rglob("*.html"):
-        parser = Loaded()
-        parser.feed(path.read_text(encoding="utf-8"))
-        yield from parser.addresses
-    for path in site.rglob("*.css"):
-        yield from re.findall(r"""(?:url\(|@import)\s*["']?([^"')]+)""", path.read_text(encoding="utf-8"))
+        if path.name != "404.html":
+            found[path] = Site()
+            found[path].feed(path.read_text(encoding="utf-8"))
+    return found
 
 
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_outside() -> None:
+def dead_links(pages: dict[Path, Site]) -> list[str]:
+    """The links that lead to no file of the site, or to no anchor of it."""
+    dead = []
+    for path, page in pages.items():
+        for link in page.links:
+            if re.match(r"[a-z]+:", link):
+                continue
+            file, _, anchor = unquote(link).partition("#")
+            target = (path.parent / file).resolve() if file else path
+            target = target / "index.html" if target.is_dir() else target
+            known = pages[target].anchors if target in pages else {""} if target.is_file() else set()
+            if anchor not in known:
+                dead.append(f"{path}: {link}")
+    return dead
+
+
+def test_the_site_builds_without_a_warning_has_no_dead_link_and_loads_nothing_from_outside() -> None:
     pytest.importorskip("zensical")
     pytest.importorskip("mkdocstrings")
-    built = subprocess.run([sys.executable, "docs/site.py"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    built = subprocess.run([sys.executable, "docs/site.py"], cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert built.returncode == 0, built.stdout + built.stderr
     site = ROOT / "build" / "site"
-    addresses = list(loaded_addresses(site))
+    pages = pages_of(site)
+    styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
+    addresses = [address for page in pages.values() for address in page.addresses]
+    addresses += [found for style in styles for found in re.findall(r"""(?:url\(|@import)\s*["']?([^"')]+)""", style)]
     assert len(addresses) > 100
     assert [address for address in addresses if re.match(r"(?:[a-z]+:)?//", address)] == []
+    assert dead_links(pages) == []
+    assert (site / "docs" / "replay.html").is_file() and "docs/replay.html" in pages[site / "index.html"].addresses
     reference = (site / "docs" / "api" / "risk_env" / "index.html").read_text(encoding="utf-8")
     assert "A game in progress." in reference  # the docstring of Game

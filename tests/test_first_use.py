@@ -30,7 +30,6 @@ ROOT = Path(__file__).parent.parent
 RULES = Rules.preset("classic", 2, setup="random", attack="blitz", defender_dice="max", max_rounds=2)
 FILES = {
     "duelist": str(duelist.FILE),
-    "duelist_search": f"search:{duelist.FILE}",
     "marshal": str(marshal.FILE),
     "strategist": str(judges.FILE),
     "tactician": str(tactician.FILE),
@@ -48,7 +47,6 @@ def test_nothing_is_compiled_or_loaded_while_an_agent_decides() -> None:
     works = [
         first_use.Work("strategist", ("classic:2", "classic:5")),
         first_use.Work("strategist", ("command_room:3",)),
-        first_use.Work("search", ("capital:3",)),
         first_use.Work("tactician", ("classic:3",)),
     ]
     assert first_use.check(works, jobs=2) == []

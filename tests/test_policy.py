@@ -1,6 +1,4 @@
-"""Policy files: the network is the same compiled and in torch, plays legally, and is refused where it does not belong;
-search with it is fair, and better.
-"""
+"""Policy files: compiled and torch networks agree, play legally, and are refused where they do not belong."""
 
 from __future__ import annotations
 
@@ -12,19 +10,16 @@ import pytest
 import torch
 
 import risk_agents
-from risk_agents.learned import duelist
 from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import COUNT_SCALE, NEIGHBOUR_SCALE, Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of
 from risk_agents.registry import play_game
-from risk_agents.search import duelist_search
 from risk_env import arena
 from risk_env.agent import View
 from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
 from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.doors.seat_lanes import training_rules
@@ -32,7 +27,6 @@ from risk_env.game import Game
 from risk_training.network import ILLEGAL, Network
 
 BOARD = load_map("classic")
-TURNS = 64  # enough to tell a turn that search ended from one that it did not
 GAMES = [
     ("classic", 2, {}),
     ("two_player", 2, {}),
@@ -151,52 +145,6 @@ def test_a_policy_plays_in_a_batch_as_by_itself(tmp_path: Path) -> None:
     for lane, result in enumerate(results):
         game = play_game(rules, BOARD, bots, seed=4, lane=lane)
         assert (game.winner, len(game.actions)) == (result["winner"], result["decisions"])
-
-
-def test_search_looks_at_nothing_hidden_and_is_the_same_every_time(tmp_path: Path) -> None:
-    rules = training_rules("classic", 3)
-    bot = risk_agents.load(f"search:{saved(rules, tmp_path / 'novice.npz')}")
-    game, chance, asked = Game(rules, BOARD, seed=2), np.random.default_rng(1), 0
-    while asked < 12:
-        game.step(int(chance.choice(game.legal_actions())))
-        if game.seat == 0 and len(game.legal_actions()) > 3 and game.round > 1:
-            asked += 1
-            answers = {answer(bot, other) for other in (game, *(game.determinize(0, seed) for seed in range(3)))}
-            assert len(answers) == 1
-            assert answers <= set(game.legal_actions().tolist())
-
-
-def answer(bot: CompiledBot, game: Game) -> int:
-    """The bot's action on the very record, without a view that hides anything."""
-    randoms, memory, actions = np.full((1, 6), 9, np.uint64), np.zeros((1, 6, 1), np.int32), np.zeros(1, np.int64)
-    bot.choose(game.records, game.tables.board, game.tables.rules, np.zeros(1, np.int64), randoms, memory, actions)
-    return int(actions[0])
-
-
-@pytest.mark.long
-def test_search_ends_turns_better_by_the_policys_own_value() -> None:
-    policy, rules = PolicyFile.load(duelist.FILE), training_rules("classic", 2)
-    plain, searched = (value_after(policy, rules, bot) for bot in (duelist.BOT, duelist_search.BOT))
-    gains = searched - plain
-    assert gains.mean() > 2 * gains.std() / len(gains) ** 0.5
-
-
-def value_after(policy: PolicyFile, rules: Rules, bot: Any) -> Any:
-    """The chance to win, by the policy, of who has ended the first turn of each of many games: float (N,)."""
-    batch = GameBatch(rules, BOARD, TURNS, seed=3, autoreset=False)
-    table = arena.Arena(batch, [duelist.BOT, bot])
-    table.numbers[:, :2] = 0
-    batch.reset()
-    lanes, records = np.arange(TURNS), batch.records
-    table.seat_players(lanes)
-    while len(waiting := lanes[records["round_number"] == 0]):
-        table.step(waiting)
-    table.numbers[:, :2] = 1
-    turns = records["turn"].copy()
-    while len(waiting := lanes[records["turn"] == turns]):
-        table.step(waiting)
-    batch.ask(lanes)
-    return 1 - 1 / (1 + np.exp(-policy.answer(batch.observation, batch.action_mask)[1]))
 
 
 def test_other_columns_are_refused() -> None:

@@ -148,11 +148,11 @@ def test_a_run_killed_at_any_write_resumes_to_the_bit(
 def test_every_metric_is_explained(name: str, tmp_path: Path) -> None:
     module, config, _ = TRAINERS[name]
     module.Trainer(config, tmp_path).train()
-    page = (Path(__file__).parents[1] / "training" / "README.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text()
     for metric in {metric for row in read_log(tmp_path) for metric in row}:
         for bot in ("random", "grower"):
             metric = metric.removesuffix(bot) + "NAME" * metric.endswith(bot)
-        assert f"`{metric}`" in page, f"training/README.md does not explain {metric}"
+        assert f"`{metric}`" in page, f"docs/training.md does not explain {metric}"
 
 
 def test_data_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -160,8 +160,6 @@ def test_the_map_of_a_file_is_the_one_with_its_digest(kind: str, named: str, dig
         with pytest.raises(ValueError, match=r"crafted\.npz"):
             registry.make(str(path))
         with pytest.raises(ValueError, match=r"crafted\.npz"):
-            registry.load(f"search:{path}")
-        with pytest.raises(ValueError, match=r"crafted\.npz"):
             strategist.with_value(str(path))
         with pytest.raises(ValueError, match=r"crafted\.npz"):
             export.read(str(path))

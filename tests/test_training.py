@@ -309,12 +309,12 @@ def test_a_run_leaves_what_it_says(finished: Trainer) -> None:
 
 
 def test_every_metric_is_explained(finished: Trainer) -> None:
-    page = (Path(__file__).parents[1] / "training" / "README.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text()
     for name in {name for row in read_log(finished.folder) for name in row}:
         for bot in ("random", "grower", "latest"):
             name = name.removesuffix(f"_{bot}") + "_NAME" * name.endswith(f"_{bot}")
         name = name[:-1] + "S" if "_seat_" in name else name
-        assert f"`{name}`" in page, f"training/README.md does not explain {name}"
+        assert f"`{name}`" in page, f"docs/training.md does not explain {name}"
 
 
 @pytest.mark.long
@@ -522,7 +522,7 @@ def test_the_own_trainers_run_goes_on_for_as_long_as_asked_and_plays(tmp_path: P
     assert [row["time/steps"] for row in read_log(folder)] == [64, 128, 192]
     scores = tmp_path / "scores.json"
     command = ["evaluate", "--against", "random", "--games", "4", "--json", str(scores)]
-    for who in (["--run", str(folder)], [f"search:{folder / 'policy.npz'}"]):
+    for who in (["--run", str(folder)], [str(folder / "policy.npz")]):
         assert cli.main([*command, *who]) == 0
         (score,) = json.loads(scores.read_text())["scores"]
         assert score["games"] == 4

@@ -30,7 +30,7 @@ SHORTER = {  # what takes long is run with these numbers instead
         "500_000": "16_385",
         "--games 200": "--games 2",
         "--games 100": "--games 2",
-        ",search:runs/first/policy.npz,grower --players 2 --games 40": ",grower --players 2 --games 2",
+        ",grower --players 2 --games 40": ",grower --players 2 --games 2",
     },
     "selfplay": {"range(40)": "range(2)", "200": "20"},
     "sb3": {

@@ -14,6 +14,7 @@ import torch
 import risk_agents
 from risk_agents.learned import duelist
 from risk_agents.learned.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
+from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import schema_of
 from risk_agents.registry import play_game
 from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, Evaluator, evaluate
@@ -220,7 +221,7 @@ def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> No
     assert (bot.name, bot.version) == ("novice", "3")
     assert play_game(rules, BOARD, [file, "grower"], seed=2).is_over
     with pytest.raises(ValueError, match="holds a value, not a policy"):
-        risk_agents.load(f"search:{file}")
+        PolicyFile.load(file)
     with pytest.raises(ValueError, match="holds a policy, not a value"):
         ValueFile.load(duelist.FILE)
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):

@@ -23,9 +23,8 @@ PROGRAM = "cmd:"
 MODEL = "llm:"
 HUMAN = "human"  # a person at the terminal
 # What `make` takes besides names
-SPECS = "file.py:Class, best.zip, policy.npz, value.npz, search:policy.npz, 'cmd:program', llm:MODEL"
+SPECS = "file.py:Class, best.zip, policy.npz, value.npz, 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip")
-SEARCH = "search:"  # before a policy file: the policy with search
 
 
 def make(spec: str | CompiledBot | Agent) -> Agent:
@@ -77,14 +76,12 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 
 def _load_trained(spec: str) -> Any:
-    """A policy with search or without, the beam or the strategist with a learned value, or one of Stable-Baselines3."""
+    """Load a policy, the beam or the strategist with a learned value, or a policy of Stable-Baselines3."""
     from risk_agents.learned import sb3_policy, table_value
-    from risk_agents.search import policy_search, strategist
+    from risk_agents.search import strategist
 
     if spec.endswith(".zip"):
         return sb3_policy.load_zip(spec)
-    if spec.startswith(SEARCH):
-        return policy_search.search_bot(spec.removeprefix(SEARCH))
     kind = trained_class(spec)
     return strategist.with_value(spec) if kind is table_value.TableValueFile else kind.load_bot(spec)
 

@@ -1012,8 +1012,8 @@ def read_a_kernel_file(data: bytes) -> None:
 
 
 def specs() -> list[str]:
-    """Return values of the option `--agents`."""
-    return ["random,grower", "search:policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
+    """What may stand behind `--agents`."""
+    return ["random,grower", "policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
 
 
 def read_specs(data: bytes) -> None:

@@ -18,7 +18,7 @@ from risk_agents.agent_player import AgentPlayer, player_for
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
-from risk_agents.registry import POLICY_FILES, SEARCH, SPECS, make
+from risk_agents.registry import POLICY_FILES, SPECS, make
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
 from risk_agents.whole_file import whole_file
@@ -172,7 +172,7 @@ def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     options = dict(map(read_option, arguments.option))
     schema = None
     if agent.endswith(POLICY_FILES):
-        facts = read_facts(Path(agent)) if agent.endswith(".zip") else facts_of(agent.removeprefix(SEARCH))
+        facts = read_facts(Path(agent)) if agent.endswith(".zip") else facts_of(agent)
         schema = Schema.from_dict(facts["schema"])
     board = load_map(arguments.map or (schema.map_source if schema else "classic"))
     if schema and not arguments.preset and not arguments.players:

@@ -1,4 +1,4 @@
-"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (training/README.md)."""
+"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (docs/training.md)."""
 
 from pathlib import Path
 

@@ -43,7 +43,7 @@ WIDTH = 12
 DEPTH = 8
 MOST_RANK = 7  # of a place that is drafted to
 HALF_DRAFTED = -1
-# The weights of `search.evaluation` by number of players, found by `risk_training.tune_beam`; else WEIGHTS
+# The weights of `search.evaluation` by number of players, found by `research/tune_beam.py`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 WEIGHTS_FOR = np.concatenate([TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]])
 CAUTIOUS = MAX_SEATS + 1  # a row of its own: income counts less, what may fall more

@@ -1,4 +1,4 @@
-"""Evaluation of a position for a seat: its share of the power on the board (for `planner`, `beam` and `search`).
+"""Evaluation of a position for a seat: its share of the power on the board (for `planner` and `beam`).
 
 Power is counted in troops: those on the board, the incomes of the next turns, the cards as shares of the next set.
 The value of a seat is own ** k / (own ** k + sum of the rivals' ** k), which resembles a chance to win: with k above 1

@@ -1,4 +1,4 @@
-"""`marshal`: the beam by a value learned from its games, for two players on the classic map (training/README.md)."""
+"""`marshal`: the beam by a value learned from its games, for two players on the classic map (docs/training.md)."""
 
 from pathlib import Path
 

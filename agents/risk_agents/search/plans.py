@@ -14,6 +14,7 @@ from risk_agents.scripted.board_sense import NONE, draft_amount, is_inland
 from risk_agents.scripted.claims import claim
 from risk_agents.search import beam
 from risk_agents.search.evaluation import WORKSPACE
+from risk_agents.search.raider import raid
 from risk_agents.search.turn_search import Tree, new_tree
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import has
@@ -150,9 +151,11 @@ def is_possible(plan, game, board, seat):
 @kernel
 def script_action(kind, game, board, rules, seat, memory, seen):
     """The answer of a script."""
-    if game.phase == Phase.ATTACK and (kind == STOPPER or (kind == RAIDER and game.captured)):
+    if kind == RAIDER:
+        return raid(game, board, rules, seat, memory, seen)
+    if kind == STOPPER and game.phase == Phase.ATTACK:
         return int64(rules.done)
-    if kind in (BREAKER, RAIDER, STOPPER):
+    if kind in (BREAKER, STOPPER):
         return int64(breaker.break_threats(game, board, rules, seat, memory, seen))
     action = int64(NONE)
     if kind == HUNTER:

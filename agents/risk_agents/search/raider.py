@@ -1,11 +1,11 @@
-"""`raider`: a breaker that stops its attacks once it has earned a card; a plan of `strategist`."""
+"""`raider`: a breaker that stops its attacks once it has earned a card; a plan of `strategist` and of `tactician`."""
 
 import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.breaker import break_threats
 from risk_env.bots import CompiledBot
-from risk_env.compiler import entry_point
+from risk_env.compiler import entry_point, kernel
 from risk_env.core.types import Phase
 
 
@@ -17,10 +17,15 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
         lane = lanes[k]
         game = games[lane]
         seat = int64(game.seat)
-        if game.phase == Phase.ATTACK and game.captured:
-            actions[lane] = int64(rules[0].done)
-        else:
-            actions[lane] = break_threats(game, boards[0], rules[0], seat, memory[lane, seat], seen)
+        actions[lane] = raid(game, boards[0], rules[0], seat, memory[lane, seat], seen)
+
+
+@kernel
+def raid(game, board, rules, seat, memory, seen):
+    """Return the breaker's action; `done` instead of an attack once a territory was captured."""
+    if game.phase == Phase.ATTACK and game.captured:
+        return int64(rules.done)
+    return int64(break_threats(game, board, rules, seat, memory, seen))
 
 
 BOT = CompiledBot("raider", "1", choose)

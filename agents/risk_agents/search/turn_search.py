@@ -1,4 +1,4 @@
-"""A beam search over the captures of one turn, with exact battle odds (for `beam` and `search`).
+"""A beam search over the captures of one turn, with exact battle odds (for `beam`).
 
 A node is a copy of the game in which some captures have been made, each with its expected survivors. Its value is
 that of stopping there, times the chance to get there, plus the values of all the places where a battle on the way may

@@ -132,7 +132,7 @@ class Host:
 def _shown_to(spec: str, map_source: str) -> list[str]:
     """Return the paths that an agent's process must read in a sandbox."""
     bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
-    files = [name for name in (map_source, spec, spec.partition(":")[2]) if Path(name).is_file()]  # search:policy.npz
+    files = [name for name in (map_source, spec) if Path(name).is_file()]
     return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
 
 

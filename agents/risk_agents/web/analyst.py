@@ -4,8 +4,8 @@ A process first compiles what a question needs, by the agent, rules and map of t
 own; a browser's question never gets more than LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
-{"type": "explain", "position": "...", "agent": "search"}                   {"answer": {"plans": [...], ...}}
-{"type": "prepare", "position": "...", "agent": "search"}                   {"answer": null}
+{"type": "explain", "position": "...", "agent": "strategist"}               {"answer": {"plans": [...], ...}}
+{"type": "prepare", "position": "...", "agent": "strategist"}               {"answer": null}
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Playing strength by CPU time of learning: `python -m benchmarks.learning_curve [--record]`.
+"""How much processor time of learning a playing strength takes: `python -m research.learning_curve [--record]`.
 
 A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
 plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
 of the FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays
 the same deals of six.
 
-Times are CPU times. They include compilation, but not the games of these measurements.
-
-`--record` stores data and picture in benchmarks/results. `--draw DATA` draws stored data again.
+`--record` keeps data and picture in research; `--draw DATA` draws kept data again.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.arguments import at_least_one
-from benchmarks.records import RESULTS, heading, heading_lines, keep
+from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
 from benchmarks.strength import table_rules, win_rate_in_field
 from risk_env.bots import compiled
@@ -51,20 +49,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--config", default="value_all", help="of a trainer for every table (default: %(default)s)")
     add("--at", default=AT, metavar="N,...", help="games learned from when it plays (default: %(default)s)")
     add("--games", type=at_least_one, default=240, metavar="N", help="of each table (default: %(default)s)")
-    add("--record", action="store_true", help="keep data and picture in benchmarks/results")
+    add("--record", action="store_true", help="keep data and picture in research")
     add("--draw", type=Path, metavar="DATA", help="draw the picture of kept data beside it, and play nothing")
     arguments = parser.parse_args(argv)
     if arguments.draw:
         draw(json.loads(arguments.draw.read_text(encoding="utf-8")), arguments.draw.with_suffix(".png"))
         return
-    command = ["python", "-m", "benchmarks.learning_curve", *(sys.argv[1:] if argv is None else argv)]
+    command = ["python", "-m", "research.learning_curve", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
     with tempfile.TemporaryDirectory() as folder:
         record["rows"] = learning_rows(arguments.config, moments(arguments.at), arguments.games, Path(folder) / "run")
     record["best_script"] = best_script(arguments.games)
     print(report(record))
     if arguments.record:
-        path = keep(f"learning-{Path(arguments.config).stem}", record, report(record), RESULTS)
+        path = keep(f"learning-{Path(arguments.config).stem}", record, report(record), Path(__file__).parent)
         draw(record, path.with_suffix(".png"))
         print(f"\nKept: {path}")
 

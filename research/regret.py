@@ -1,4 +1,4 @@
-"""What a choice by an evaluation, or an agent's own, costs in chances to win: `python -m benchmarks.regret [--record]`.
+"""What a choice by an evaluation, or an agent's own, costs in chances to win: `python -m research.regret [--record]`.
 
 A position is one in which a turn begins, of a game between strong bots. Several plans, each a bot that plays the whole
 turn, are played from it in the same samples of what the seat does not know, with the same dice to come; then the game
@@ -47,7 +47,8 @@ from risk_env.game import Game
 from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed
 
-FILE = Path(__file__).parent / "data" / "regret.npz"
+FOLDER = Path(__file__).parent
+FILE = FOLDER.parent / "build" / "regret.npz"
 PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
 POSITIONS, SAMPLES, ROLLOUTS = 36, 16, 64  # positions of a table, samples of each, games from each end of a turn
@@ -71,22 +72,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--make", action="store_true", help="make the data again")
     add("--positions", type=at_least_one, default=POSITIONS, metavar="N", help="of a table (default: %(default)s)")
     add("--rollouts", type=at_least_one, default=ROLLOUTS, metavar="N", help="from each end (default: %(default)s)")
-    add("--data", type=Path, default=FILE, metavar="FILE", help="where the data is (default: benchmarks/data)")
+    add("--data", type=Path, default=FILE, metavar="FILE", help="where the data is (default: build/regret.npz)")
     add("--players", default=",".join(map(str, PLAYERS)), metavar="N,...", help="tables (default: %(default)s)")
     add("--agents", default=",".join(AGENTS), metavar="A,B,...", help="whose choices count (default: %(default)s)")
     add("--values", default="", metavar="FILE,...", help="learned values (.npz) to judge by, beside the shipped ones")
-    add("--record", action="store_true", help="keep the result in benchmarks/results")
+    add("--record", action="store_true", help="keep the result in research")
     arguments = parser.parse_args(argv)
     tables = [table_for(int(players)) for players in arguments.players.split(",")]
     if arguments.make:
         write(arguments.data, tables, arguments.positions, arguments.rollouts)
         return
-    command = ["python", "-m", "benchmarks.regret", *(sys.argv[1:] if argv is None else argv)]
+    command = ["python", "-m", "research.regret", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
     record["rows"] = [row for table in tables for row in measured(table, _names(arguments.agents), arguments)]
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('regret', record, report(record))}")
+        print(f"\nKept: {keep('regret', record, report(record), FOLDER)}")
 
 
 def _names(text: str) -> list[str]:

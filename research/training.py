@@ -1,6 +1,6 @@
 """Training steps a second on one thread: unchanged MaskablePPO and risk_env's configurations of it.
 
-    python -m benchmarks.training [--preset classic] [--players 2] [--updates 5]
+    python -m research.training [--preset classic] [--players 2] [--updates 5]
 
 The methods take turns, one update each, and the best update of each counts, so that other load on the machine
 matters little. Times are CPU times. The opponent is the grower. A step is a decision of the learner.

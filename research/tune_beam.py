@@ -4,7 +4,7 @@ In every game one seat is a beam with weights of its own, drawn around the prese
 ladder. After each round the present weights move along the slope of winning by weight, the more certain the further (an
 evolution strategy with mirrored draws; Salimans et al. 2017).
 
-    python -m risk_training.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
+    python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
 prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
 """
