@@ -1,4 +1,7 @@
-"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (training/README.md)."""
+"""`duelist`: a policy for two players on the classic map, trained from scratch by self-play.
+
+training/README.md describes its training.
+"""
 
 from pathlib import Path
 

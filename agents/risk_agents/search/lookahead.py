@@ -1,8 +1,8 @@
 """Look one turn ahead: plans play the turn in sampled games, and a value judges the position after it.
 
 A sampled game could be the real one: its hidden facts and future chance are drawn again. A policy chooses the
-plans that are tried; all plans get the same chance. Before the second, fourth, eighth, ... attack, the plan is
-compared with other ways to play the rest of the turn. Budgets count turns, not time.
+plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...
+attack, the plan is compared with other ways to play the rest of the turn. Budgets count turns, not time.
 """
 
 from typing import Any, NamedTuple
@@ -65,8 +65,8 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
     `networks` are the policy and the value. `worths` is float32 (N or 1, plans). When a plan is chosen for a
-    turn, the row of the lane gets the win probability after the turn of each plan. The value of a plan that was
-    not tried is UNTRIED.
+    turn, the row of the lane gets the win probability after the turn of each plan. Plans that were not tried
+    get UNTRIED.
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):

@@ -43,8 +43,8 @@ class Draft(NamedTuple):
 class Rollouts:
     """Lanes in which rollouts are played.
 
-    `plans` are compiled bots that may play the turn, `players` are compiled bots that play afterwards. The same
-    samples and generator give the same values, whatever the number of `lanes`.
+    `plans` are compiled bots that may play the turn, `players` are compiled bots that play afterwards. The
+    same samples and generator give the same values, whatever the number of `lanes`.
     """
 
     def __init__(
@@ -120,7 +120,10 @@ class Rollouts:
     def continue_games(
         self, games: Array, seat: int, rng: np.random.Generator, turns: int | None = TO_THE_END
     ) -> npt.NDArray[np.float64]:
-        """Play games on with players drawn by `rng`; return each seat's win probability, float64 (games, 6)."""
+        """Play games on; return each seat's win probability, float64 (games, 6).
+
+        `rng` draws the players and the random states of the bots. `turns` is that of `play`, for `seat`.
+        """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
         players = self.num_plans + rng.integers(self.num_players, size=(len(games), MAX_SEATS))
