@@ -1,7 +1,7 @@
 """Trained files as ONNX models: the networks of `learned.network` and `learned.learned_value` as graphs.
 
-The model of a policy also encodes the observation (`learned.features`), so that it takes what environments give. Sums
-run in another order than in the compiled network: logits may differ in their last digits.
+The model of a policy also encodes the observation (`learned.features`), so that it takes what environments
+give. Sums run in another order than in the compiled network: logits may differ in their last digits.
 """
 
 import json
@@ -65,8 +65,9 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     """The model of a policy.
 
-    Inputs: `observation` float32 (N, D) and `action_mask` int8 (N, n), as environments give them. Outputs: `logits`
-    float32 (N, n), -inf where an action is not legal, and `action` int64 (N,), what the compiled policy plays.
+    Inputs: `observation` float32 (N, D) and `action_mask` int8 (N, n), as environments give them. Outputs:
+    `logits` float32 (N, n), -inf where an action is not legal, and `action` int64 (N,), what the compiled
+    policy plays.
     """
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
@@ -89,8 +90,8 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
 def value_model(value: ValueFile) -> onnx.ModelProto:
     """The model of a learned value.
 
-    Input: `features` float32 (N, columns) of positions, as `search.value_beam.encode_positions` writes them. Output:
-    `value` float32 (N,), the chance to win of the seat whose features they are.
+    Input: `features` float32 (N, columns) of positions, as `search.value_beam.encode_positions` writes them.
+    Output: `value` float32 (N,), the chance to win of the seat whose features they are.
     """
     weights, graph = value.arrays, Graph()
     hidden = graph.layer("features", weights["first"], weights["first_bias"])
@@ -104,7 +105,7 @@ def value_model(value: ValueFile) -> onnx.ModelProto:
     return _model(graph, inputs, outputs, value)
 
 
-# ---------------------------------------------------------------------------------------------------- features
+# ----------------------------------------------------------------------------------------- features
 
 
 def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
@@ -139,7 +140,7 @@ def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) 
     return graph.add("Concat", *parts, axis=1)
 
 
-# ---------------------------------------------------------------------------------------------------- answers
+# ------------------------------------------------------------------------------------------ answers
 
 
 def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) -> str:
@@ -166,7 +167,7 @@ def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     graph.name(graph.add("ArgMax", scores, axis=1, keepdims=0), "action")
 
 
-# ---------------------------------------------------------------------------------------------------- the file
+# ----------------------------------------------------------------------------------------- the file
 
 
 def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: TrainedFile) -> onnx.ModelProto:
