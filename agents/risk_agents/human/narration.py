@@ -101,7 +101,10 @@ def _moved(group: list[Event], words: Words) -> str:
 
 
 def _fought(group: list[Event], words: Words) -> str:
-    """Describe all rolls of one attack (with the dice if there was only one) and the occupation."""
+    """Describe all rolls of one attack and the occupation.
+
+    The dice are shown if there was only one roll and the viewer took part in it.
+    """
     battles = [event for event in group if event.kind == "battle"]
     first, last = battles[0], battles[-1]
     lost, killed = (sum(event.losses[side] for event in battles) for side in (ATTACKER, DEFENDER))

@@ -153,7 +153,7 @@ def read_weights(path: Path) -> dict[str, Any]:
             raise ValueError("not a table of tensors")
         check_numbers({name: values.numpy() for name, values in found.items()})
         return found
-    except Exception as error:  # torch raises whatever it likes
+    except Exception as error:  # PyTorch raises many kinds of errors
         raise ValueError(f"agent={str(path)!r}: {WEIGHTS} cannot be read: {error}") from error
 
 
@@ -165,7 +165,7 @@ def load_tensors(content: bytes) -> Any:
     """
     import torch
 
-    read_zip(content, 2 * len(content))  # torch expands what it finds
+    read_zip(content, 2 * len(content))  # check the size before PyTorch expands the content
     found = torch.load(io.BytesIO(content), "cpu", weights_only=True)
     seen, todo = set[int](), [found]
     while todo:

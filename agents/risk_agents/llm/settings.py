@@ -37,7 +37,7 @@ class Settings:
     max_output_tokens: int = 1000  # most tokens of one answer
     timeout: float = 60.0  # seconds per request, from the DNS look-up to the last byte of the answer
     patience: float = 300.0  # seconds per answer, including all retries and waits
-    retries: int = 4  # after 429, 5xx, timeouts and broken connections, with back-off
+    retries: int = 4  # retries after 429, 5xx, timeouts and broken connections
     backoff: float = 1.0  # seconds before the first retry, doubled each time
     attempts: int = 3  # answers for one decision before the fallback plays the turn
     game_tokens: int = 1_000_000  # most tokens of a game, in and out; then the fallback plays

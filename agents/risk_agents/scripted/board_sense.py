@@ -255,7 +255,10 @@ def face_of(game, side, d):
 
 @inlined
 def wins_with(game, first, second):
-    """Number of comparisons that an attacker with these two highest dice wins; ties lose (RULES 3.2.3)."""
+    """Number of comparisons that an attacker wins with these two highest dice.
+
+    Ties go to the defender (RULES 3.2.3).
+    """
     wins = int64(face_of(game, DEFENDER, 0) > 0 and first > face_of(game, DEFENDER, 0))
     return wins + int64(face_of(game, DEFENDER, 1) > 0 and second > face_of(game, DEFENDER, 1))
 

@@ -70,7 +70,7 @@ def easiest_continent(game, board, seat):
 
 @kernel
 def weakest_border(game, board, seat):
-    """Return the legal territory of an own continent that is outnumbered most, or NONE if none is."""
+    """Return the legal territory of an own continent that is outnumbered most, or NONE if all hold."""
     best, most = NONE, 0
     for territory in range(board.num_territories):
         if has(game.legal, territory) and holds_continent(game, board, seat, int64(board.continent_of[territory])):

@@ -30,7 +30,7 @@ MOST_DEPTH = 10
 NUM_SLOTS = 2 * MOST_ROOTS + 3
 FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
 
-# Facts of a node, float64: its value, the chance to get here, the weighted values of failures on the way
+# Facts of a node, float64: its value, the chance to get there, the weighted values of failures on the way
 VALUE, CHANCE, BANK = 0, 1, 2
 NUM_FACTS = 3
 # Path of a node, int64: the territory of the draft, the number of steps, the territory of the last capture.

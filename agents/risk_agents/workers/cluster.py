@@ -108,7 +108,7 @@ class RayExecutor(WorkExecutor):
         self._guard.start()
 
     def size(self) -> int:
-        """Return how many jobs can run at once; machines of a cluster come and go."""
+        """Return the number of pieces of work that can run at once; machines of a cluster come and go."""
         return self._processors if self._own else self._count_processors()
 
     def _count_processors(self) -> int:

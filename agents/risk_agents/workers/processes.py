@@ -1,4 +1,4 @@
-"""Processes of this machine as an executor."""
+"""Executor on processes of this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE = 5.0  # seconds after which a process that does not end is killed
 
 
 class ProcessExecutor(WorkExecutor):
-    """Executor with processes of this machine.
+    """Executor that runs work in processes of this machine.
 
     Each process belongs to a thread. The thread starts a new process if the old one has ended or hangs.
     """
