@@ -77,9 +77,10 @@ def answer_all(network, observations, masks, logits, values):
 def workspace(network):
     """Return float32 arrays for one observation.
 
-    The arrays are the features of the territories (T, 2 F), the features of the board (I,), both layers of
-    the trunk (2, width), and two rows for the hidden layer of a head (2, local): the part from the trunk, and
-    the sum.
+    * features of the territories (T, 2 F)
+    * features of the board (I,)
+    * both layers of the trunk (2, width)
+    * two rows for the hidden layer of a head (2, local): the part from the trunk, and the sum
     """
     width = network.heads_in[0].shape[0]
     territory_features = np.zeros((network.spec.num_territories, width), np.float32)

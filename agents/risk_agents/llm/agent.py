@@ -1,8 +1,8 @@
 """`llm:MODEL` as an agent: a language model that reads reports and answers in plans.
 
-If an answer cannot be played, the model gets the reason and answers again. The fallback of
-`risk_env.words.plan` plays the rest of the turn after too many attempts, after a failure of the endpoint, and
-once the tokens or the money of a game are spent. The agent counts these events for the table of the
+If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
+`risk_env.words.plan` plays the rest of the turn: after too many attempts, after a failure of the endpoint,
+and once the tokens or the money of a game are spent. The agent counts these events for the table of the
 tournament.
 """
 

@@ -1,7 +1,7 @@
 """Functions that the scripted bots share: random numbers, neighbours, threats, amounts and usual actions.
 
-The functions read only facts that the seat to act may see: the board, its own hand and mission, the sizes of
-the other hands, and its legal actions. The random state of a bot is `randoms[lane, seat]`
+The functions read only facts that the seat to act may see. These are the board, its own hand and mission, the
+sizes of the other hands, and its legal actions. The random state of a bot is `randoms[lane, seat]`
 (`risk_env.bots.CompiledBot`).
 """
 
