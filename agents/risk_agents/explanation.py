@@ -1,7 +1,7 @@
-"""What an agent that searches says of its choice: plans, their estimates, and which one it plays.
+"""Explanations of agents that search: plans, their estimates, and the chosen plan.
 
-Any agent with a method `explain()` that returns an `Explanation`, or None where it has nothing to say, is shown on the
-analysis board (`risk-env serve`).
+The analysis board (`risk-env serve`) shows the explanations of any agent with a method `explain()`. The
+method returns an `Explanation`, or None if there is nothing to explain.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class PlanEstimate:
-    """A plan for the turn, or for the question at hand, and how well the games went that began with it."""
+    """A plan for the turn or for one decision, with the estimated win probability of this plan."""
 
-    plan: str  # the name of a bot whose turn it is, or the words of an action
-    games: int  # that were played
-    chance: float  # mean chance to win of the seat, 0 to 1
-    error: float  # standard error of it
-    captures: tuple[tuple[str, str], ...]  # attacks that the plan makes first, (from, to) by name
+    plan: str  # name of the bot that plays the turn, or the text of an action
+    games: int  # number of games that were played
+    chance: float  # estimated win probability of the seat, 0 to 1
+    error: float  # standard error of `chance`
+    captures: tuple[tuple[str, str], ...]  # first attacks of the plan, (source, target) by name
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What was considered."""
+    """The plans that an agent considered, and its choice."""
 
     seat: int
     round: int
-    chosen: str  # the plan that is played
+    chosen: str  # name of the chosen plan
     plans: tuple[PlanEstimate, ...]  # best first
-    chances: tuple[float, ...] = ()  # to win, of every seat; () where they were not estimated
+    chances: tuple[float, ...] = ()  # win probability of every seat; () if not estimated
 
     def to_dict(self) -> dict[str, Any]:
-        """A dict for `json.dumps`."""
+        """Return a dict for `json.dumps`."""
         return asdict(self)
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """An agent that can say why it chose."""
+    """An agent that can explain its choice."""
 
     def explain(self) -> Explanation | None:
-        """What was considered for the last choice; None where there was none."""
+        """Return the explanation of the last choice, or None if there is none."""

@@ -1,4 +1,4 @@
-"""The command `export` (`risk-env export --help`): a trained file in another format."""
+"""The command `export`: convert a trained file to another format (`risk-env export --help`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from risk_agents.whole_file import whole_file
 from risk_env.cli import check_output, command_parser
 
-if TYPE_CHECKING:  # imported where they are needed, so that --help is quick
+if TYPE_CHECKING:  # other imports are in functions, so that --help is quick
     from risk_agents.learned.trained import TrainedFile
 
 FOLDER = Path(__file__).parent / "learned" / "policies"
@@ -18,7 +18,7 @@ FILES = f"policy.npz, value.npz or best.zip of `risk-env train`, or one of {', '
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `export`: write an ONNX model, or the weights as a file of the project."""
+    """Run the command `export`: write an ONNX model, or the weights as a file of the project."""
     parser = command_parser("export")
     parser.add_argument("policy", help=FILES)
     parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model, with the encoding of observations")
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.onnx is None and arguments.npz is None:
         parser.error("one of --onnx and --npz is needed")
     if arguments.onnx is not None:
-        import onnx  # noqa: F401 — before anything is read: a missing extra is named at once
+        import onnx  # noqa: F401 — first of all, so that a missing extra is reported at once
     for name in ("onnx", "npz"):
         if path := getattr(arguments, name):
             check_output(f"--{name}", path, f".{name}")
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def read(source: str) -> TrainedFile:
-    """The policy or value of a file, or of a shipped agent by its name; ValueError for any other."""
+    """Return the policy or value of a file or of a shipped agent; raise ValueError for anything else."""
     from risk_agents.learned.sb3_policy import own_network
     from risk_agents.registry import trained_class
 

@@ -1,7 +1,7 @@
-"""External programs as agents: JSON lines over standard input and output (docs/protocol.md has the protocol).
+"""External programs as agents: JSON lines over standard input and output (docs/protocol.md).
 
-`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit: a program that is late,
-exits or sends something else than an answer is killed and raises `ProgramFault`.
+`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit. A program that
+is late, exits or sends anything else than an answer is killed, and `ProgramFault` is raised.
 """
 
 import os
@@ -19,9 +19,9 @@ from risk_env.events import Event
 from risk_env.text.escape import label
 
 PREFIX = "cmd:"
-TIME_LIMIT = 10.0  # seconds a decision
+TIME_LIMIT = 10.0  # seconds per decision
 START_LIMIT = 60.0  # seconds for the program to start and say hello
-_SAFE_INTEGER = (1 << 53) - 1  # JSON numbers that every language reads exactly
+_SAFE_INTEGER = (1 << 53) - 1  # largest JSON number that every language reads exactly
 
 
 def is_program(spec: str) -> bool:
@@ -72,7 +72,7 @@ class ExternalAgent(Agent):
         return action
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The program's answer to a question."""
+        """Ask the program for an action and return its answer."""
         self._asked += 1
         answer = self._program.ask({"type": "act", "id": self._asked, **question}, self.time_limit)
         if answer.get("id") != self._asked:
@@ -93,7 +93,7 @@ class ExternalAgent(Agent):
         return self._answers.wants_events
 
     def close(self) -> None:
-        """Say goodbye and end the program."""
+        """Send the farewell, and end the program."""
         self._program.close({"type": "bye"})
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class ExternalAgent(Agent):
 
 
 def _command(spec: str) -> list[str]:
-    """The words of a spec's command line."""
+    """Return the words of the command line in a spec."""
     try:
         words = shlex.split(spec.removeprefix(PREFIX))
     except ValueError as error:

@@ -1,7 +1,8 @@
-"""Trained files as ONNX models: the networks of `learned.network` and `learned.learned_value` as graphs.
+"""Convert trained files to ONNX models: the networks of `learned.network` and `learned.learned_value`.
 
-The model of a policy also encodes the observation (`learned.features`), so that it takes what environments give. Sums
-run in another order than in the compiled network: logits may differ in their last digits.
+The model of a policy also encodes the observation (`learned.features`), so that it takes the observations of
+environments. Sums are computed in another order than in the compiled network, so the last digits of logits
+may differ.
 """
 
 import json
@@ -22,29 +23,29 @@ from risk_env.board.action_space import ActionSpace
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
-ROWS = "N"  # the name of the first dimension: any number of decisions
+ROWS = "N"  # name of the first dimension: any number of decisions
 
 
 class Graph:
-    """Nodes and constants of a graph under construction; values are names."""
+    """Nodes and constants of a graph under construction; a value is the name of an output."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, *inputs: str | Array, **attributes: Any) -> str:
-        """Add a node; the name of its output. Arrays become constants."""
+        """Add a node and return the name of its output; arrays become constants."""
         names = [value if isinstance(value, str) else self._constant(value) for value in inputs]
         output = f"{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, names, [output], **attributes))
         return output
 
     def layer(self, inputs: str, weights: Array, bias: Array) -> str:
-        """A layer of rectified units."""
+        """Add a layer with rectified linear units (ReLU); return the name of its output."""
         return self.add("Relu", self.add("Add", self.add("MatMul", inputs, weights), bias))
 
     def name(self, value: str, name: str) -> None:
-        """Give a value the name of an output of the graph."""
+        """Make a value an output of the graph with this name."""
         self.nodes.append(helper.make_node("Identity", [value], [name]))
 
     def _constant(self, values: Array) -> str:
@@ -54,7 +55,10 @@ class Graph:
 
 
 def model_of(trained: TrainedFile) -> onnx.ModelProto:
-    """The model of a policy or a learned value; ValueError for weights that do not fit their schema."""
+    """Return the model of a policy or a learned value.
+
+    Raise ValueError for weights that do not fit their schema, and TypeError for other files.
+    """
     if isinstance(trained, PolicyFile):
         return policy_model(trained)
     if isinstance(trained, ValueFile):
@@ -63,10 +67,11 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
-    """The model of a policy.
+    """Return the model of a policy.
 
-    Inputs: `observation` float32 (N, D) and `action_mask` int8 (N, n), as environments give them. Outputs: `logits`
-    float32 (N, n), -inf where an action is not legal, and `action` int64 (N,), what the compiled policy plays.
+    The inputs are `observation`, float32 (N, D), and `action_mask`, int8 (N, n), as environments return them.
+    The outputs are `logits`, float32 (N, n), with -inf for illegal actions, and `action`, int64 (N,), the
+    actions that the compiled policy plays.
     """
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
@@ -87,10 +92,10 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
 
 
 def value_model(value: ValueFile) -> onnx.ModelProto:
-    """The model of a learned value.
+    """Return the model of a learned value.
 
-    Input: `features` float32 (N, columns) of positions, as `search.value_beam.encode_positions` writes them. Output:
-    `value` float32 (N,), the chance to win of the seat whose features they are.
+    The input is `features`, float32 (N, columns), as `search.value_beam.encode_positions` writes them. The
+    output is `value`, float32 (N,), the win probability of the seat that the features describe.
     """
     weights, graph = value.arrays, Graph()
     hidden = graph.layer("features", weights["first"], weights["first_bias"])
@@ -104,11 +109,11 @@ def value_model(value: ValueFile) -> onnx.ModelProto:
     return _model(graph, inputs, outputs, value)
 
 
-# ---------------------------------------------------------------------------------------------------- features
+# ----------------------------------------------------------------------------------------- features
 
 
 def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
-    """Every territory's own features, then the sum of its neighbours': float32 (N, T, 2 F)."""
+    """Add every territory's own features and the scaled sum of its neighbours', float32 (N, T, 2 F)."""
     T = spec.num_territories
     columns = graph.add("Slice", codes, np.array([0]), np.array([TERRITORY_WIDTH * T]), np.array([1]))
     columns = graph.add("Reshape", columns, np.array([-1, T, TERRITORY_WIDTH]))
@@ -122,7 +127,7 @@ def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
 
 
 def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) -> str:
-    """All territories' own features, the global columns, the features of the source and the target: float32 (N, I)."""
+    """Add the features of the board, float32 (N, I) (see `learned.features.encode_board`)."""
     T, G = spec.num_territories, len(spec.global_values)
     width = 3 * len(spec.count_columns) + len(spec.mark_columns)
     own = graph.add("Slice", features, np.array([0]), np.array([width]), np.array([2]))
@@ -139,11 +144,11 @@ def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) 
     return graph.add("Concat", *parts, axis=1)
 
 
-# ---------------------------------------------------------------------------------------------------- answers
+# ------------------------------------------------------------------------------------------ answers
 
 
 def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) -> str:
-    """A local head's part of the logits, 0 outside its block: float32 (N, n)."""
+    """Add a local head's part of the logits, float32 (N, n); it is 0 outside the head's block."""
     if head == BORDER:
         ends = [graph.add("Gather", features, territories, axis=1) for territories in network.spec.borders.T]
         features = graph.add("Concat", *ends, axis=2)
@@ -156,7 +161,10 @@ def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) 
 
 
 def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, legal: str) -> None:
-    """The outputs: masked logits, and the likeliest action; of questions that never came up in training the last."""
+    """Add the outputs of the model: masked logits, and the likeliest action.
+
+    In phases that never came up in training, the action is the last legal action.
+    """
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), "logits")
     first = TERRITORY_WIDTH * policy.layout.territories  # the phase is the first of the global columns
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
@@ -166,11 +174,11 @@ def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     graph.name(graph.add("ArgMax", scores, axis=1, keepdims=0), "action")
 
 
-# ---------------------------------------------------------------------------------------------------- the file
+# ----------------------------------------------------------------------------------------- the file
 
 
 def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: TrainedFile) -> onnx.ModelProto:
-    """The checked model with its metadata."""
+    """Return the checked model with its metadata."""
     body = helper.make_graph(graph.nodes, trained.KIND, inputs, outputs, graph.constants)
     opset = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(body, opset_imports=opset, ir_version=IR_VERSION, producer_name="risk_env")
@@ -180,7 +188,7 @@ def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: Trained
 
 
 def metadata(trained: TrainedFile) -> dict[str, str]:
-    """What the numbers in a model depend on (docs/onnx.md), as texts."""
+    """Return the facts that the numbers in a model depend on, as texts (docs/onnx.md)."""
     schema = trained.schema
     actions = ActionSpace(schema.rules, schema.board).to_json()
     texts = {name: str(trained.made.get(name, "")) for name in ("name", "version")}

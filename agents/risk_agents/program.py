@@ -1,8 +1,9 @@
-"""A process of an agent: lines of JSON to it and from it, with a limit of time and size on each.
+"""The process of an agent: lines of JSON in both directions, with limits on their time and size.
 
-Nothing that the process does, or leaves undone, stops the caller: a line that does not come in time, does not end or is
-no JSON object is a `ProgramFault`. Its standard error is read while the caller waits; the end of it is kept, to explain
-a fault. A supervisor (`supervisor`) ends the process, and what it has started, when it is closed or the caller dies.
+No action of the process can block the caller. A line that is late, too long, or not a JSON object raises
+`ProgramFault`. The standard error of the process is read while the caller waits, and its end is kept to
+explain a fault. A supervisor (`supervisor`) ends the process and its children when the `Program` is closed or
+the caller dies.
 """
 
 import json
@@ -24,14 +25,14 @@ from risk_env.children import environment_of_programs
 from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
 
-LONGEST_LINE = 1 << 20  # bytes of an answer
-LONGEST_LIMIT = 1e6  # seconds, eleven days: the most that any limit of time may be
-SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # the environment variable that asks for its standard error to be shown
-KEPT_ERRORS = 1 << 13  # bytes of the end of its standard error
-FAREWELL = 2.0  # seconds for the process to end when it is asked to
-_QUOTED = 300  # letters of its standard error that a fault quotes
-_AT_ONCE = 1 << 16  # bytes that are read
-_MOST_READS = 64  # of what an ended process has left in its pipe
+LONGEST_LINE = 1 << 20  # most bytes of an answer
+LONGEST_LIMIT = 1e6  # largest time limit in seconds (eleven days)
+SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, standard error of the process is shown
+KEPT_ERRORS = 1 << 13  # bytes that are kept of the end of standard error
+FAREWELL = 2.0  # seconds for the process to end by itself
+_QUOTED = 300  # letters of standard error that a fault quotes
+_AT_ONCE = 1 << 16  # bytes of one read
+_MOST_READS = 64  # most reads of the rest in the pipe of an ended process
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decode = json.JSONDecoder().decode
@@ -40,7 +41,7 @@ _brief.maxstring = _brief.maxother = 80
 
 
 class ProgramFault(RuntimeError):
-    """What went wrong with the process of an agent; `kind` is "died", "garbage", "illegal" or "time"."""
+    """An error of an agent's process; `kind` is "died", "garbage", "illegal" or "time"."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(for_terminal(reason))
@@ -48,18 +49,18 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """A value from outside in at most about 80 letters, however large or deep it is."""
+    """Format a value from outside in at most about 80 letters, whatever its size or depth."""
     return for_terminal(_brief.repr(value))
 
 
 def check_limit(name: str, seconds: float) -> None:
-    """ValueError unless these seconds can be a time limit."""
+    """Raise ValueError unless these seconds can be a time limit."""
     if not 0 < seconds <= LONGEST_LIMIT:
         raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
 
 
 class Program:
-    """A running process: a line to it, a line from it, and its end when that takes too long."""
+    """A running process that exchanges lines with the caller, and is killed if it takes too long."""
 
     def __init__(
         self,
@@ -97,11 +98,14 @@ class Program:
             self._streams.register(stream, select.POLLIN)
 
     def tell(self, message: dict[str, Any], limit: float) -> None:
-        """Send a message that has no answer; ProgramFault if it is not read within `limit` seconds."""
+        """Send a message without an answer; raise ProgramFault if it is not read within `limit` seconds."""
         self._send(message, time.monotonic() + limit, limit)
 
     def ask(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
-        """Send a message; the JSON object that answers it. ProgramFault if none comes within `limit` seconds."""
+        """Send a message and return its answer, a JSON object.
+
+        Raise ProgramFault if no answer comes within `limit` seconds.
+        """
         until = time.monotonic() + limit
         self._send(message, until, limit)
         while (end := self._unread.find(b"\n") + 1) == 0:
@@ -129,7 +133,7 @@ class Program:
                 raise self._ended() from error
 
     def _wait(self, until: float, limit: float, writes: bool = False) -> None:
-        """Wait until there is something to read, or room to write; keep what is there."""
+        """Wait until there is data to read or, with `writes`, room to write; keep the data."""
         left = until - time.monotonic()
         if left <= 0:
             raise self.fault("time", f"no answer within {limit:g} s")
@@ -154,7 +158,7 @@ class Program:
             raise self.fault("garbage", f"a line of more than {LONGEST_LINE} bytes")
 
     def _keep_errors(self) -> bool:
-        """Read what is there of its standard error, and keep the end; whether more may come."""
+        """Read standard error without waiting, and keep its end; return whether more may come."""
         try:
             more = os.read(self._stderr.fileno(), _AT_ONCE)
         except (OSError, ValueError):
@@ -165,7 +169,7 @@ class Program:
         return bool(more)
 
     def _ended(self) -> ProgramFault:
-        """The fault of a process that has ended, or closed its streams; the end of what it wrote explains it."""
+        """Return the fault of a process that has ended or closed its streams, with its last error output."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(FAREWELL)
         for _ in range(_MOST_READS):
@@ -178,17 +182,17 @@ class Program:
         return ProgramFault("died", f"{self.name}: {ended}{': ' + words if words else ''}")
 
     def fault(self, kind: str, reason: str) -> ProgramFault:
-        """End the process; the fault to be raised."""
+        """Kill the process, and return the fault to raise."""
         self.kill()
         return ProgramFault(kind, f"{self.name}: {reason}")
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Return whether the process can still answer."""
         return self._lifeline >= 0 and self._process.poll() is None
 
     def kill(self) -> None:
-        """End the process and those it started, and close all that is open."""
+        """Kill the process and its children, and close all streams."""
         if self._lifeline < 0:
             return
         os.close(self._lifeline)
@@ -202,7 +206,7 @@ class Program:
             stream.close()
 
     def close(self, farewell: dict[str, Any]) -> None:
-        """Say goodbye and let the process end; kill it if it does not."""
+        """Send the farewell and let the process end; kill it if it does not end in time."""
         with suppress(ProgramFault):
             if self.is_alive:
                 self.tell(farewell, FAREWELL)
@@ -233,13 +237,14 @@ Message = dict[str, Any]
 
 
 def serve_lines(answer_to: Callable[[Message, Callable[[Message], Message]], Message]) -> None:
-    """The far end of a `Program` that is written in Python: answer each message until the pipe is closed.
+    """Answer each message until the pipe is closed: the far end of a `Program` in Python.
 
-    `answer_to(message, request)` returns the answer; `request` sends a message of its own before and returns the reply.
+    `answer_to(message, request)` returns the answer. Before it returns, it may call `request`, which sends a
+    message to the caller and returns the reply.
     """
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what agents print, and what they start, must not get into the answers
+    os.dup2(2, 1)  # output of agents and their children must not mix with the answers
     prepare_streams()
 
     def send(message: Message) -> None:

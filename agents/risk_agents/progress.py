@@ -1,4 +1,4 @@
-"""A progress bar on standard error; into a file or a pipe, a line now and then."""
+"""A progress bar on standard error; in a file or a pipe, a line from time to time."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,14 +9,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from risk_env.text.escape import for_terminal
 
-SILENCE = 30.0  # seconds after which a file or a pipe hears how far it is
+SILENCE = 30.0  # seconds between two lines in a file or a pipe
 
-Show = Callable[[int, str], None]  # how many are done, and a note; the last one stays where it is empty
+Show = Callable[[int, str], None]  # takes the number done and a note; an empty note keeps the last one
 
 
 @contextmanager
 def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
-    """Show how many of `total` (games, decisions) are done; yields the function that is to be called with it."""
+    """Show the progress of `total` items, such as games; yield the function that updates it.
+
+    `what` names the items.
+    """
     columns = (
         TextColumn(what, markup=False),
         BarColumn(),
@@ -34,7 +37,7 @@ def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
             nonlocal told, last
             last = for_terminal(note) or last
             bar.update(task, completed=done, note=last)
-            if not console.is_terminal and time.monotonic() - told > SILENCE:  # a bar shows its end only there
+            if not console.is_terminal and time.monotonic() - told > SILENCE:  # no bar is drawn here
                 told = time.monotonic()
                 console.print(f"{done:,} of {total:,} {what} {last}", markup=False, highlight=False)
 

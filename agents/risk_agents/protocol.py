@@ -31,11 +31,11 @@ class Answers:
         self.begin(0)
 
     def begin(self, seat: int) -> None:
-        """A game begins."""
+        """Start a game."""
         self.plan, self._seen = Plan(seat), 0
 
     def question(self, view: View) -> dict[str, Any]:
-        """The question that is sent when the plan does not answer."""
+        """Return the message that asks for an action when the plan has none."""
         game = view.game
         return {
             "seat": view.seat,
@@ -55,7 +55,10 @@ class Answers:
         return {"events": [event.to_json() for event in news]}
 
     def take(self, answer: dict[str, Any], game: Game) -> None:
-        """Take `actions`, a list of numbers and texts, or one `action`; ValueError if the first cannot be played."""
+        """Take `actions`, a list of numbers and texts, or one `action`, as the new plan.
+
+        Raise ValueError if there are too many actions or the first action cannot be played.
+        """
         actions = answer.get("actions", [answer.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:
             raise ValueError(f"actions must be a list of at most {MOST_STEPS} actions")
@@ -63,7 +66,7 @@ class Answers:
 
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
-    """Return the rules, the map and the numbering of actions, which a program gets when a game begins."""
+    """Return the facts that a program gets when a game begins: rules, map and numbering of actions."""
     space, objectives = tables(rules, board).space, [objective.name for objective in board.objectives]
     return {
         "num_players": rules.num_players,
@@ -74,7 +77,10 @@ def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
 
 
 def state_facts(game: Game, seat: int) -> dict[str, Any]:
-    """The public state and what the seat alone knows; territories, cards and seats are numbers throughout."""
+    """Return the public state and the facts that only the seat knows.
+
+    Territories, cards and seats are numbers.
+    """
     mission, phase = game.mission(seat), game.phase
     facts = public_facts(game.records, game.tables, seat)
     del facts["phase"], facts["seat"]

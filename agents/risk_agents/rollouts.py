@@ -1,4 +1,4 @@
-"""The chance to win of every seat, by playing a position on many times with a compiled bot in all seats."""
+"""Win probabilities of every seat, from games in which a compiled bot plays a position on in all seats."""
 
 from collections.abc import Callable
 
@@ -14,14 +14,15 @@ from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 
 GAMES = 64
-MOST_ROUNDS = 200  # where the rules set no limit
+MOST_ROUNDS = 200  # most rounds of a game if the rules set no limit
 
 
 def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) -> Callable[[Game], Floats]:
-    """A function of a game that returns float64 (P,): the share of `games` that each seat wins when `bot` plays on.
+    """Return a function that estimates each seat's win probability in a game, float64 (P,).
 
-    A game that no seat wins within `max_rounds` counts equally for all that are alive. The same position always gives
-    the same chances. `Game.replay` takes the function as `evaluate`.
+    The estimate is the share of `games` games that the seat wins when `bot` plays the position on. A game
+    that no seat wins within `max_rounds` counts equally for all seats that are alive in the position. The
+    same position always gives the same estimates. `Game.replay` takes the function as `evaluate`.
     """
     limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
     lanes = Lanes(limited, board, games, observation=None, mask=None, autoreset=False)
@@ -45,6 +46,9 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
 
 
 def shares(winners: npt.NDArray[np.integer], alive: npt.NDArray[np.bool_]) -> Floats:
-    """The share of games that each seat won; those that nobody won (-1) count equally for all that are alive."""
+    """Return the share of games that each seat won.
+
+    Games without a winner (-1) count equally for all seats that are alive.
+    """
     won = np.bincount(winners[winners >= 0], minlength=len(alive))
     return (won + (len(winners) - won.sum()) * alive / alive.sum()) / len(winners)

@@ -1,4 +1,4 @@
-"""Restrict the processes of agents: not at all (OPEN), or as far as this machine allows.
+"""Sandboxes that restrict the processes of agents: not at all (OPEN), or as far as this machine allows.
 
     sandbox("yes")     limits of memory, processes and files; no network and none of your files if possible
     sandbox("strict")  all restrictions, or SandboxError
@@ -35,9 +35,9 @@ TEMPORARY = 256 << 20  # bytes of the folder of temporary files in bubblewrap
 SHARED = 64 << 20  # bytes of shared memory in bubblewrap
 FILE_SIZE = 64 << 20  # bytes of a file that a process writes
 OPEN_FILES = 512
-MORE_PROCESSES = 256  # and threads, more than the user has when the sandbox is made
+MORE_PROCESSES = 256  # processes and threads, in addition to those of the user when the sandbox is made
 NOBODY = 65534  # user that runs the agents if root runs the tournament
-# The environment variables that a process in a sandbox gets begin so: no keys, no tokens.
+# Prefixes of the environment variables that a process in a sandbox gets. No keys and no tokens have them.
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
 _SYSTEM = (  # system files that programs need
     *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
@@ -47,23 +47,23 @@ _SYSTEM = (  # system files that programs need
 )
 _INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")  # parts of a Python installation
 _PACKAGES = ("risk_env", "risk_agents")
-_HOME = "/tmp"  # of a process in bubblewrap, where this is an empty folder of its own
-_CACHE = f"{_HOME}/risk_env_cache"  # of compiled code, there
+_HOME = "/tmp"  # home of a process in bubblewrap: an empty folder of its own
+_CACHE = f"{_HOME}/risk_env_cache"  # cache of compiled code inside the sandbox
 _KERNELS = "/kernels"  # folder of the compiled code inside the sandbox
 _SEPARATE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
-_ANY = ("true",)  # the command that tries whether a process can be started
+_ANY = ("true",)  # command that tests whether a process can start
 
 
 class SandboxError(ValueError):
-    """What was asked for cannot be enforced on this machine; the message says what is missing."""
+    """A requested restriction cannot be enforced on this machine; the message says what is missing."""
 
 
 class Sandbox(NamedTuple):
-    """How the processes of agents are started."""
+    """The way in which the processes of agents are started."""
 
     limits: dict[str, Any]  # limits that the supervisor sets
     bubblewrap: str = ""  # path of the program, "" without it
-    says: str = ""  # what is enforced, in a line
+    says: str = ""  # description of the restrictions, in one line
     is_closed: bool = True
 
     def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
@@ -75,7 +75,7 @@ class Sandbox(NamedTuple):
         return [*walls, _PYTHON, "-I", "-S", confine.__file__, str(user), *command]
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """The environment variables that it gets: in a sandbox, only what it needs."""
+        """Return the environment variables of a process; in a sandbox, only those that it needs."""
         if not self.is_closed:
             return environment
         own = {"HOME": os.path.expanduser("~")}
@@ -89,7 +89,10 @@ OPEN = Sandbox({}, is_closed=False)
 
 @cache
 def sandbox(level: str | None) -> Sandbox:
-    """The sandbox of a level of LEVELS, None for OPEN; SandboxError if "strict" is not possible here."""
+    """Return the sandbox of a level of LEVELS, or OPEN for None.
+
+    Raise SandboxError for other levels, and for "strict" if this machine cannot enforce all restrictions.
+    """
     if level is None:
         return OPEN
     if level not in LEVELS:
@@ -160,13 +163,13 @@ def _tasks_of(user: int) -> int:
     return count
 
 
-# ------------------------------------------------------------------------------------------------ files
+# -------------------------------------------------------------------------------------------- files
 
 
 def _walls(shown: Sequence[str]) -> list[str]:
     """Return bubblewrap's arguments: a read-only file system with the shown paths, and a writable home."""
     walls = [*_SEPARATE, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if _is_root():  # `confine` needs them to change the user, and drops them
+    if _is_root():  # `confine` needs these capabilities to change the user, and drops them
         walls += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         walls += ["--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY)]
@@ -246,7 +249,7 @@ def _kernels() -> list[str]:
 
 @cache
 def _compiled_code() -> list[Path]:
-    """The files of the compiled rules and bots of this version."""
+    """Return the files with the compiled code of the rules and bots of this version."""
     agents = Path(__file__).parent
     folders = [Path(entry.__file__).parent, *(agents / name for name in ("scripted", "search", "learned"))]
     place = cache_directory(folders[0], entry.__name__)

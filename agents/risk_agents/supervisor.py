@@ -22,19 +22,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-NETWORK = "network"  # the key of LIMITS that is no resource limit; false: the command gets a network of its own, empty
+NETWORK = "network"  # a key of LIMITS; false: the command gets an empty network of its own
 GROUP, GROUP_MEMORY = "group", "group memory"  # parent folder of a control group; its memory in bytes
 SETUP_FAILED = 125
 NOT_STARTED = 127  # as shells report a command that is not found
-ENDED = 126  # by the lifeline
-_PATIENCE = 1.0  # seconds in which killed processes must have ended
+ENDED = 126  # exit status if the lifeline was closed
+_PATIENCE = 1.0  # seconds to wait for killed processes to end
 _PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent dies
 _PR_SET_CHILD_SUBREAPER = 36  # Linux: orphans below this process become its children
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 
 
 def main(lifeline: int, limits: Mapping[str, Any], command: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command, and return the exit status."""
     _set_process_option(_PR_SET_CHILD_SUBREAPER, 1)
     group = None
     try:
@@ -61,7 +61,7 @@ def _refuse(status: int, error: Exception) -> int:
 
 
 def _prepare(limits: Mapping[str, Any], group: Path | None) -> None:
-    """Between fork and exec: the limits, and an end with the supervisor."""
+    """Set the limits and bind the process to the supervisor; called between fork and exec."""
     end_with_parent()
     if group:
         _enter(group, os.getpid())
@@ -74,7 +74,7 @@ def _prepare(limits: Mapping[str, Any], group: Path | None) -> None:
 
 
 def _leave_the_network() -> None:
-    """Enter a network namespace of its own, in which nothing can be reached; OSError if that is refused."""
+    """Enter a new, empty network namespace; raise OSError if the system refuses it."""
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "unshare") or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
@@ -84,7 +84,7 @@ def _leave_the_network() -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
-# ------------------------------------------------------------------------------------------------ control groups
+# ----------------------------------------------------------------------------------- control groups
 
 
 def memory_group(memory: int) -> str:
@@ -157,7 +157,7 @@ def _remove_group(group: Path | None) -> None:
             time.sleep(0.01)
 
 
-# ------------------------------------------------------------------------------------------------ ends
+# --------------------------------------------------------------------------------------------- ends
 
 
 def end_with_parent() -> None:
@@ -171,28 +171,28 @@ def _set_process_option(option: int, value: int) -> None:
 
 
 def _let_go_of_the_streams() -> None:
-    """Leave the standard streams to the command alone: they close when it ends."""
+    """Close this process's standard streams, so that they close when the command ends."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
 
 
 class _Watcher(threading.Thread):
-    """Waits until the caller closes the pipe or dies; then ends everything."""
+    """Thread that waits until the caller closes the pipe or dies, and then ends everything."""
 
     def __init__(self, lifeline: int, child: int) -> None:
         super().__init__(daemon=True)
         self._lifeline, self._child, self.has_ended_it = lifeline, child, False
 
     def run(self) -> None:
-        """Wait, and end."""
+        """Wait for the end of the caller, and end everything."""
         os.read(self._lifeline, 1)
         self.has_ended_it = True
         _end_all(self._child)
 
 
 def _wait_for(child: int) -> int:
-    """The exit status of the command; orphans that end before it are waited for too."""
+    """Wait for the command and return its exit status; reap orphans that end before it."""
     while True:
         pid, status = os.wait()
         if pid == child:
@@ -201,7 +201,7 @@ def _wait_for(child: int) -> int:
 
 
 def _end_all(child: int) -> None:
-    """Kill the command's process group, then what is left below this process (Linux), until nothing is."""
+    """Kill the command's process group, then all processes left below this one (Linux)."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     until = time.monotonic() + _PATIENCE
@@ -214,10 +214,10 @@ def _end_all(child: int) -> None:
 
 
 def _children() -> list[int]:
-    """The children of this process, orphans that it has adopted included (Linux)."""
+    """Return the children of this process, including adopted orphans (Linux)."""
     found: list[int] = []
     for path in Path("/proc/self/task").glob("*/children"):
-        with suppress(OSError):  # of a thread that has ended
+        with suppress(OSError):  # the thread has ended
             found += map(int, path.read_text().split())
     return found
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A `with` block that yields a temporary path, and moves the file to `path` once it is on the disk.
+    """Yield a temporary path in a `with` block; then move the file to `path` once it is on the disk.
 
     After an error, or if the process is killed, the old file is still there. Data for a device or a pipe is
     written directly.
@@ -18,14 +18,14 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield path
         return
     fresh = path.with_name(f".new-{path.name}")
-    fresh.unlink(missing_ok=True)  # in a folder from elsewhere it could be a link to any file
+    fresh.unlink(missing_ok=True)  # in a folder of others it could be a link to any file
     try:
         yield fresh
         _sync(fresh)
         os.replace(fresh, path)
     except BaseException:
         with suppress(OSError):
-            fresh.unlink(missing_ok=True)  # it takes room
+            fresh.unlink(missing_ok=True)  # free the disk space
         raise
     if os.name == "posix":
         _sync(path.parent)

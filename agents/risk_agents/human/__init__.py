@@ -1,1 +1,1 @@
-"""A person at a terminal as an agent: questions and events in words, answers read."""
+"""A person at a terminal as an agent: decisions and events in words, typed answers read as actions."""

@@ -1,4 +1,7 @@
-"""Typed answers as legal actions: text forms in any case, their beginnings, numbers of a list."""
+"""Read typed answers as legal actions.
+
+An answer is the text of an action in upper or lower case, the beginning of a name, or a number in a list.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,25 +13,29 @@ from risk_env.public import most_troops
 from risk_env.text.notation import QUESTIONS, Question
 from risk_env.untrusted import composed
 
-NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
+# Blocks whose actions have numbers in a list; in the other blocks a number is an amount, dice or a face
+NUMBERED = ("territory", "border", "card", "objective")
 HALF = "half"
-_NOT, _BEGINS, _IS = range(3)  # how well words fit a name
+_NOT, _BEGINS, _IS = range(3)  # grades of how well words fit a name
 
 
 class Understood(NamedTuple):
-    """The action of an answer, and answers to be given after it without asking."""
+    """The action of an answer, and answers for the following decisions, given without asking."""
 
     action: int
     then: tuple[str, ...] = ()
 
 
 def argument_of(text: str, question: Question) -> str:
-    """A legal action without the question's word."""
+    """Return the text of a legal action without the word of its decision."""
     return text.removeprefix(f"{question.word} ")
 
 
 def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
-    """The legal action that is meant; ValueError says why there is none. `listed` was shown with numbers from 1."""
+    """Return the legal action that an answer means; raise ValueError with the reason if there is none.
+
+    `listed` are the actions that were shown with numbers from 1.
+    """
     question = QUESTIONS[view.phase]
     words = " ".join(composed(answer).replace("->", ">").split())
     if question.block in NUMBERED and words.isdecimal():
@@ -36,7 +43,7 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     if words.casefold() == DONE and DONE in view.texts:
         return Understood(_number(DONE, view))
     word, _, rest = words.partition(" ")
-    said = rest if word.casefold() == question.word else words  # the question's word may be left out
+    said = rest if word.casefold() == question.word else words  # the first word may be left out
     if question.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
     found = _fitting(said, question, view)
@@ -48,7 +55,7 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
 
 
 def _problem(said: str, question: Question, view: View) -> str:
-    """What is wrong with words that fit no legal action."""
+    """Return the reason why words fit no legal action."""
     if said.casefold() == DONE:
         return f"{DONE!r} is no answer here"
     if question.block == "border":
@@ -89,7 +96,7 @@ def _fitting(said: str, question: Question, view: View) -> list[str]:
 
 
 def _grade(said: str, argument: str, view: View) -> int:
-    """How well words fit an action: both sides of `>` where it has two."""
+    """Grade how well words fit an action. If the action has a `>`, the worse of both sides counts."""
     parts, names = said.split(">"), argument.split(">")
     if len(parts) != len(names):
         return _NOT
@@ -97,7 +104,7 @@ def _grade(said: str, argument: str, view: View) -> int:
 
 
 def _fit(part: str, name: str, view: View) -> int:
-    """How well words fit a name or, of a territory, one of its aliases."""
+    """Grade how well words fit a name, or one of the aliases of a territory."""
     board = view.board
     called = [name]
     if name in board.territories:
@@ -108,16 +115,16 @@ def _fit(part: str, name: str, view: View) -> int:
     return max(_IS if key == one.casefold() else _BEGINS * one.casefold().startswith(key) for one in called)
 
 
-# ------------------------------------------------------------------------------------------------ amounts
+# ------------------------------------------------------------------------------------------ amounts
 
 
 def movable(view: View) -> int:
-    """How many troops can be placed or moved (docs/decisions.md)."""
+    """Return the number of troops that can be placed or moved (docs/decisions.md)."""
     return most_troops(view.position, view.rules.max_troops)
 
 
 def _amount(wanted: int, view: View) -> Understood:
-    """Any number of troops, by several answers where no single one means it."""
+    """Return the answers for any number of troops; several answers if no single action has this number."""
     total = movable(view)
     question = QUESTIONS[view.phase]
     word = question.word

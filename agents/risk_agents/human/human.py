@@ -18,22 +18,26 @@ short (`al > kam`); or its number in the list. Amounts and dice are said as they
 Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
-SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # reveal a hidden fact
+SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # these reveal a hidden fact
 LONG = ("territory", "border")  # blocks of many actions, which are listed once a turn
-OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)  # short, and show nothing hidden
+# Short decisions that show nothing hidden
+OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)
 
 
 class Desk:
-    """The terminal and the people at it: several may share one, and must not see each other's cards."""
+    """A terminal that several people may share without seeing each other's cards."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = terminal or Terminal()
         self.people = 1
-        self.secrets_of = NOBODY  # the seat whose hidden facts are to be read on the screen
+        self.secrets_of = NOBODY  # the seat whose hidden facts are on the screen
         self._holder = NOBODY
 
     def hand_to(self, seat: int, names: Sequence[str], phase: Phase) -> None:
-        """Let the person of a seat take the keyboard. Questions that show nothing hidden need no handing over."""
+        """Let the person at a seat take the keyboard.
+
+        Decisions that show nothing hidden (OPEN) need no handing over.
+        """
         if self.people == 1:
             return
         if self.secrets_of not in (NOBODY, seat):
@@ -50,28 +54,29 @@ class Desk:
 
 
 class Human(Agent):
-    """Asks a person what to do. Without `desk` it is alone at the program's own terminal."""
+    """Agent that asks a person. Without `desk` the person is alone at the program's own terminal."""
 
     name = "human"
     version = "1"
 
     def __init__(self, desk: Desk | None = None) -> None:
         self.desk = desk or Desk()
-        self.names: tuple[str, ...] = ()  # of all seats and the neutral army, if they are known
-        self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}  # additional commands: help text and function
-        self.news: list[str] = []  # lines to be shown before the next question
+        self.names: tuple[str, ...] = ()  # names of all seats and the neutral army, if known
+        # Additional commands: help text and function
+        self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}
+        self.news: list[str] = []  # lines to show before the next decision
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins."""
+        """Start a game."""
         super().reset(seat, rules, board, seed)
         default = (*(f"Player {other}" if other != seat else "You" for other in range(rules.num_players)), "neutral")
         self._words = Words(self.names or default, board, seat)
         self._lists: dict[Phase, list[str]] = {}  # the texts shown this turn for each phase, numbered from 1
-        self._waiting: list[str] = []  # answers to questions that are still to come
+        self._waiting: list[str] = []  # answers for decisions that are still to come
         self._greeted: tuple[int, Phase | None] | None = None
 
     def act(self, view: View) -> int:
-        """Ask until there is a legal answer; EOFError at the end of the input."""
+        """Ask until there is a legal answer; raise EOFError at the end of the input."""
         self.desk.hand_to(self.seat, self._words.names, view.phase)
         has_news = self._say_news()
         self._greet(view)
@@ -87,10 +92,10 @@ class Human(Agent):
             self._waiting[:0] = understood.then
             return understood.action
 
-    # ------------------------------------------------------------------------------------------ asking
+    # --------------------------------------------------------------------------------------- asking
 
     def _greet(self, view: View) -> None:
-        """At the start of a turn, and of each part of the set-up: the board, and what only this player knows."""
+        """Show the board and the player's hidden facts at the start of a turn or of a part of the set-up."""
         now = view.position.round, view.phase if view.position.round == 0 else None
         if view.position.turn != view.seat or self._greeted == now:
             return
@@ -103,14 +108,14 @@ class Human(Agent):
         self.desk.terminal.say()
 
     def _say_news(self) -> bool:
-        """Show what happened since this person was asked last; whether there was anything."""
+        """Show the events since the person's last decision; return whether there were any."""
         lines, self.news = self.news, []
         if lines:
             self.desk.terminal.say("", *lines)
         return bool(lines)
 
     def _ask(self, view: View, has_news: bool) -> None:
-        """The question, and what is legal unless it was shown this turn."""
+        """Show the decision, and the legal actions that were not shown in this turn."""
         if not has_news:
             self.desk.terminal.say()
         self.desk.terminal.say_wrapped(question(view, self._words))
@@ -123,7 +128,7 @@ class Human(Agent):
             self._say_legal(view, new)
 
     def _say_legal(self, view: View, shown: Sequence[str]) -> None:
-        """Some of the legal actions, with their numbers."""
+        """Show some of the legal actions with their numbers."""
         numbers = {text: number for number, text in enumerate(self._lists[view.phase], 1) if text in shown}
         self.desk.terminal.say(*legal_lines(view, self._words, numbers, self.desk.terminal.width))
 
@@ -134,10 +139,10 @@ class Human(Agent):
     def _show_own(self, view: View) -> None:
         self.desk.terminal.say(*own_lines(view, self._words, self.desk.terminal.width))
 
-    # ------------------------------------------------------------------------------------------ listening
+    # ------------------------------------------------------------------------------------ listening
 
     def _next_answer(self, view: View) -> str:
-        """The next answer that is not a command; more on the same line wait."""
+        """Return the next answer that is not a command; keep further answers on the same line for later."""
         while True:
             who = "" if self.desk.people == 1 else f"{self._words.names[self.seat]}, "
             line = self.desk.terminal.ask(f"{who}{QUESTIONS[view.phase].word}> ").strip()
@@ -149,7 +154,7 @@ class Human(Agent):
                 return first
 
     def _obey(self, word: str, rest: str, view: View) -> bool:
-        """Do what a command says; whether it is one."""
+        """Carry out a command; return whether the word is a command."""
         if word in self.commands:
             self.commands[word][1](rest)
         elif word in ("help", "?") and not rest:
@@ -174,7 +179,7 @@ class Human(Agent):
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:
-        """Say what was wrong with an answer, and forget those behind it."""
+        """Show what is wrong with an answer, and drop the answers after it."""
         skipped = f" (not done any more: {'; '.join(self._waiting)})" if self._waiting else ""
         self._waiting.clear()
         wrong = f"{error}{skipped}".removesuffix("?").removesuffix(".")

@@ -13,12 +13,12 @@ from risk_env.events import Event
 from risk_env.text.escape import padded
 from risk_env.text.notation import card_text, reward_name
 
-# Left out for the player who did it by choice.
+# Kinds of events that the player who chose them does not need to read
 _OWN_ACTIONS = (
     *("capital", "claim", "deploy", "deploy_neutral", "pick"),
     *("bonus", "draft", "occupy", "objective", "airfield", "move"),
 )
-_LISTED = {  # one line for what several players did
+_LISTED = {  # kinds of events that share one line for several players
     "claim": "claimed",
     "deploy": "deployed to",
     "deploy_neutral": "deployed neutral troops to",
@@ -26,23 +26,26 @@ _LISTED = {  # one line for what several players did
 
 
 class Words(NamedTuple):
-    """Names of the seats and the neutral army, the map, and the seat that reads (NOBODY: no player)."""
+    """Names of the seats and the neutral army, the map, and the reading seat (NOBODY: no player)."""
 
     names: tuple[str, ...]
     board: Board
     viewer: int = NOBODY
 
     def place(self, territory: int) -> str:
-        """The name of a territory."""
+        """Return the name of a territory."""
         return self.board.territories[territory]
 
     def cards(self, cards: Sequence[int]) -> str:
-        """The names of cards."""
+        """Return the names of cards."""
         return ", ".join(card_text(card, self.board) for card in cards)
 
 
 def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
-    """Events as lines of at most `width`: who in the first column, written once, and what."""
+    """Return events as lines of at most `width` cells.
+
+    The first column has the name of the player, written once, the second column has the events.
+    """
     lines, last, column = [], "", max(map(cell_len, words.names)) + 2
     for group in _groups(events, words.viewer):
         who, what = _sentence(group, words)
@@ -53,7 +56,7 @@ def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
 
 
 def _groups(events: Sequence[Event], viewer: int) -> list[list[Event]]:
-    """The events of each line, without the viewer's own choices."""
+    """Group the events by line, without the viewer's own choices."""
     groups: list[list[Event]] = []
     for event in events:
         if event.kind not in _SENTENCES:
@@ -68,7 +71,7 @@ def _groups(events: Sequence[Event], viewer: int) -> list[list[Event]]:
 
 
 def _joins(event: Event, first: Event) -> bool:
-    """Whether an event belongs on the line that begins with another."""
+    """Return whether an event belongs on the line that begins with the event `first`."""
     if event.kind in _LISTED:
         return event.kind == first.kind
     if event.kind == "draft":
@@ -80,7 +83,7 @@ def _joins(event: Event, first: Event) -> bool:
 
 
 def _sentence(group: list[Event], words: Words) -> tuple[str, str]:
-    """Who did it, and what that was."""
+    """Return the name of the player and the description of the events."""
     first = group[0]
     if len({event.seat for event in group}) > 1:
         places = ", ".join(f"{words.names[event.seat]} {words.place(event.territory)}" for event in group)
@@ -98,7 +101,10 @@ def _moved(group: list[Event], words: Words) -> str:
 
 
 def _fought(group: list[Event], words: Words) -> str:
-    """All rolls of one attack, the dice if there was one roll only, and the occupation."""
+    """Describe all rolls of one attack and the occupation.
+
+    The dice are shown if there was only one roll and the viewer took part in it.
+    """
     battles = [event for event in group if event.kind == "battle"]
     first, last = battles[0], battles[-1]
     lost, killed = (sum(event.losses[side] for event in battles) for side in (ATTACKER, DEFENDER))

@@ -1,4 +1,4 @@
-"""Questions to a person in words, and the legal actions in few lines."""
+"""Show a decision to a person: the question in words, and the legal actions in few lines."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ from risk_env.words.report import mission_in_words
 
 _star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own function, called from Python
 
-# ------------------------------------------------------------------------------------------------ the question
+# ------------------------------------------------------------------------------------- the question
 
 _QUESTIONS = {
     Phase.CAPITAL: "Where do you put your capital?",
@@ -54,7 +54,7 @@ _QUESTIONS = {
 
 
 def question(view: View, words: Words) -> str:
-    """What is asked, in a sentence or two."""
+    """Return the question of a decision, in a sentence or two."""
     place = view.position
     owner, dice = int(place.owner[place.target]), (" ".join(map(str, side)) for side in place.dice)
     return _QUESTIONS[view.phase].format(
@@ -88,7 +88,7 @@ def _trade(view: View, words: Words) -> str:
 
 
 def _set_worth(view: View, subject: str) -> str:
-    """Troops for the next set, or for each kind of set where its cards decide (RULES 5.2)."""
+    """Describe the troops for the next set, or for each kind of set with fixed values (RULES 5.2)."""
     if view.rules.set_values == "fixed":
         return (
             f"{subject} is worth {THREE_INFANTRY} troops for three infantry, {THREE_CAVALRY} for three cavalry, "
@@ -97,11 +97,11 @@ def _set_worth(view: View, subject: str) -> str:
     return f"{subject} is worth {view.position.next_set} troops."
 
 
-# ------------------------------------------------------------------------------------------------ what is legal
+# ------------------------------------------------------------------------------------ what is legal
 
 
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
-    """Legal actions with the numbers by which they can be called, in few lines."""
+    """Return the legal actions with their numbers, in few lines."""
     asked = QUESTIONS[view.phase]
     if asked.block == "border":
         return _attacks(view, words, numbers, width)
@@ -119,12 +119,12 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
 
 
 def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
-    """Names and numbers of all but DONE, which the question mentions."""
+    """Return the names and numbers of all actions except DONE, which the question mentions."""
     return [(argument_of(text, QUESTIONS[view.phase]), number) for text, number in numbers.items() if text != DONE]
 
 
 def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
-    """A line for every territory to attack from."""
+    """Return one line for every territory to attack from."""
     place, rows = view.position, dict[str, list[str]]()
     for name, number in _named(numbers, view):
         source, target = map(view.board.territory, name.split(" > "))
@@ -134,7 +134,7 @@ def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -
 
 
 def _territories(view: View, numbers: Mapping[str, int], width: int) -> list[str]:
-    """A line for every continent."""
+    """Return one line for every continent."""
     board, rows = view.board, dict[str, list[str]]()
     for name, number in _named(numbers, view):
         t = board.territory(name)
@@ -144,13 +144,13 @@ def _territories(view: View, numbers: Mapping[str, int], width: int) -> list[str
 
 
 def _row(title: str, entries: Sequence[str], width: int) -> str:
-    """A title and entries; an entry is never broken."""
+    """Return a title and entries, wrapped between entries only."""
     kept = [entry.replace(" ", "\xa0") for entry in entries]
     return wrapped(", ".join(kept), width, f"  {title} ", "      ").replace("\xa0", " ")
 
 
 def card_in_words(name: str, view: View) -> str:
-    """A card with its symbol or stars."""
+    """Return a card with its symbol or stars."""
     board = view.board
     if name == WILD:
         return WILD
@@ -166,11 +166,11 @@ def _objective(name: str, view: View) -> str:
     return f"{name} [{reward}]" if reward else name
 
 
-# ------------------------------------------------------------------------------------------------ the position
+# ------------------------------------------------------------------------------------- the position
 
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
-    """The board, and the worth of the next set of cards."""
+    """Return the lines of the board and of the worth of the next set of cards."""
     scene = scene_of(view.position, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
@@ -179,7 +179,7 @@ def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]
 
 
 def own_lines(view: View, words: Words, width: int) -> list[str]:
-    """What only this player knows: cards, mission, headquarters."""
+    """Return the lines of the facts that only this player knows: cards, mission, headquarters."""
     named = [card_in_words(card, view) for card in view.hand]
     lines = [wrapped(", ".join(named) or "none", width, "Your cards: ", "  ")]
     if view.mission is not None:

@@ -1,4 +1,4 @@
-"""Where a person reads and types: the terminal, or streams in its place."""
+"""The terminal at which a person reads and types, or streams that replace it."""
 
 import os
 import shutil
@@ -7,13 +7,13 @@ import textwrap
 from contextlib import suppress
 from typing import TextIO
 
-NARROWEST, WIDEST = 60, 120  # columns that are written
-_CLEAR = "\x1b[2J\x1b[3J\x1b[H"  # the screen and what was scrolled out of it
-_PAGE = 40  # empty lines where nothing can be cleared
+NARROWEST, WIDEST = 60, 120  # least and most columns of a line
+_CLEAR = "\x1b[2J\x1b[3J\x1b[H"  # clears the screen and its scrollback
+_PAGE = 40  # number of empty lines if the screen cannot be cleared
 
 
 class Terminal:
-    """Lines out, lines in. Without streams it is the program's own input and output."""
+    """Output and input of lines. Without streams, these are the program's standard streams."""
 
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source, self._target = source, target
@@ -23,38 +23,41 @@ class Terminal:
 
     @property
     def target(self) -> TextIO:
-        """Where lines go."""
+        """Stream to which lines are written."""
         return self._target or sys.stdout
 
     @property
     def source(self) -> TextIO:
-        """Where answers come from."""
+        """Stream from which answers are read."""
         return self._source or sys.stdin
 
     @property
     def width(self) -> int:
-        """Columns to write in."""
+        """Number of columns of a line."""
         return min(max(shutil.get_terminal_size((100, 24)).columns, NARROWEST), WIDEST)
 
     @property
     def has_colour(self) -> bool:
-        """Whether colours may be written: on a screen, unless NO_COLOR says no."""
+        """Return whether colours may be written: on a screen, unless NO_COLOR is set."""
         return self.target.isatty() and not os.environ.get("NO_COLOR")
 
     def _is_typed(self) -> bool:
-        """Whether somebody types at the program's own input."""
+        """Return whether a person types at the program's standard input."""
         return self._source is None and self._target is None and sys.stdin.isatty() and sys.stdout.isatty()
 
     def say(self, *lines: str) -> None:
-        """Write lines as they are; an empty one if there are none."""
+        """Write lines unchanged, or an empty line without arguments."""
         print(*lines, sep="\n", file=self.target, flush=True)
 
     def say_wrapped(self, text: str, indent: str = "", later: str | None = None) -> None:
-        """Write one paragraph in the width; lines but the first begin with `later` (None: `indent`)."""
+        """Write a wrapped paragraph; all lines except the first begin with `later` (default: `indent`)."""
         self.say(wrapped(text, self.width, indent, indent if later is None else later))
 
     def ask(self, prompt: str) -> str:
-        """The next line; EOFError if there is none. A line that nobody typed here is written behind the prompt."""
+        """Write the prompt and return the next line; raise EOFError at the end of the input.
+
+        A line that is not typed at a terminal is also written after the prompt.
+        """
         if self._is_typed():
             try:
                 return input(prompt)
@@ -71,12 +74,12 @@ class Terminal:
         return line.rstrip("\n")
 
     def clear(self) -> None:
-        """Take what was written out of sight."""
+        """Clear the screen, or scroll the text out of sight."""
         self.say(_CLEAR if self.target.isatty() else "\n" * _PAGE)
 
 
 def wrapped(text: str, width: int, indent: str = "", later: str = "") -> str:
-    """A paragraph in lines of at most `width`."""
+    """Return a paragraph in lines of at most `width` columns."""
     return textwrap.fill(
         text, width, initial_indent=indent, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )

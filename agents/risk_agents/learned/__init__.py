@@ -1,1 +1,1 @@
-"""Trained agents: their networks, features and files."""
+"""Trained agents: networks, features and files."""

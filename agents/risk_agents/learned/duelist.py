@@ -1,4 +1,7 @@
-"""`duelist`: a policy for two players on the classic map, trained by self-play from nothing (docs/training.md)."""
+"""`duelist`: a policy for two players on the classic map, trained from scratch by self-play.
+
+docs/training.md describes the training.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
-"""Features of the policies' network: computed from an observation (docs/observation.md), the same in training and play.
+"""Features of the policy network, computed from an observation (docs/observation.md).
 
-A territory has its own features and the sum of its neighbours'. The board's features are every territory's own, the
-global columns, and the features of the source and the target of a move under way.
+Training and play use the same features. A territory has its own features and the scaled sum of its
+neighbours' features. The features of the board are the own features of every territory, the global columns,
+and the features of the source and the target of a move under way.
 """
 
 from typing import Any, NamedTuple
@@ -19,19 +20,19 @@ _SCALE = np.float32(NEIGHBOUR_SCALE)
 
 
 class FeatureSpec(NamedTuple):
-    """How features are computed from an observation, as arrays for the kernels."""
+    """Arrays with which kernels compute features from an observation."""
 
     num_territories: int
     count_columns: Array  # int64 (c,): columns of a territory that count troops
-    mark_columns: Array  # int64 (m,): its other columns
+    mark_columns: Array  # int64 (m,): other columns of a territory
     count_values: Array  # float32 (128, 3): features of a count by its code
     global_values: Array  # float32 (G, 128): feature of each global column by its code
-    ends: Array  # int64 (2,): which features of a territory say that it is the source, the target
+    ends: Array  # int64 (2,): features of a territory that mark the source and the target
     borders: Array  # int64 (B, 2): source and target of each border
 
 
 def feature_spec(layout: Layout) -> FeatureSpec:
-    """The specification for the games of a layout."""
+    """Return the specification for the games of a layout."""
     codes = np.arange(MOST_CODE + 1, dtype=np.float32)
     marks = [TERRITORY_COLUMNS[column][0] for column in layout.mark_columns]
     return FeatureSpec(
@@ -46,7 +47,10 @@ def feature_spec(layout: Layout) -> FeatureSpec:
 
 
 def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
-    """Convert observations to int8 (k, D) for kernels; raise ValueError for another shape, dtype or code."""
+    """Check observations and return them as int8 (k, D) for kernels.
+
+    Raise ValueError for another shape or dtype, or for a negative code.
+    """
     codes = np.asarray(observations)
     columns = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
     if codes.dtype != np.int8 or codes.ndim != 2 or codes.shape[1] != columns or codes.min(initial=0) < 0:
@@ -57,7 +61,10 @@ def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
 
 @vectorized_entry_point
 def encode(spec, observations, territory_features, board_features):
-    """Write the features of observations int8 (k, D): float32 (k, T, 2 F) of territories, float32 (k, I) of boards."""
+    """Write the features of observations int8 (k, D).
+
+    Features of territories are float32 (k, T, 2 F), features of boards are float32 (k, I).
+    """
     for k in range(len(observations)):
         encode_territories(spec, observations[k], territory_features[k])
         encode_board(spec, observations[k], territory_features[k], board_features[k])
@@ -65,7 +72,7 @@ def encode(spec, observations, territory_features, board_features):
 
 @kernel
 def encode_territories(spec, observation, features):
-    """Every territory's own features, then the sum of its neighbours': float32 (T, 2 F)."""
+    """Write every territory's own features, then the scaled sum of its neighbours', float32 (T, 2 F)."""
     counts, marks = len(spec.count_columns), len(spec.mark_columns)
     own = 3 * counts + marks
     for territory in range(spec.num_territories):
@@ -85,7 +92,11 @@ def encode_territories(spec, observation, features):
 
 @kernel
 def encode_board(spec, observation, territory_features, features):
-    """All territories' own features, the global columns, and the features of the source and the target: (I,)."""
+    """Write the features of the board, float32 (I,).
+
+    They are the own features of all territories, the global columns, and all features of the source and the
+    target.
+    """
     own = territory_features.shape[1] // 2
     at = 0
     for territory in range(spec.num_territories):

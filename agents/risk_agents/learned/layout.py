@@ -1,6 +1,4 @@
-"""The layout of the policies' network for a map and its rules: the columns of an observation that it uses, and which
-actions its outputs stand for.
-"""
+"""Layout of the policy network for a map and rules: the used columns of an observation, and the actions."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +10,17 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import GLOBAL_BLOCKS, GLOBAL_WIDTH, TERRITORY_COLUMNS, num_globals
 from risk_env.game import observation_size
 
-COUNT_SCALE = 16.0  # codes of counts are divided by this in the linear feature
-NEIGHBOUR_SCALE = 0.25  # of the sum over the neighbours
+COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
+NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
 
 
 class Layout:
-    """The used columns, borders, and blocks of actions."""
+    """Used columns, borders, and blocks of actions."""
 
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
         self.territories, self.num_actions = board.num_territories, num_actions
         self.observation_columns = observation_size(board)
-        self.borders = np.array(board.borders)  # (B, 2): source and target of each
+        self.borders = np.array(board.borders)  # (B, 2): source and target of each border
         blocks = ActionSpace(rules, board).blocks
         self.border_0, self.card_0 = blocks["border"].start, blocks["card"].start
         self.count_columns, self.mark_columns = used_columns(rules)
@@ -30,21 +28,21 @@ class Layout:
 
     @property
     def own_features(self) -> int:
-        """Number of a territory's own features (F)."""
+        """Number of own features of a territory (F)."""
         return 3 * len(self.count_columns) + len(self.mark_columns)
 
     @property
     def board_features(self) -> int:
-        """Number of the board's features, the inputs of the trunk (I)."""
+        """Number of features of the board, the inputs of the trunk (I)."""
         return self.territories * self.own_features + len(self.global_counts) + 4 * self.own_features
 
     def empty_features(self, count: int) -> tuple[Array, Array]:
-        """Arrays for the features of `count` observations: float32 (k, T, 2 F) and (k, I)."""
+        """Return arrays for the features of `count` observations: float32 (k, T, 2 F) and float32 (k, I)."""
         territory_features = np.zeros((count, self.territories, 2 * self.own_features), np.float32)
         return territory_features, np.zeros((count, self.board_features), np.float32)
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, for the sizes of the trunk's layers and of the local heads."""
+        """Return names and shapes of the weights: trunk layers of `width` units, heads of `local` units."""
         shapes: dict[str, tuple[int, ...]] = {"trunk_1": (self.board_features, width), "trunk_2": (width, width)}
         shapes |= {"actions": (width, self.num_actions), "value": (width, 1)}
         for head, ends in (("territory", 1), ("border", 2), ("card", 1)):
@@ -54,18 +52,18 @@ class Layout:
         return shapes
 
     def all_shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """The same with the biases."""
+        """Return names and shapes of the weights and the biases (see `shapes`)."""
         shapes = self.shapes(width, local)
         return shapes | {f"{name}_bias": shape[1:] for name, shape in shapes.items() if has_bias(name)}
 
 
 def has_bias(name: str) -> bool:
-    """Whether the layer with these weights adds a bias."""
+    """Return whether the layer with these weights adds a bias."""
     return not name.endswith(("_trunk", "_out"))
 
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """The columns of a territory that these rules use: those that count troops, and the others."""
+    """Return the columns of a territory that these rules use: columns that count troops, and the others."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]
@@ -77,7 +75,7 @@ def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
 
 
 def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
-    """bool (G,): which global columns are counts (docs/observation.md)."""
+    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md)."""
     counted = np.zeros(num_globals(len(board.continents)), np.bool_)
     blocks = [("(count" in meaning, width) for _, width, meaning in GLOBAL_BLOCKS]
     counted[:GLOBAL_WIDTH] = np.repeat([is_count for is_count, _ in blocks], [width for _, width in blocks])
@@ -85,5 +83,5 @@ def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
 
 
 def scaled_counts(codes: Array) -> tuple[Array, Array, Array]:
-    """The three features of a count by its code, float32: whether there are any, the logarithm, linear."""
+    """Return the three features of counts by code: 0 or 1, logarithmic, and linear, each as float32."""
     return codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE

@@ -1,9 +1,11 @@
-"""A learned value: the chance to win of a seat that stops here, a small network's correction of the heuristic value.
+"""A learned value: the win probability of a seat that stops here, as a correction of the heuristic value.
 
-`search.evaluation` uses it where weights follow those of the heuristic; `risk_training.values` trains it.
-The features are sums over the board: how the fronts stand, armies, incomes, continents, cards; of the other hands their
-sizes. Columns for each territory predicted results as well but played worse: the worth of troops on a border is better
-learned once than 42 times. Features are sparse, pairs of a column and a number; zeros are left out.
+A small network computes the correction. `search.evaluation` uses the network if its weights follow those of
+the heuristic. `risk_training.values` trains it.
+
+The features are sums over the board: fronts, armies, incomes, continents, cards, and the sizes of the other
+hands. Columns for each territory predicted results as well but played worse: the worth of troops on a border
+is better learned once than 42 times. Features are sparse: pairs of a column and a number, without zeros.
 """
 
 import math
@@ -27,28 +29,31 @@ from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 
-# Columns of the front: own borders, own troops there and behind, the largest own stack and rival beside it, how many
-# own territories would fall as it stands and with half of the troops that the rivals get, how many of theirs would
+# Columns of the front: number of own borders; own troops there and behind; the largest own stack and the
+# largest rival stack at a border; expected number of own territories that fall now, and after a draft of half
+# of the largest income; expected number of enemy territories that would fall
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Columns of an owner: troops, its share of all, of the territories, troops due, cards, whether more than 2, than 3
+# Columns of an owner: troops, share of all troops, share of the territories, troops due, cards, whether it
+# has more than 2 cards, whether it has more than 3
 OWNER_COLUMNS = 7
-# Columns of a seat and a continent: the part of it that is held, and whether it is all; then for the own seat how
-# likely each continent that it holds stays whole
+# Columns of a seat and a continent: the share that the seat holds, and whether it holds all. One more column
+# for each continent that the own seat holds: the chance that it stays whole.
 CONTINENT_COLUMNS = 2
-# Columns of the game: whether the fortify move is made, the own hand holds a set, worth of the next set, the round in
-# two scales, progress to a special victory
+# Columns of the game: whether the fortify move is made, whether the own hand holds a set, worth of the next
+# set, the round on two scales, progress to a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 
-# Rows of the workspace (`WORKSPACE`); row 1 is DUE: for each owner its troops and its place in the order of turns; for
-# each continent its size and how safe it is; for each seat and continent territories held; sums of the front; the
-# features' columns and numbers; both hidden layers
+# Rows of the workspace (`WORKSPACE`); row 1 is DUE. By owner: troops, place in the order of turns. By
+# continent: size, safety. By seat and continent: territories held. Then the sums of the front, the columns
+# and the numbers of the features, and both hidden layers.
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 MOST_UNITS = 512  # largest width of a hidden layer
-CONTINENTS = SIZE_CLASSES[-1].continents  # of the largest map: entries of an owner in the row HELD
-AT_ONCE = 4  # columns that are added up in one loop
+CONTINENTS = SIZE_CLASSES[-1].continents  # continents of the largest map: entries of an owner in the row HELD
+AT_ONCE = 4  # columns that are added in one loop
 _OF_CONTINENTS = (CONTINENT_COLUMNS * MAX_SEATS + 1) * CONTINENTS
-MOST_COLUMNS = FRONT_COLUMNS + OWNER_COLUMNS * MAX_OWNERS + _OF_CONTINENTS + GAME_COLUMNS + 1  # of any map
+# Most columns of any map
+MOST_COLUMNS = FRONT_COLUMNS + OWNER_COLUMNS * MAX_OWNERS + _OF_CONTINENTS + GAME_COLUMNS + 1
 WORKSPACE = (11, max(MOST_COLUMNS + AT_ONCE, MOST_UNITS, MAX_OWNERS * CONTINENTS))
 # The weights in this order, after three sizes; "trust" is the factor of the heuristic value
 LAYERS = ("first_bias", "first", "second_bias", "second", "trust", "output_bias", "output")
@@ -66,20 +71,23 @@ GOAL = 3.0
 
 
 def num_columns(rules: Rules, board: Board) -> int:
-    """Columns that the network has for such games."""
+    """Number of input columns of the network for games by these rules on this map."""
     owners, continents = rules.num_players + int(rules.neutral), len(board.continents)
     of_continents = (CONTINENT_COLUMNS * rules.num_players + 1) * continents
     return FRONT_COLUMNS + OWNER_COLUMNS * owners + of_continents + GAME_COLUMNS + 1
 
 
 def value_shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights, for the number of columns and the sizes of the hidden layers."""
+    """Return names and shapes of the weights for a number of columns and sizes of the hidden layers."""
     hidden = {"first": (columns, first), "first_bias": (first,), "second": (first, second), "second_bias": (second,)}
     return hidden | {"output": (second, 1), "output_bias": (1,), "trust": (1,)}
 
 
 def packed(weights: Mapping[str, Array], head: Array) -> Array:
-    """Weights by their names in `LAYERS` as one array float32 for the kernels, behind the heuristic's (`head`)."""
+    """Return weights, by their names in `LAYERS`, as one float32 array for the kernels.
+
+    The array starts with `head`, the weights of the heuristic, and the three sizes of the network.
+    """
     columns, hidden = weights["first"].shape
     sizes = [columns, hidden, weights["second"].shape[1]]
     return np.concatenate([head, sizes, *(weights[name].ravel() for name in LAYERS)]).astype(np.float32)
@@ -87,7 +95,10 @@ def packed(weights: Mapping[str, Array], head: Array) -> Array:
 
 @kernel
 def learned_value(game, board, rules, seat, heuristic, weights, start, work):
-    """The seat's chance to win, 0 ... 1, by its heuristic value and the weights float32 from `start` on (`packed`)."""
+    """Return the seat's win probability, from 0 to 1, from its heuristic value and the position.
+
+    `weights` are float32; the weights of the network begin at `start` (see `packed`).
+    """
     count = encode_position(game, board, rules, seat, game.phase == Phase.FORTIFY_FROM, heuristic, work)
     columns, first, second = np.uint64(weights[start]), np.uint64(weights[start + 1]), np.uint64(weights[start + 2])
     at = np.uint64(start + NUM_SIZES)
@@ -108,7 +119,10 @@ def learned_value(game, board, rules, seat, heuristic, weights, start, work):
 
 @inlined
 def add_features(weights, at, count, size, work):
-    """Add the features times their columns' weights, which are `size` each from `at` on; a few at once."""
+    """Add the features times the weights of their columns to the first hidden layer, AT_ONCE at a time.
+
+    Each column has `size` weights; the first column begins at `at`.
+    """
     for n in range(count, count + AT_ONCE):
         work[COLUMN, n], work[FEATURE, n] = 0.0, 0.0
     for n in range(0, count, AT_ONCE):
@@ -121,7 +135,10 @@ def add_features(weights, at, count, size, work):
 
 @inlined
 def add_hidden(weights, at, first, second, work):
-    """Add the first hidden layer's outputs that are above 0 times their weights, `second` each from `at` on."""
+    """Add the positive outputs of the first hidden layer times their weights to the second hidden layer.
+
+    Each output has `second` weights; the first output's begin at `at`.
+    """
     for u in range(first):
         factor = work[FIRST, u]
         if factor > NOTHING:
@@ -135,7 +152,7 @@ def add_hidden(weights, at, first, second, work):
 
 @kernel
 def encode_position(game, board, rules, seat, moved, heuristic, work):
-    """Write the features of a position for a seat into the workspace; returns their number."""
+    """Write the features of a position for a seat to the workspace; return their number."""
     P, neutral = int64(rules.num_players), int64(rules.neutral)
     owners = P + neutral
     count_owners(game, board, rules, seat, work)
@@ -153,7 +170,7 @@ def encode_position(game, board, rules, seat, moved, heuristic, work):
 
 @inlined
 def add_feature(column, number, count, work):
-    """Write a feature; returns the number of features."""
+    """Write a feature; return the number of features."""
     work[COLUMN, count] = column
     work[FEATURE, count] = number
     return count + 1
@@ -161,14 +178,14 @@ def add_feature(column, number, count, work):
 
 @inlined
 def log_odds(chance):
-    """The logarithm of the odds of a chance, cut at one in a million."""
+    """Return the log-odds of a chance; the chance is clipped to one in a million."""
     chance = min(max(chance, 1e-6), 1.0 - 1e-6)
     return math.log(chance / (1.0 - chance))
 
 
 @kernel
 def count_owners(game, board, rules, seat, work):
-    """Write the order of the owners, the seat first, and the troops that they get; clear the sums."""
+    """Write the order of the owners, the seat first, and the troops due; clear the sums."""
     P = int64(rules.num_players)
     for owner in range(P + 1):
         place = owner - seat if owner >= seat else owner - seat + P
@@ -188,7 +205,7 @@ def count_owners(game, board, rules, seat, work):
 
 @kernel
 def scan_territories(game, board, rules, seat, work):
-    """Count troops and continents, and add up the front."""
+    """Count troops and continents, and sum up the front."""
     most_due = 0.0
     for owner in range(rules.num_players):
         if owner != seat:
@@ -209,7 +226,7 @@ def scan_territories(game, board, rules, seat, work):
 
 @inlined
 def scan_own(game, board, rules, seat, territory, troops, half, work):
-    """Add an own territory to the sums of the front; `half` of the troops due may come to attack it."""
+    """Add an own territory to the sums of the front; `half` is the number of troops that join an attack."""
     threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
     if threat < 0.0:
         work[FRONT, BEHIND] += (troops - 1.0) / A_STACK
@@ -227,7 +244,7 @@ def scan_own(game, board, rules, seat, territory, troops, half, work):
 
 @kernel
 def encode_owners(game, board, rules, seat, owners, column, count, work):
-    """Write what is known of every owner, in the order of turns; returns the number of features."""
+    """Write the features of every owner, in the order of turns; return the number of features."""
     total = 0.0
     for owner in range(owners):
         total += work[TROOPS, owner]
@@ -249,7 +266,7 @@ def encode_owners(game, board, rules, seat, owners, column, count, work):
 
 @kernel
 def encode_continents(board, players, column, count, work):
-    """Write how much of every continent each seat holds, in the order of turns; returns the number of features."""
+    """Write each seat's share of every continent, in the order of turns; return the number of features."""
     for place in range(players):
         for continent in range(board.num_continents):
             held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]
@@ -265,7 +282,7 @@ def encode_continents(board, players, column, count, work):
 
 @kernel
 def encode_game(game, board, rules, seat, moved, column, count, work):
-    """Write what is left of the turn, the own cards, the round; returns the number of features."""
+    """Write the features of the turn, the own cards and the round; return the number of features."""
     set_worth, current = float(set_troops_due(rules, int64(game.sets_traded) + 1)), float(game.round_number)
     count = add_feature(column, 1.0 if moved else 0.0, count, work)
     if not is_heir(game, rules) and can_trade(game, board, rules, seat):
@@ -278,7 +295,10 @@ def encode_game(game, board, rules, seat, moved, column, count, work):
 
 @inlined
 def is_heir(game, rules):
-    """Whether a seat falls in this imagined position: its cards, not known yet, are in the own hand."""
+    """Return whether a seat falls in this imagined position.
+
+    Its cards are then in the own hand, but they are not known yet.
+    """
     fallen = False
     for other in range(rules.num_players):
         fallen |= game.death[other] == LAST_TO_FALL

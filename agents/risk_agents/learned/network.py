@@ -1,8 +1,9 @@
-"""The policies' network, compiled: one observation at a time, so results do not depend on the size of a batch.
+"""The policy network, compiled. It computes one observation at a time, so batches do not change results.
 
-The inputs of the trunk are the board's features. Small heads, the same everywhere on the map, take the features of a
-territory, or of both ends of a border (`learned.features`). `risk_training.network` is the same network in torch.
-All numbers are float32 and added up in one order: the same bits on every machine, compiled or not.
+The inputs of the trunk are the features of the board (`learned.features`). Small heads take the features of a
+territory, or of both ends of a border. A head has the same weights everywhere on the map.
+`risk_training.network` is the same network in PyTorch. All numbers are float32 and are added in one order,
+which gives the same bits on every machine, compiled or not.
 """
 
 from collections.abc import Mapping
@@ -17,11 +18,14 @@ from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 
 HEADS = ("territory", "border", "card")
-BORDER = 1  # the number of the head that takes two territories
+BORDER = 1  # number of the head that takes two territories
 
 
 class Network(NamedTuple):
-    """Features and weights as arrays for the kernels; weights float32 (inputs, outputs), biases float32 (outputs,)."""
+    """Features and weights as arrays for the kernels.
+
+    Weights are float32 (inputs, outputs), biases are float32 (outputs,).
+    """
 
     spec: FeatureSpec
     blocks: Array  # int64 (3, 2): first action and size of the block of each head
@@ -33,14 +37,14 @@ class Network(NamedTuple):
     actions_bias: Array
     value: Array
     value_bias: Array
-    heads_in: tuple[Array, Array, Array]  # of each of HEADS
+    heads_in: tuple[Array, Array, Array]  # one array for each of HEADS
     heads_bias: tuple[Array, Array, Array]
     heads_trunk: tuple[Array, Array, Array]
     heads_out: tuple[Array, Array, Array]
 
 
 def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
-    """The network of some weights by their names (`Layout.shapes`)."""
+    """Return the network of weights by their names (`Layout.all_shapes`)."""
     T, B = layout.territories, len(layout.borders)
     plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
     territory, border, card = (
@@ -60,9 +64,9 @@ def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
 
 @vectorized_entry_point
 def answer_all(network, observations, masks, logits, values):
-    """Write logits float32 (k, n) and values float32 (k,), before the sigmoid, of observations int8 (k, D).
+    """Write logits, float32 (k, n), and values before the sigmoid, float32 (k,), of observations int8 (k, D).
 
-    `masks` uint64 (k, W) are the legal actions as bits; the logits of other actions mean nothing.
+    `masks`, uint64 (k, W), are the legal actions as bits. The logits of other actions are meaningless.
     """
     work = workspace(network)
     for k in range(len(observations)):
@@ -71,8 +75,12 @@ def answer_all(network, observations, masks, logits, values):
 
 @inlined
 def workspace(network):
-    """Arrays for one observation, float32: features of territories (T, 2 F) and of the board (I,), both layers of the
-    trunk (2, width), and of a head's hidden layer the part that the trunk gives and the sum (2, local).
+    """Return float32 arrays for one observation.
+
+    * features of the territories (T, 2 F)
+    * features of the board (I,)
+    * both layers of the trunk (2, width)
+    * two rows for the hidden layer of a head (2, local): the part from the trunk, and the sum
     """
     width = network.heads_in[0].shape[0]
     territory_features = np.zeros((network.spec.num_territories, width), np.float32)
@@ -83,7 +91,10 @@ def workspace(network):
 
 @kernel
 def answer(network, observation, legal, logits, work):
-    """Write the logits float32 (n,); those of illegal actions mean nothing. Returns the value before the sigmoid."""
+    """Write the logits, float32 (n,), and return the value before the sigmoid.
+
+    The logits of illegal actions are meaningless.
+    """
     territory_features, board_features, trunk, local = work
     encode_territories(network.spec, observation, territory_features)
     encode_board(network.spec, observation, territory_features, board_features)
@@ -98,7 +109,7 @@ def answer(network, observation, legal, logits, work):
 
 @kernel
 def layer(weights, bias, inputs, outputs):
-    """A layer of rectified units."""
+    """Compute a layer with rectified linear units (ReLU)."""
     outputs[:] = bias
     add_product(weights, inputs, outputs)
     for j in range(len(outputs)):
@@ -107,7 +118,7 @@ def layer(weights, bias, inputs, outputs):
 
 @kernel
 def add_head(network, head, legal, territory_features, trunk, local, logits):
-    """Add a local head's outputs to the logits of the legal actions of its block."""
+    """Add the outputs of a local head to the logits of the legal actions of its block."""
     first, count = network.blocks[head]
     known = False
     for index in range(count):
@@ -121,7 +132,10 @@ def add_head(network, head, legal, territory_features, trunk, local, logits):
 
 @kernel
 def head_output(network, head, index, features, local):
-    """The output of a local head for one action of its block: a territory, a border, or the territory of a card."""
+    """Return the output of a local head for one action of its block.
+
+    `index` is the number of a territory, of a border, or of the territory of a card.
+    """
     weights, width = network.heads_in[head], features.shape[1]
     local[1] = local[0]
     if head == BORDER:
@@ -137,7 +151,7 @@ def head_output(network, head, index, features, local):
 
 @inlined
 def add_product(weights, inputs, outputs):
-    """Add inputs (i,) times weights (i, j) to outputs (j,); inputs of 0, which are many, are skipped."""
+    """Add inputs (i,) times weights (i, j) to outputs (j,); skip inputs of 0, which are many."""
     for i in range(len(inputs)):
         factor = inputs[i]
         if factor != NOTHING:
@@ -147,7 +161,7 @@ def add_product(weights, inputs, outputs):
 
 @inlined
 def product(inputs, weights):
-    """The sum of inputs (i,) times weights (i, 1)."""
+    """Return the sum of inputs (i,) times weights (i, 1)."""
     total = NOTHING
     for i in range(len(inputs)):
         total += inputs[i] * weights[i, 0]

@@ -1,4 +1,4 @@
-"""Trained policies with the project's own network: the `.npz` file, and the compiled bot that plays it."""
+"""Trained policies with the project's own network: `.npz` files, and the compiled bots that play them."""
 
 from functools import cached_property
 
@@ -17,20 +17,20 @@ from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 from risk_env.core.observe import TERRITORY_WIDTH, observe
 
-MOST_UNITS = 4096  # of a layer
-_BITS = 64  # of a word
-_FRACTION_BITS = 53  # of a float64
+MOST_UNITS = 4096  # most units of a layer
+_BITS = 64  # bits of a word
+_FRACTION_BITS = 53  # significant bits of a float64
 _SPARE_BITS = np.uint64(_BITS - _FRACTION_BITS)
 
 
 class PolicyFile(TrainedFile):
-    """A trained policy: weights, what they were trained for, and how."""
+    """File of a trained policy: weights, schema, and how it was trained."""
 
     KIND = POLICY
 
     @cached_property
     def layout(self) -> Layout:
-        """The layout of the network."""
+        """Layout of the network."""
         return Layout(self.schema.rules, self.schema.board, self.schema.num_actions)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -40,16 +40,19 @@ class PolicyFile(TrainedFile):
 
     @cached_property
     def network(self) -> Network:
-        """Layout and weights as kernels take them; ValueError for weights that do not fit the layout."""
+        """Layout and weights as arrays for kernels; ValueError for weights that do not fit the layout."""
         return compiled_network(self.layout, self.arrays)
 
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:
-        """bool (phases,): questions that never came up in training."""
+        """Mask of the phases that never came up in training, bool (phases,)."""
         return unfamiliar_phases(self.schema.rules)
 
     def logits(self, observations: Array, masks: Array) -> Array:
-        """float32 (k, n) of observations int8 (k, D) and masks (k, n); -inf where not legal."""
+        """Return logits, float32 (k, n), for observations int8 (k, D) and masks (k, n).
+
+        The logits of illegal actions are -inf.
+        """
         return np.where(np.asarray(masks) > 0, self.answer(observations, masks)[0], -np.inf)
 
     def answer(self, observations: Array, masks: Array) -> tuple[Array, Array]:
@@ -68,7 +71,7 @@ class PolicyFile(TrainedFile):
         return logits, values
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """The bot that plays the likeliest actions; errors call the policy `source`."""
+        """Return the bot that plays the likeliest actions; errors call the policy `source`."""
         policy = self
 
         def choose(games, boards, rules, lanes, randoms, memory, actions):
@@ -79,7 +82,10 @@ class PolicyFile(TrainedFile):
 
 @vectorized_entry_point
 def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
-    """Answer in each of the lanes: the likeliest legal action or, with `draws`, one by the policy's probabilities."""
+    """Choose an action in each lane.
+
+    The action is the likeliest legal one or, with `draws`, is drawn by the policy's probabilities.
+    """
     words = observation_words(network)
     observation, work = words.view(np.int8), workspace(network)
     logits = np.zeros(len(network.actions_bias), np.float32)
@@ -97,14 +103,14 @@ def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamil
 
 @inlined
 def observation_words(network):
-    """An array for an observation, as words."""
+    """Return an array of words for an observation."""
     spec = network.spec
     return np.zeros((TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)) // 8, np.uint64)
 
 
 @kernel
 def likeliest(game, logits):
-    """The legal action with the highest logit."""
+    """Return the legal action with the highest logit."""
     best = -1
     for action in range(len(logits)):
         if has(game.legal, action) and (best < 0 or logits[action] > logits[best]):
@@ -114,7 +120,7 @@ def likeliest(game, logits):
 
 @kernel
 def drawn(game, logits, word):
-    """A legal action drawn by the logits' probabilities from 64 random bits."""
+    """Draw a legal action by the probabilities of the logits; `word` is 64 random bits."""
     best = likeliest(game, logits)
     left = total_odds(game, logits, best) * float(word >> _SPARE_BITS) * 2.0**-_FRACTION_BITS
     for action in range(len(logits)):
@@ -127,7 +133,7 @@ def drawn(game, logits, word):
 
 @kernel
 def total_odds(game, logits, best):
-    """The odds of all legal actions added up."""
+    """Return the sum of the odds of all legal actions."""
     total = 0.0
     for action in range(len(logits)):
         if has(game.legal, action):
@@ -137,5 +143,5 @@ def total_odds(game, logits, best):
 
 @inlined
 def odds(logits, action, best):
-    """Probability of an action, divided by that of the likeliest."""
+    """Return the probability of an action, divided by that of the likeliest action."""
     return np.exp(np.float64(logits[action]) - np.float64(logits[best]))

@@ -1,7 +1,7 @@
-"""Policies trained with Stable-Baselines3 (`training/`): the agent of a `.zip`, of which only data is read.
+"""Policies trained with Stable-Baselines3 (SB3, `training/`): agents of `.zip` files, loaded without pickle.
 
-SB3's own loader unpickles the whole model. Here the weights are read as tensors (`weights_only`), and the network is
-built from the facts that the trainer has written beside them.
+SB3's own loader unpickles the whole model. This module reads the weights as tensors (`weights_only`), and
+builds the network from the facts that the trainer has written beside them.
 """
 
 import hashlib
@@ -25,26 +25,29 @@ from risk_env.core.observe import MOST_CODE
 from risk_env.game import Game
 from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip, shortened
 
-FACTS = "risk_env.json"  # inside the .zip: name, schema, how it was made
+FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
 MOST_WIDTH = 1024  # largest width of a layer
 MOST_LAYERS = 8
-MOST_BYTES = 1 << 28  # of a .zip, and of what is read from it
-WEIGHTS = "policy.pth"  # inside the .zip, written by SB3
+MOST_BYTES = 1 << 28  # most bytes of a .zip, and of the content that is read from it
+WEIGHTS = "policy.pth"  # file inside the .zip, written by SB3
 OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # the project's own network; Stable-Baselines3's network
 POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # allowed names in `policy_kwargs`
 # By key of `net_arch`: name of the hidden layers, name of the output layer
 LAYERS = {"pi": ("policy_net", "action_net"), "vf": ("value_net", "value_net")}
-OWN_WEIGHTS = "network.weights."  # how the names of its weights begin
+OWN_WEIGHTS = "network.weights."  # prefix of the names of the own network's weights
 
 
 class Sb3Policy:
-    """A policy of MaskablePPO that answers for many seats in one inference."""
+    """A policy of MaskablePPO that computes many decisions in one inference."""
 
     def __init__(self, policy: Any) -> None:
         self.policy = policy
 
     def logits(self, observations: Array, masks: Array) -> Array:
-        """float32 (k, n) of observations int8 (k, D) and masks (k, n); very low where not legal."""
+        """Return logits, float32 (k, n), for observations int8 (k, D) and masks (k, n).
+
+        The logits of illegal actions are very low.
+        """
         import torch
 
         self.policy.set_training_mode(False)
@@ -57,7 +60,10 @@ class Sb3Policy:
 
 
 class Sb3Agent(Agent):
-    """Plays the likeliest action of a `.zip` with one of SB3's networks, in the games that it was trained for."""
+    """Agent that plays the likeliest action of a `.zip` with one of SB3's networks.
+
+    It plays only the games that the policy was trained for.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -72,18 +78,18 @@ class Sb3Agent(Agent):
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Load the policy, and ask the policy for one action."""
+        """Load the policy, and compute one action."""
         self.reset(0, rules, board, 0)
         self.act(View(Game(rules, board, seed=0)))
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Start a game; ValueError if the policy was trained for another."""
+        """Start a game; raise ValueError if the policy was trained for another map or other rules."""
         super().reset(seat, rules, board, seed)
         self.schema.check(schema_of(rules, board), str(self.path))
 
     @cached_property
     def policy(self) -> Sb3Policy:
-        """The policy, loaded when first asked."""
+        """The policy, loaded at the first access."""
         weights = read_weights(self.path)
         import torch
         from gymnasium.spaces import Discrete
@@ -105,20 +111,23 @@ class Sb3Agent(Agent):
         return Sb3Policy(policy)
 
     def act(self, view: View) -> int:
-        """The likeliest legal action."""
+        """Return the likeliest legal action, or the last legal action in phases unknown from training."""
         if unfamiliar_phases(self.schema.rules)[view.phase]:
             return int(view.legal_actions[-1])
         return int(self.policy.logits(view.codes[None], view.action_mask[None])[0].argmax())
 
 
 def load_zip(path: str) -> Any:
-    """The compiled bot of a `.zip` with the project's own network; of any other a function that makes its agent."""
+    """Return the player of a `.zip`.
+
+    This is a compiled bot for the project's own network, else a function that makes an `Sb3Agent`.
+    """
     agent = Sb3Agent(path)
     return own_network(path).bot(path) if agent.config["policy"] == OWN_POLICY else partial(Sb3Agent, path)
 
 
 def own_network(path: str | Path) -> PolicyFile:
-    """The policy of a `.zip` with the project's own network; ValueError for any other."""
+    """Return the policy of a `.zip` with the project's own network; raise ValueError for other networks."""
     agent = Sb3Agent(path)
     if agent.config["policy"] != OWN_POLICY:
         raise ValueError(f"policy {str(path)!r} is a {agent.config['policy']} of SB3: must be a {OWN_POLICY}")
@@ -127,7 +136,10 @@ def own_network(path: str | Path) -> PolicyFile:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The tensors of a `.zip` by name; ValueError without torch and SB3."""
+    """Return the tensors of a `.zip` by name.
+
+    Raise ValueError if PyTorch or SB3 is missing, or the tensors cannot be read.
+    """
     try:
         import sb3_contrib  # noqa: F401
         import torch
@@ -141,18 +153,19 @@ def read_weights(path: Path) -> dict[str, Any]:
             raise ValueError("not a table of tensors")
         check_numbers({name: values.numpy() for name, values in found.items()})
         return found
-    except Exception as error:  # torch raises whatever it likes
+    except Exception as error:  # PyTorch raises many kinds of errors
         raise ValueError(f"agent={str(path)!r}: {WEIGHTS} cannot be read: {error}") from error
 
 
 def load_tensors(content: bytes) -> Any:
-    """The tensors, tables, lists and values in a file of torch; ValueError, or what torch raises, for anything else.
+    """Return the tensors, dicts, lists and values in a PyTorch file.
 
-    A tensor is no larger than the file, and no table or list is in two places: neither grows when it is copied.
+    Raise ValueError, or an error of PyTorch, for anything else. A tensor must not be larger than the file,
+    and no dict or list may be in two places. Copies of the content therefore never grow.
     """
     import torch
 
-    read_zip(content, 2 * len(content))  # torch expands what it finds
+    read_zip(content, 2 * len(content))  # check the size before PyTorch expands the content
     found = torch.load(io.BytesIO(content), "cpu", weights_only=True)
     seen, todo = set[int](), [found]
     while todo:
@@ -168,7 +181,7 @@ def load_tensors(content: bytes) -> Any:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """What a `.zip` says of itself; ValueError if `risk-env train` has not written it."""
+    """Return the facts in a `.zip`; raise ValueError if `risk-env train` has not written the file."""
     try:
         found = parse_json(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [FACTS])[FACTS])
         _check_facts(found)
@@ -181,7 +194,7 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def _check_facts(facts: Any) -> None:
-    """ValueError, KeyError or TypeError for facts that lack something, or of other types."""
+    """Raise ValueError, KeyError or TypeError for facts that are incomplete or have other types."""
     config = facts["made"]["config"]
     if not isinstance(facts["name"], str) or not isinstance(config["policy"], str):
         raise ValueError("'name' and 'policy' must be texts")
@@ -190,7 +203,7 @@ def _check_facts(facts: Any) -> None:
 
 
 def check_policy(policy: str, arguments: Any) -> None:
-    """Raise ValueError unless the policy and its `policy_kwargs` are ones that this project trains."""
+    """Raise ValueError unless this project trains such a policy with such `policy_kwargs`."""
     if policy not in POLICIES:
         raise ValueError(f"policy={shortened(policy)} must be one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]

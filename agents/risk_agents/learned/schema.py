@@ -1,4 +1,7 @@
-"""What a policy was trained for: map, rules, number of actions, observation columns. A mismatch is an error."""
+"""Schema of a policy: the map, rules, number of actions and observation columns it was trained for.
+
+A mismatch between the schema and a game is an error.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,22 +19,22 @@ from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_CO
 from risk_env.core.types import Phase
 from risk_env.untrusted import shortened
 
-FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays whatever their values are
+FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays with any values of these options
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The facts that the numbers in a policy depend on."""
+    """Facts that the numbers in a policy depend on."""
 
     map_source: str
     map_digest: str
     columns: str  # hash of the columns of the observation
     num_actions: int
-    options: Mapping[str, Any]  # of the rules
+    options: Mapping[str, Any]  # options of the rules
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules that the policy was trained by."""
+        """Rules of the games that the policy was trained on."""
         return Rules.from_dict(dict(self.options))
 
     @cached_property
@@ -47,29 +50,32 @@ class Schema:
         return board
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Return the schema as a dict for a file."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote."""
+        """Return the schema from the dict of `to_dict`."""
         return cls(**facts)
 
     def check_types(self) -> None:
-        """ValueError or TypeError if a fact, as a file states it, is of another type or the rules are none."""
+        """Check the types of facts from a file.
+
+        Raise ValueError or TypeError if a fact has another type or the rules are invalid.
+        """
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
             raise ValueError("the schema's map and columns must be texts, its number of actions a whole number")
         Rules.from_dict(dict(self.options))
 
     def check(self, game: Self, policy: str) -> None:
-        """ValueError naming all that differs, if the policy cannot play such games."""
+        """Raise ValueError if the policy cannot play such games; the message names all differences."""
         if other := differences(_facts(self), _facts(game)):
             raise ValueError(f"policy {policy!r} was trained for {other}")
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
-    """What must be equal, by name."""
+    """Return the facts that must be equal, by name."""
     facts: dict[str, Any] = {"map": schema.map_digest, "columns": schema.columns, "actions": schema.num_actions}
     return facts | {name: getattr(schema.rules, name) for name in OPTIONS if name not in FREE_OPTIONS}
 
@@ -86,21 +92,22 @@ def _shown(fact: Any) -> str:
 
 
 def schema_of(rules: Rules, board: Board) -> Schema:
-    """The schema of games by these rules on this map."""
+    """Return the schema of games by these rules on this map."""
     return Schema(board.source, board.digest, _columns(), tables(rules, board).num_actions, rules.to_dict())
 
 
 def _columns() -> str:
-    """Hash of the columns: names, sizes, which are counts, order."""
+    """Return the hash of the columns: names, sizes, order, and which columns are counts."""
     columns: list[tuple[Any, ...]] = [*TERRITORY_COLUMNS, *GLOBAL_BLOCKS, *CONTINENT_COLUMNS]
     described = [(name, *size, "(count" in meaning) for name, *size, meaning in columns]
     return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
 
 def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:
-    """bool (phases,): the questions about dice that never came up in training by these rules.
+    """Return a mask of the phases about dice that never came up in training, bool (phases,).
 
-    There a policy gives the last legal answer: as attacker a blitz or, where it is not allowed, the most dice.
+    In these phases a policy plays the last legal action: as attacker a blitz or, if a blitz is not allowed,
+    the most dice.
     """
     found = np.zeros(len(Phase), np.bool_)
     found[Phase.ATTACK_DICE], found[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"

@@ -1,8 +1,9 @@
-"""A value for every table: each seat's chance to win, with two to six players, from what the seat to decide observes.
+"""A value for every table of two to six players: each seat's win probability.
 
-A network of two hidden layers gives a number for each player, counted from the one who observes; the softmax over the
-living are their chances. It is learnt where turns begin (`risk_training.table_values`). All numbers are float32 and
-added up in one order: the same bits on every machine.
+The input is the observation of the seat to act. A network with two hidden layers gives a number for each
+player, in the order of turns from the observing player on. The softmax over the players that are alive gives
+their win probabilities. The network is trained on positions where turns begin (`risk_training.table_values`).
+All numbers are float32 and are added in one order, which gives the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -27,23 +28,26 @@ from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, Phase, game_dtype
 from risk_env.untrusted import shortened
 
-MOST_UNITS = 1024  # of a hidden layer
-KINDS = 3  # inputs of a column: whether its code is 0, a logarithm, linear (`layout.scaled_counts`)
+MOST_UNITS = 1024  # most units of a hidden layer
+KINDS = 3  # inputs of a column: 0 or 1, logarithmic, linear (`layout.scaled_counts`)
 NOTHING = np.float32(0)
-# Columns of a territory that are inputs; all global columns are
+# Columns of a territory that are inputs; all global columns are inputs, too
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
-# Options by which tables may differ from those it was trained for
+# Options in which games may differ from the training games
 TABLE_OPTIONS = ("num_players", "setup", "attack", "defender_dice", "max_rounds")
 
 Array = npt.NDArray[Any]
 
 
 class TableValue(NamedTuple):
-    """The weights as kernels take them, float32 (inputs, outputs), biases (outputs,); and what the inputs are."""
+    """Weights as arrays for kernels, and the columns and scales of the inputs.
+
+    Weights are float32 (inputs, outputs), biases are float32 (outputs,).
+    """
 
     columns: Any  # int64 (c,): columns of the observation
     scales: Any  # float32 (128, KINDS): inputs by the code in a column
-    first: Any  # KINDS rows a column
+    first: Any  # KINDS rows for each column
     first_bias: Any
     second: Any
     second_bias: Any
@@ -52,7 +56,7 @@ class TableValue(NamedTuple):
 
 
 def input_columns(board: Board) -> npt.NDArray[np.int64]:
-    """The columns of an observation that the network reads, int64 (c,)."""
+    """Return the columns of an observation that the network reads, int64 (c,)."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     of_territory = np.array([names.index(name) for name in TERRITORY_INPUTS])
     firsts = TERRITORY_WIDTH * np.arange(board.num_territories)
@@ -61,18 +65,18 @@ def input_columns(board: Board) -> npt.NDArray[np.int64]:
 
 
 def input_scales() -> npt.NDArray[np.float32]:
-    """The inputs of a column by its code, float32 (128, KINDS)."""
+    """Return the inputs of a column by its code, float32 (128, KINDS)."""
     return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32)), 1).astype(np.float32)
 
 
 def table_value_shapes(columns: int, first: int, second: int, outputs: int = MAX_SEATS) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights, for the numbers of columns, units of the hidden layers, and outputs."""
+    """Return names and shapes of the weights for numbers of columns, hidden units and outputs."""
     hidden = {"first": (KINDS * columns, first), "second": (first, second), "output": (second, outputs)}
     return hidden | {f"{name}_bias": shape[1:] for name, shape in hidden.items()}
 
 
 class TableFile(TrainedFile):
-    """A network for every table, what it was trained for, and how."""
+    """File of a network for every table: weights, schema, and how it was trained."""
 
     num_outputs = MAX_SEATS
 
@@ -83,7 +87,7 @@ class TableFile(TrainedFile):
 
     @cached_property
     def value(self) -> TableValue:
-        """The weights as kernels take them; ValueError for weights that do not fit the schema."""
+        """Weights as arrays for kernels; ValueError for weights that do not fit the schema."""
         return TableValue(columns=input_columns(self.schema.board), scales=input_scales(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
@@ -97,11 +101,14 @@ class TableFile(TrainedFile):
         return records
 
     def knows(self, rules: Rules, board: Board) -> bool:
-        """Whether it was trained for such tables, whatever the number of players."""
+        """Return whether the network was trained for such games, whatever the number of players."""
         return not self._differences(rules, board)
 
     def check(self, rules: Rules, board: Board, source: str) -> None:
-        """ValueError naming all that differs, if it does not know such tables; errors call it `source`."""
+        """Raise ValueError if the network was not trained for such games; the message names all differences.
+
+        Errors call the network `source`.
+        """
         if other := self._differences(rules, board):
             raise ValueError(f"{self.KIND} {source!r} was trained for {other}")
 
@@ -116,25 +123,28 @@ def _facts(schema: Schema) -> dict[str, Any]:
 
 
 class TableValueFile(TableFile):
-    """Each seat's chance to win."""
+    """File of a network that gives each seat's win probability."""
 
     KIND = TABLE_VALUE
 
     def chances(self, records: Array, tables: Tables) -> npt.NDArray[np.float64]:
-        """Each seat's chance to win in each of these games, float64 (k, 6): 0 for seats that are not there."""
+        """Return each seat's win probability in these games, float64 (k, 6); 0 for unused seats."""
         records = self.checked_records(records, tables)
         chances = np.zeros((len(records), MAX_SEATS))
         write_chances(records, tables.board, tables.rules, np.arange(len(records)), self.value, chances)
         return chances
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """ValueError: a value alone plays nothing."""
+        """Raise ValueError: a value cannot play on its own."""
         raise ValueError(f"agent={source!r} is a value for every table, which `strategist` plays by, and no agent")
 
 
 @vectorized_entry_point
 def write_chances(games, boards, rules, lanes, value, chances):
-    """Write each seat's chance to win in each of these lanes, float64 (k, 6); 1 and 0 where that is decided."""
+    """Write each seat's win probability in these lanes, float64 (k, 6).
+
+    Finished games get the values of `write_decided`.
+    """
     work = workspace(value)
     for k in range(len(lanes)):
         evaluate_table(games[lanes[k]], boards[0], rules[0], value, work, chances[k])
@@ -142,7 +152,7 @@ def write_chances(games, boards, rules, lanes, value, chances):
 
 @inlined
 def workspace(value):
-    """For one position: its observation as words, both hidden layers, the outputs."""
+    """Return arrays for one position: its observation as words, both hidden layers, and the outputs."""
     words = np.zeros((value.columns[-1] + 8) // 8, np.uint64)
     hidden = np.zeros(value.first.shape[1], np.float32), np.zeros(value.second.shape[1], np.float32)
     return words, hidden, np.zeros(value.output.shape[1], np.float32)
@@ -150,7 +160,7 @@ def workspace(value):
 
 @kernel
 def evaluate_table(game, board, rules, value, work, chances):
-    """Write the chances of all seats, as the network sees them from the seat to decide: float64 (6,)."""
+    """Write the win probabilities of all seats, float64 (6,), from the observation of the seat to act."""
     if write_decided(game, rules, chances):
         return
     write_outputs(game, board, rules, value, work)
@@ -159,7 +169,7 @@ def evaluate_table(game, board, rules, value, work, chances):
 
 @kernel
 def write_outputs(game, board, rules, value, work):
-    """Write the outputs of the network, work[2], for what the seat to decide observes."""
+    """Write the outputs of the network for the observation of the seat to act to work[2]."""
     words, hidden, outputs = work
     observation = words.view(np.int8)
     observe(game, board, rules, int(game.seat), words, observation)
@@ -172,9 +182,9 @@ def write_outputs(game, board, rules, value, work):
 
 @kernel
 def write_decided(game, rules, chances):
-    """Clear the chances, and write those of a game that is over: 1 for the winner, even for the living without one.
+    """Clear the win probabilities, write them if the game is over, and return whether it is over.
 
-    Returns whether it is over.
+    The winner gets 1. Without a winner, the seats that are alive get equal shares.
     """
     chances[:] = 0.0
     if game.phase != Phase.OVER:
@@ -190,7 +200,7 @@ def write_decided(game, rules, chances):
 
 @inlined
 def add_columns(value, observation, units):
-    """Add the rows of all columns whose code is not 0, and rectify the units."""
+    """Add the inputs of all columns whose code is not 0, times their weights, and rectify the units."""
     for c in range(len(value.columns)):
         code = int(observation[value.columns[c]])
         if code != 0:
@@ -204,7 +214,10 @@ def add_columns(value, observation, units):
 
 @kernel
 def write_shares(game, rules, looker, outputs, chances):
-    """The softmax over the living; output i is that of the i-th player after the one who observes."""
+    """Write the softmax of the outputs over the seats that are alive.
+
+    Output i belongs to the i-th player after `looker`, the observing seat.
+    """
     players = int(rules.num_players)
     most, total = -1e9, 0.0
     for seat in range(players):

@@ -1,4 +1,4 @@
-"""Files of trained weights (`.npz`): weights, what they were trained for, and how. Only data, nothing pickled."""
+"""Files of trained weights (`.npz`): weights, schema, and training facts. The files contain no pickles."""
 
 import json
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, VALUE, TABLE_VALUE, PLAN_POLICY = "policy", "value", "table value", "plan policy"
-MOST_BYTES = 1 << 25  # of all arrays of a file
+MOST_BYTES = 1 << 25  # most bytes of all arrays of a file
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
 
@@ -34,7 +34,7 @@ class TrainedFile(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The content of a file; ValueError if it cannot be read, or is of another kind."""
+        """Load a file; raise ValueError if it cannot be read or has another kind."""
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} holds a {kind_in(facts)}, not a {cls.KIND}")
@@ -47,15 +47,15 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """The bot that plays by these weights; errors call them `source`."""
+        """Return the bot that plays by these weights; errors call the weights `source`."""
 
     @classmethod
     def load_bot(cls, path: str | Path, name: str | None = None) -> CompiledBot:
-        """The bot of a file."""
+        """Return the bot of a file."""
         return cls.load(path).bot(name or str(path), name)
 
     def bot_of(self, choose: Callable[..., None], source: str, name: str | None, memory: int = 1) -> CompiledBot:
-        """A bot that answers by `choose` in the games that the weights were trained for."""
+        """Return a bot that acts by `choose` in the games that the weights were trained for."""
 
         def check(rules: Rules, board: Board) -> None:
             self.schema.check(schema_of(rules, board), source)
@@ -79,14 +79,14 @@ class TrainedFile(ABC):
         return {name: np.ascontiguousarray(values, np.float32) for name, values in self.weights.items()}
 
     def size_of(self, name: str, most: int) -> int:
-        """How many outputs a layer has; ValueError for none or more than `most`."""
+        """Return the number of outputs of a layer; raise ValueError unless it is from 1 to `most`."""
         shape = np.shape(self.weights.get(name, ()))
         if len(shape) != 2 or not 0 < shape[1] <= most:
             raise ValueError(f"a {self.KIND} whose layer {name!r} has shape {shape}: outputs must be 1 to {most}")
         return shape[1]
 
     def save(self, path: str | Path | BinaryIO) -> None:
-        """Write the file, to a path or an open file; weights as float16."""
+        """Write the weights as float16, with schema and facts, to a path or an open file."""
         facts = {"format": FORMAT, "kind": self.KIND, "schema": self.schema.to_dict(), "made": self.made}
         check_numbers(self.weights)
         weights: dict[str, Any] = {name: np.asarray(values, np.float16) for name, values in self.weights.items()}
@@ -94,17 +94,17 @@ class TrainedFile(ABC):
 
 
 def kind_in(facts: Mapping[str, Any]) -> str:
-    """POLICY or VALUE; the first policy files have no kind."""
+    """Return the kind of a file, such as POLICY or VALUE; the first policy files have no kind."""
     return str(facts.get("kind", POLICY))
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
-    """The facts in a file; ValueError if it cannot be read."""
+    """Return the facts in a file; raise ValueError if the file cannot be read."""
     return _read(path)[1]
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Weights as float32, and facts; whatever is wrong with the file is a ValueError with its name."""
+    """Read weights, as float32, and facts; raise ValueError with the file's name for every defect."""
     try:
         arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))
@@ -127,7 +127,7 @@ def check_numbers(weights: Weights) -> None:
 
 
 def _check_facts(facts: Any) -> None:
-    """ValueError, KeyError or TypeError for facts of another format or with other types."""
+    """Raise ValueError, KeyError or TypeError for facts of another format or with other types."""
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
     if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):

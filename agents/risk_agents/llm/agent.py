@@ -1,7 +1,9 @@
-"""`llm:MODEL` as an agent: it reads reports and answers in plans; what is wrong with an answer is said back.
+"""`llm:MODEL` as an agent: a language model that reads reports and answers in plans.
 
-Where no answer can be played in some attempts, where the endpoint fails, or where a game's tokens or money are spent,
-the fallback of `risk_env.words.plan` plays the rest of the turn. All of it is counted, for the tournament's table.
+If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
+`risk_env.words.plan` plays the rest of the turn: after too many attempts, after a failure of the endpoint,
+and once the tokens or the money of a game are spent. The agent counts these events for the table of the
+tournament.
 """
 
 import time
@@ -22,7 +24,7 @@ from risk_env.words.last_turns import Armies, armies_of
 from risk_env.words.plan import Plan
 
 PREFIX = "llm:"
-PRIMERS = {  # the primer of each phase; all others have none
+PRIMERS = {  # the primer of each phase
     **dict.fromkeys(SETUP_PHASES, "set_up"),
     **dict.fromkeys(DRAFT_PHASES, "draft"),
     **dict.fromkeys((Phase.ATTACK, Phase.ATTACK_DICE), "attack"),
@@ -35,27 +37,27 @@ PRIMERS = {  # the primer of each phase; all others have none
 
 @dataclass
 class Counts:
-    """What an agent did in one game."""
+    """Counts of an agent in one game."""
 
-    turns: int = 0  # rounds in which it was asked
-    exchanges: int = 0  # answers
-    illegal: int = 0  # of these, answers that could not be played
-    fallbacks: int = 0  # turns that the fallback played, for whatever reason
+    turns: int = 0  # rounds in which the agent had a decision
+    exchanges: int = 0  # answers of the model
+    illegal: int = 0  # answers of the model that could not be played
+    fallbacks: int = 0  # turns that the fallback played, for any reason
     tokens_in: int = 0
     tokens_out: int = 0
     money: float = 0.0
-    seconds: float = 0.0  # waiting for answers
+    seconds: float = 0.0  # time of waiting for answers
     failures: Counter[str] = field(default_factory=Counter)  # failed requests by kind
 
 
 def is_model(spec: str) -> bool:
-    """Whether a spec is `llm:` and a model."""
+    """Return whether a spec has the form `llm:MODEL`."""
     return spec.startswith(PREFIX)
 
 
 @cache
 def prompt(version: str, name: str) -> str:
-    """A file of prompts; ValueError if this version has none of that name."""
+    """Return a prompt by version and name; raise ValueError if there is no such file."""
     path = files("risk_agents.llm") / "prompts" / version / f"{name}.txt"
     if not version.isalnum() or not path.is_file():
         raise ValueError(f"prompts={version!r}: there are no prompts of this version")
@@ -63,7 +65,7 @@ def prompt(version: str, name: str) -> str:
 
 
 class ModelAgent(Agent):
-    """A language model at a seat of one game at a time."""
+    """A language model at one seat of one game at a time."""
 
     def __init__(self, spec: str, settings: Settings | None = None) -> None:
         self.model = spec.removeprefix(PREFIX)
@@ -75,7 +77,7 @@ class ModelAgent(Agent):
         self.name, self.version = self.model, f"{self.settings.prompts}-{self.settings.style}-{self.settings.answer}"
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins."""
+        """Start a game."""
         super().reset(seat, rules, board, seed)
         self.plan, self.counts = Plan(seat), Counts()
         self._before: Armies | None = None
@@ -83,7 +85,7 @@ class ModelAgent(Agent):
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
-        """The next action of its plan, or of the plan that it makes when it is asked."""
+        """Return the next action of the plan; ask the model for a new plan if there is none."""
         if view.position.round != self._round:
             self._round, self.counts.turns = view.position.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)
@@ -94,18 +96,18 @@ class ModelAgent(Agent):
         return int(action)  # type: ignore[arg-type]
 
     def notes(self) -> dict[str, Any]:
-        """What was counted in this game, and the file of its transcript, for the tournament."""
+        """Return the counts of this game and the name of its transcript, for the tournament."""
         return {**asdict(self.counts), "failures": dict(self.counts.failures), "transcript": self.transcript.name}
 
     def over(self, outcome: dict[str, Any]) -> bool:
-        """Note the end of the game in the transcript; True, as a program that still listens."""
+        """Note the end of the game in the transcript; return True, like a program that still listens."""
         self.transcript.write("over", **outcome, **self.notes())
         return True
 
-    # ------------------------------------------------------------------------------------------ asking
+    # --------------------------------------------------------------------------------------- asking
 
     def _ask(self, view: View) -> None:
-        """Ask until there is a plan that can be played; then the plan, or the fallback, has the next action."""
+        """Ask until a plan can be played; otherwise call the fallback. Either way there is a next action."""
         messages = self._messages(view)
         for _ in range(self.settings.attempts):
             if self._is_spent():
@@ -122,10 +124,10 @@ class ModelAgent(Agent):
         return self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
 
     def _take(self, answer: str, view: View) -> str:
-        """Give the plan an answer; why it cannot be played, "" if it can."""
+        """Take an answer as the plan; return the reason why it cannot be played, or ""."""
         try:
             self.plan.give(answer, view.game)
-            problem = self.plan.stopped  # of an answer that was only a standing order
+            problem = self.plan.stopped  # set if the answer was only a standing order
         except ValueError as error:
             problem = str(error)
         if problem:
@@ -134,7 +136,7 @@ class ModelAgent(Agent):
         return problem
 
     def _messages(self, view: View) -> list[dict[str, str]]:
-        """The prompt of the phase, what became of the last plan, and the report."""
+        """Return the messages: prompts of the game and the phase, account of the last plan, and report."""
         account = self.plan.account(view.game)
         report = view.game.report_since(self.seat, self._before, self.settings.style)
         primer, asked = prompt(self.settings.prompts, PRIMERS[view.phase]), "\n".join(filter(None, (account, report)))
@@ -143,7 +145,7 @@ class ModelAgent(Agent):
         return messages
 
     def _answer(self, messages: list[dict[str, str]]) -> str:
-        """The plan in the model's answer."""
+        """Request an answer from the model, count it, and return its plan."""
         counts, begun = self.counts, time.perf_counter()
         try:
             answer = self._endpoint.ask(messages, self._failed)
@@ -166,7 +168,7 @@ class ModelAgent(Agent):
         counts.money = self.settings.price(counts.tokens_in, counts.tokens_out)
 
     def _is_spent(self) -> bool:
-        """Whether this game has cost what it may."""
+        """Return whether this game has used up its tokens or its money."""
         counts, settings = self.counts, self.settings
         has_price = settings.price_in + settings.price_out > 0
         tokens = counts.tokens_in + counts.tokens_out
@@ -178,7 +180,7 @@ class ModelAgent(Agent):
         self.plan.fall_back(view.game)
 
     def _remember(self, view: View, action: int) -> None:
-        """Keep the armies with which the own turn ends, for the next report."""
+        """Keep the armies at the end of the own turn, for the next report."""
         if view.position.turn != self.seat:
             return
         after = view.game.copy()

@@ -1,4 +1,4 @@
-"""Requests to an endpoint with OpenAI's chat API: bounds, retries with back-off, counts, masked keys."""
+"""Requests to an endpoint with OpenAI's chat API: limits, retries, token counts, masked keys."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from risk_env.untrusted import parse_json
 
 MOST_WAIT = 60.0  # seconds between two attempts, whatever the endpoint asks for
 MOST_DOUBLINGS = 30  # most doublings of the wait
-MOST_CHARACTERS = 100_000  # of an answer that are read
+MOST_CHARACTERS = 100_000  # most characters of an answer that are kept
 PAID = ("timeout", "garbage")  # kinds of failures after which the model may have worked
 MOST_REASON = 500  # most characters of an error's reason
 MOST_TOKENS = 10_000_000  # most tokens of one text
@@ -27,7 +27,7 @@ _SCHEMA = {
     "required": ["plan"],
     "additionalProperties": False,
 }
-_FORMS: dict[str, dict[str, Any]] = {  # how an answer is asked for
+_FORMS: dict[str, dict[str, Any]] = {  # fields of a request by form of the answer
     "text": {},
     "tool": {
         "tools": [{"type": "function", "function": {"name": "act", "description": "Play.", "parameters": _SCHEMA}}],
@@ -49,10 +49,10 @@ class EndpointError(RuntimeError):
 
 
 class Answer(NamedTuple):
-    """What a model answered."""
+    """Answer of a model."""
 
-    text: str  # as it came, cut to MOST_CHARACTERS
-    plan: str  # the part of it that is played
+    text: str  # the answer with the key masked, cut to MOST_CHARACTERS
+    plan: str  # the part of the answer that is played
     tokens_in: int
     tokens_out: int
 
@@ -145,7 +145,10 @@ def tokens_of(told: Any, size: int) -> int:
 
 
 def wait_of(retry_after: str) -> float:
-    """Seconds from now that a header Retry-After asks for (a number of seconds, or a date), 0 if it is neither."""
+    """Return the seconds from now that a Retry-After header asks for, or 0 for an invalid header.
+
+    The header is a number of seconds or a date.
+    """
     try:
         seconds = float(retry_after)
     except ValueError:
@@ -157,7 +160,11 @@ def wait_of(retry_after: str) -> float:
 
 
 def plan_in(text: str) -> str:
-    """The plan in an answer: of JSON its `plan`, else what is in the last code fence or after the last `PLAN:`."""
+    """Return the plan in an answer.
+
+    In a JSON object this is the field `plan`. In other answers it is the text in the last code fence, or else
+    the whole text; of this, only the part after the last `PLAN:` is taken.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

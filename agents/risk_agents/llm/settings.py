@@ -1,7 +1,7 @@
-"""Settings of `llm:MODEL` agents: endpoint, limits, prices, from a TOML file and the environment.
+"""Settings of `llm:MODEL` agents, from a TOML file and the environment: endpoint, limits, prices.
 
-`RISK_ENV_LLM` names the file. The key comes from the environment only (`key_variable` names it), so that no file and no
-log has it.
+The environment variable `RISK_ENV_LLM` names the file. The key comes only from the environment, from the
+variable that `key_variable` names. Files and logs never contain the key.
 """
 
 import os
@@ -19,32 +19,32 @@ from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
-MOST_BYTES = 1 << 20  # of the file
+MOST_BYTES = 1 << 20  # most bytes of the file
 MOST = 10**9  # largest value of any number
 ANSWERS = ("text", "tool", "json")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of all models, or of one (a table `[models."NAME"]` of the file)."""
+    """Settings of all models, or of one model (a table `[models."NAME"]` in the file)."""
 
     base_url: str = "https://api.openai.com/v1"
-    key_variable: str = "OPENAI_API_KEY"  # the environment variable with the key; none is sent if it is not set
-    answer: str = "text"  # how plans are asked for: as text, as a tool call, or as JSON by a schema
-    style: str = "brief"  # of the reports
+    key_variable: str = "OPENAI_API_KEY"  # environment variable with the key; "none" is sent if unset
+    answer: str = "text"  # form of the answer: text, tool call, or JSON by a schema
+    style: str = "brief"  # style of the reports
     prompts: str = "v1"  # folder of prompts
-    temperature: float | None = None  # None: the endpoint's own
-    max_output_tokens: int = 1000  # of one answer
+    temperature: float | None = None  # None: the endpoint's default
+    max_output_tokens: int = 1000  # most tokens of one answer
     timeout: float = 60.0  # seconds per request, from the DNS look-up to the last byte of the answer
     patience: float = 300.0  # seconds per answer, including all retries and waits
-    retries: int = 4  # after 429, 5xx, timeouts and broken connections, with back-off
-    backoff: float = 1.0  # seconds before the first of these, doubled each time
-    attempts: int = 3  # answers for one question before the fallback plays the turn
-    game_tokens: int = 1_000_000  # in and out; beyond them the fallback plays
-    game_money: float = 10.0  # likewise, if prices are given
-    price_in: float = 0.0  # money for a million tokens
-    price_out: float = 0.0
-    transcripts: str = ""  # folder of the transcripts, "" for none
+    retries: int = 4  # retries after 429, 5xx, timeouts and broken connections
+    backoff: float = 1.0  # seconds before the first retry, doubled each time
+    attempts: int = 3  # answers for one decision before the fallback plays the turn
+    game_tokens: int = 1_000_000  # most tokens of a game, in and out; then the fallback plays
+    game_money: float = 10.0  # most money of a game, if prices are given; then the fallback plays
+    price_in: float = 0.0  # money for a million input tokens
+    price_out: float = 0.0  # money for a million output tokens
+    transcripts: str = ""  # folder of the transcripts; "" for none
 
     def __post_init__(self) -> None:
         for name, allowed in (("answer", ANSWERS), ("style", tuple(STYLES))):
@@ -62,7 +62,7 @@ class Settings:
 
     @cached_property
     def key(self) -> str:
-        """The key, "" if there is none."""
+        """API key, or "" if there is none."""
         return os.environ.get(self.key_variable, "").strip()
 
     def without_key(self, words: str) -> str:
@@ -70,12 +70,15 @@ class Settings:
         return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """The price of these tokens."""
+        """Return the price of these tokens."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
 
 
 def settings_for(model: str) -> Settings:
-    """The settings of a model: defaults, then the file, then its table in the file, then `OPENAI_BASE_URL`."""
+    """Return the settings of a model.
+
+    Later sources override earlier ones: defaults, the file, the model's table in the file, `OPENAI_BASE_URL`.
+    """
     facts: dict[str, Any] = {}
     if path := os.environ.get(FILE_VARIABLE):
         facts = _read(Path(path), model)
@@ -97,7 +100,7 @@ def _read(path: Path, model: str) -> dict[str, Any]:
 
 
 def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The settings of a file; ValueError for one that does not exist or is of another type."""
+    """Return the settings of a file; raise ValueError for unknown settings or settings of other types."""
     defaults = {field.name: field.default for field in fields(Settings)}
     for name, value in facts.items():
         if name not in defaults:

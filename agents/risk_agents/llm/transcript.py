@@ -1,4 +1,4 @@
-"""What was asked and answered in one game, as JSON Lines; the key is in none of them."""
+"""Transcripts of games as JSON Lines: all messages to a model and its answers, without the key."""
 
 import json
 import logging
@@ -11,13 +11,13 @@ from risk_agents.llm.settings import Settings
 from risk_agents.whole_file import new_file
 
 SCHEMA = 1
-MOST_LETTERS = 100  # of the file name
+MOST_LETTERS = 100  # most letters of the file name
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LOGGER = logging.getLogger("risk_env")
 
 
 class Transcript:
-    """The transcript of one game at one seat; nothing is written if the settings name no folder.
+    """Transcript of one game at one seat; nothing is written if the settings name no folder.
 
     An error while writing ends the transcript with a warning. The game continues.
     """
@@ -35,7 +35,7 @@ class Transcript:
                 self._end(error)
 
     def write(self, kind: str, **facts: Any) -> None:
-        """Add a line."""
+        """Write a line."""
         if self._path.name:
             line = json.dumps(masked_values({"schema": SCHEMA, "kind": kind, **facts}, self._key), default=str)
             try:

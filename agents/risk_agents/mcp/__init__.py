@@ -1,1 +1,1 @@
-"""Risk for clients of the Model Context Protocol: `risk-env mcp` (docs/llm.md)."""
+"""Server of Risk for the Model Context Protocol (MCP): `risk-env mcp` (docs/llm.md)."""

@@ -1,6 +1,6 @@
-"""Games in which several clients and bots sit, each client known by the token of its seat.
+"""Games of several clients and bots; a token identifies the seat of a client.
 
-Nothing here knows of the protocol: `server` makes tools of it.
+This module does not depend on the protocol. `server` offers its methods as tools.
 """
 
 import secrets
@@ -21,18 +21,21 @@ from risk_env.match import Match, PlayerFault
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client
-MOST_GAMES = 256  # at once
-MOST_OF_CLIENT = 16  # at once of one client; then its game that was used least recently ends
-MOST_DECISIONS = 10_000  # of a game: its history takes about 15 MB then
-IDLE = 1800.0  # seconds after which a game that nobody has used makes room for another client's
-MOST_ROUNDS = 1000  # of a game
-MOST_EVENTS = 200  # of one answer about the history
-LONGEST_HISTORY = 1_000_000  # bytes of such an answer
-_WIDTH = 400  # letters of such a line
+MOST_GAMES = 256  # most games at once
+MOST_OF_CLIENT = 16  # most games of one client at once; a new game ends the least recently used one
+MOST_DECISIONS = 10_000  # most decisions of a game; its history then takes about 15 MB
+IDLE = 1800.0  # seconds without use after which a game may end to make room for another client's game
+MOST_ROUNDS = 1000  # most rounds of a game
+MOST_EVENTS = 200  # most events of one reply about the history
+LONGEST_HISTORY = 1_000_000  # most bytes of one reply about the history
+_WIDTH = 400  # letters of a line of the history
 
 
 class OpenGame(Match):
-    """A match of bots and clients, the plans of the clients' seats, and its lock. `client` is who began it."""
+    """A match of bots and clients, with the plans of the clients' seats and a lock.
+
+    `client` is the address of the client that started the game.
+    """
 
     def __init__(
         self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""
@@ -40,17 +43,17 @@ class OpenGame(Match):
         super().__init__(rules, board, players, seed)
         self.plans = {seat: Plan(seat) for seat, player in enumerate(players) if player is None}
         self.client = client
-        self.used = time.monotonic()  # when a client has last asked
+        self.used = time.monotonic()  # time of the last request
         self.lock = Lock()
 
     def step(self, action: int | str) -> None:
-        """Play an action; ValueError if the game has become too long."""
+        """Play an action; raise ValueError after MOST_DECISIONS decisions."""
         if self.game.records["decisions"][0] >= MOST_DECISIONS:
             raise ValueError(f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game")
         super().step(action)
 
     def play_on(self) -> None:
-        """Play until a client must be asked or the game is over; ValueError if a bot fails."""
+        """Play until a client must act or the game is over; raise ValueError if a bot fails."""
         try:
             while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
                 self.step(action)
@@ -59,7 +62,7 @@ class OpenGame(Match):
 
 
 class OpenGames:
-    """All games of a server, by the tokens of their seats. Safe to use from several threads."""
+    """All games of a server, by the tokens of their seats. Thread-safe."""
 
     def __init__(self) -> None:
         self._seats: dict[str, tuple[OpenGame, int]] = {}
@@ -75,11 +78,11 @@ class OpenGames:
         options: dict[str, Any] | None = None,
         client: str = "",
     ) -> dict[int, str]:
-        """Begin a game and play up to a client's first question; return the token of each client's seat.
+        """Start a game and play up to a client's first decision; return the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. Games of
-        `client` never end another client's game in use. Raise ValueError for anything but shipped maps and
-        registered names: a client must not run files of this machine.
+        `client` never end another client's game in use. Raise ValueError for maps that are not shipped and
+        for bots that are not registered, because a client must not run files of this machine.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -91,7 +94,10 @@ class OpenGames:
         return self._add(table)
 
     def _add(self, table: OpenGame) -> dict[int, str]:
-        """Add a game and return a token per client's seat; an unused game makes room, or raise ValueError."""
+        """Add a game and return a token for each client's seat.
+
+        If there are too many games, an unused game ends. Raise ValueError if all games are in use.
+        """
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
             others = list({id(other): other for other, _ in self._seats.values()}.values())
@@ -117,15 +123,16 @@ class OpenGames:
         return found
 
     def report(self, token: str, style: str = "brief") -> str:
-        """What the seat may know, in words."""
+        """Return the facts that the seat may know, in words."""
         table, seat = self._find(token)
         with table.lock:
             return table.game.report(seat, style)
 
     def act(self, token: str, plan: str, style: str = "brief") -> str:
-        """Play a plan, and all others until a client is asked: what became of it, and the new report.
+        """Play a plan, then the other seats until a client must act; return the account and the new report.
 
-        ValueError says why it cannot be played; the game is untouched then.
+        The account tells which actions of the plan were played. Raise ValueError with the reason if the plan
+        cannot be played; the game then does not change.
         """
         table, seat = self._find(token)
         with table.lock:
@@ -137,14 +144,14 @@ class OpenGames:
             return "\n".join(filter(None, (table.plans[seat].account(game), game.report(seat, style))))
 
     def legal_actions(self, token: str) -> list[str]:
-        """The legal actions of the seat in words, none while another decides."""
+        """Return the legal actions of the seat in words; empty while another seat is to act."""
         table, seat = self._find(token)
         with table.lock:
             game = table.game
             return [game.action_text(int(a)) for a in game.legal_actions()] if game.seat == seat else []
 
     def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
-        """What the seat saw, in words, from event `since` on, and the number to ask with next time."""
+        """Return the events that the seat saw, in words, from number `since` on, and the next number."""
         table, seat = self._find(token)
         with table.lock:
             game = table.game
@@ -159,7 +166,7 @@ class OpenGames:
 
 
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
-    """The rules of a game, which always ends: bots may play on when all clients are out."""
+    """Return the rules of a game, with a limit of rounds because bots may play on without clients."""
     if "num_players" in options:
         raise ValueError("options has num_players: it is the number of opponents and you")
     rules = Rules.preset(preset, num_players, **{"max_rounds": MAX_ROUNDS, **options})
@@ -169,7 +176,7 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
 
 
 def load_shipped(name: str) -> Any:
-    """A map by the name of a shipped one; ValueError for anything else, a path above all."""
+    """Return a shipped map by name; raise ValueError for anything else, in particular for paths."""
     if name not in map_names():
         raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}")
     return load_map(name)

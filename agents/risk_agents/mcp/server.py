@@ -1,4 +1,4 @@
-"""The command `mcp`: a server of the Model Context Protocol, over standard input and output or streamable HTTP."""
+"""The command `mcp`: a server of the Model Context Protocol, over standard streams or streamable HTTP."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -24,7 +24,8 @@ from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
-MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6  # of an address: a second, at once after a pause, at a time
+# Limits of an address: requests per second, requests at once after a pause, concurrent POST requests
+MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6
 INSTRUCTIONS = (
     "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "
     "shows the situation and the question, act plays a plan: several actions in order, usually a whole turn."
@@ -32,7 +33,7 @@ INSTRUCTIONS = (
 
 
 def make_server(games: OpenGames | None = None) -> MCPServer:
-    """A server with its own games."""
+    """Return a server with its own games, or with `games`."""
     games = OpenGames() if games is None else games
     server = MCPServer("risk-env", instructions=INSTRUCTIONS, log_level="WARNING")
     _add_playing(server, games)
@@ -42,7 +43,7 @@ def make_server(games: OpenGames | None = None) -> MCPServer:
 
 
 def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """Make a tool of a function; a client gets the message of an error."""
+    """Return a decorator that makes a function a tool; a client gets the messages of errors."""
 
     def add(function: Callable[..., str]) -> Callable[..., str]:
         @wraps(function)
@@ -69,10 +70,11 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
         options: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> str:
-        """Begin a game. opponents: one name for each other seat, clockwise; a bot, or "open" for another client.
+        """Start a game. Return the token of your seat, the tokens of open seats, and your first report.
 
-        Gives the token of your seat, those of open seats (pass each on to its player), and your first report. options
-        are those of the rules, for example {"attack": "blitz", "defender_dice": "max"}; max_rounds is 100 at first.
+        opponents: one name for each other seat, clockwise: a bot, or "open" for another client. Pass the
+        token of an open seat on to its player. options: options of the rules, for example {"attack": "blitz",
+        "defender_dice": "max"}; max_rounds is 100 by default.
         """
         tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, options, client_of(context))
         others = {f"P{number}": token for number, token in tokens.items() if number != seat}
@@ -81,7 +83,7 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def act(token: str, plan: str, style: str = "brief") -> str:
-        """Answer the question: one action or a plan, actions separated by `;`, as far as you can foresee.
+        """Play one action or a plan: actions separated by `;`, as far as you can foresee.
 
         For example: trade; draft Ural 5; attack Ural > Ukraine; occupy 3; fortify Japan > Mongolia all; end
         """
@@ -89,39 +91,45 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
 
 
 def _add_looking(server: MCPServer, games: OpenGames) -> None:
-    """The tools that change nothing."""
+    """Add the tools that change nothing."""
 
     @_tool(server)
     def report(token: str, style: str = "brief") -> str:
-        """The situation and the question in words. style: "brief", or "full" with the map and how to answer."""
+        """Return the situation and your decision in words.
+
+        style: "brief", or "full" with the map and the forms of actions.
+        """
         return games.report(token, style)
 
     @_tool(server)
     def legal_actions(token: str) -> str:
-        """Every legal action, a line each; none while somebody else decides."""
+        """Return all legal actions, one per line; none while another seat is to act."""
         return "\n".join(games.legal_actions(token))
 
     @_tool(server)
     def odds(attackers: int, defenders: int) -> str:
-        """The chance that an attack to the end takes a territory; attackers: all troops on the attacking one."""
+        """Return the chance that an attack to the end succeeds. attackers: all troops on the source."""
         if not (1 <= attackers <= 100_000 and 1 <= defenders <= 100_000):
             raise ValueError("attackers and defenders must be from 1 to 100000")
         return f"{100 * win_probability(attackers, defenders):.1f} %"
 
     @_tool(server)
     def history(token: str, since: int = 0) -> str:
-        """What happened, as your seat saw it, from an event's number on; the last line has the next number."""
+        """Return the events that your seat saw, from event number `since` on.
+
+        The last line has the number for the next call.
+        """
         lines, following = games.history(token, since)
         return "\n".join([*lines, f"next: {following}"])
 
     @_tool(server)
     def rules(preset: str = "classic", num_players: int | None = None) -> str:
-        """Every option of a preset's rules, and how questions are answered."""
+        """Return all options of a preset's rules, and the forms of actions."""
         return rules_text(preset, num_players)
 
 
 def rules_text(preset: str, num_players: int | None = None) -> str:
-    """The options of a preset and how to answer."""
+    """Return the options of a preset and the forms of actions."""
     return "\n".join([json.dumps(Rules.preset(preset, num_players).to_dict()), *HELP])
 
 
@@ -129,19 +137,19 @@ def _add_resources(server: MCPServer) -> None:
 
     @server.resource("risk://rules/{preset}", mime_type="text/plain")
     def preset_rules(preset: str) -> str:
-        """The rules of a preset."""
+        """Return the rules of a preset."""
         return rules_text(preset)
 
     @server.resource("risk://map/{name}", mime_type="application/json")
     def map_facts(name: str) -> str:
-        """A map: territories, continents, borders."""
+        """Return a map: territories, continents, borders."""
         board = asdict(load_shipped(name))
         kept = ("name", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
         return json.dumps({field: board[field] for field in kept})
 
     @server.resource("risk://choices", mime_type="application/json")
     def choices() -> str:
-        """Presets, maps and bots."""
+        """Return the names of presets, maps and bots."""
         return json.dumps({"presets": presets(), "maps": map_names(), "opponents": [OPEN, *bots.names()]})
 
 
@@ -162,7 +170,7 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `mcp`: serve until the client leaves, or until Ctrl-C."""
+    """Run the command `mcp`: serve until the client leaves or until Ctrl-C."""
     parser = command_parser("mcp")
     parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")

@@ -1,1 +1,1 @@
-"""Compiled bots that follow fixed rules, and what they know of a board."""
+"""Compiled bots that follow fixed rules, and their shared knowledge of a board."""

@@ -1,6 +1,7 @@
 """`attacker`: drafts to the territory with the most enemies around it, and attacks whatever is weaker.
 
-The first step of many published ladders (the "berserk" players of domination programs): no continents, no defence.
+It is the first step of many published ladders (the "berserk" players of domination programs). It ignores
+continents and does not defend.
 """
 
 from numpy import int64
@@ -25,7 +26,7 @@ from risk_env.core.types import Phase
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
@@ -35,7 +36,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, board, rules, seat):
-    """The action in this phase."""
+    """Return the action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return boldest_attack(game, board, rules)
@@ -48,7 +49,7 @@ def answer(game, board, rules, seat):
 
 @kernel
 def boldest_attack(game, board, rules):
-    """The attack with the largest majority; DONE if no target is weaker than its attacker."""
+    """Return the attack with the largest majority, or DONE if no target is weaker than its attacker."""
     best, most = int64(rules.done), 0
     action = next_attack(game, rules, NONE)
     while action != NONE:
@@ -62,7 +63,10 @@ def boldest_attack(game, board, rules):
 
 @kernel
 def advance(game, board, rules, seat):
-    """All troops follow where there are at least as many enemies as behind, none otherwise."""
+    """Return the number of troops that follow into a captured territory: all or none.
+
+    All follow if the target has at least as many enemy neighbours as the source, and at least one.
+    """
     ahead = enemy_neighbours(game, board, seat, int64(game.target))
     behind = enemy_neighbours(game, board, seat, int64(game.source))
     return movable(game, rules) if ahead >= behind and ahead > 0 else 0

@@ -1,7 +1,8 @@
-"""What the scripted bots share: their own chance, neighbours and threats, amounts, and usual answers.
+"""Functions that the scripted bots share: random numbers, neighbours, threats, amounts and usual actions.
 
-Everything here reads only what the seat to decide may see: the board, its own hand and mission, sizes of hands, and the
-legal actions of its own question. The bot's own random state is `randoms[lane, seat]` (risk_env.bots.CompiledBot).
+The functions read only facts that the seat to act may see. These are the board, its own hand and mission, the
+sizes of the other hands, and its legal actions. The random state of a bot is `randoms[lane, seat]`
+(`risk_env.bots.CompiledBot`).
 """
 
 import numpy as np
@@ -17,19 +18,19 @@ from risk_env.core.position import is_alive, troops_on
 from risk_env.core.types import ALL_OF_THEM, AMOUNTS, HALF, NUM_FACES, Phase
 
 NONE = -1  # no action, no territory
-LAST_TO_FALL = 100  # round of death, in imagined positions, of a seat that falls there
+LAST_TO_FALL = 100  # in imagined positions: the round of death of a seat that is eliminated there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
-# What a place is chosen for (`place_worth`)
+# Purposes for which a territory is chosen (`place_worth`)
 STRIKE, DEFENCE, NEUTRAL, HEADQUARTERS = range(4)
 
 
-# A bot's own random numbers
+# Random numbers of a bot
 
 
 @inlined
 def draw_word(randoms, lane, seat):
-    """64 random bits of the bot's own (splitmix64)."""
+    """Draw 64 random bits from the bot's own random state (splitmix64)."""
     state = plus(randoms[lane, seat], _GOLDEN)
     randoms[lane, seat] = state
     return scramble(state)
@@ -37,13 +38,13 @@ def draw_word(randoms, lane, seat):
 
 @inlined
 def chance_below(randoms, lane, seat, n):
-    """A random whole number 0 ... n - 1 (uneven by less than n / 2**32)."""
+    """Draw a random integer from 0 to n - 1 (uniform up to an error below n / 2**32)."""
     return int64(times(draw_word(randoms, lane, seat) >> _HALF_WORD, np.uint64(n)) >> _HALF_WORD)
 
 
 @inlined
 def any_legal(game, randoms, lane, seat):
-    """A uniformly random legal action."""
+    """Draw a uniformly random legal action."""
     return nth(game.legal, chance_below(randoms, lane, seat, size(game.legal)))
 
 
@@ -52,7 +53,7 @@ def any_legal(game, randoms, lane, seat):
 
 @inlined
 def enemy_neighbours(game, board, seat, territory):
-    """Number of neighbours that are not the seat's."""
+    """Number of neighbours that the seat does not own."""
     count = 0
     for w in range(len(game.strong)):
         count += popcount(board.neighbours[territory, w] & ~game.owned[seat, w])
@@ -61,13 +62,13 @@ def enemy_neighbours(game, board, seat, territory):
 
 @inlined
 def own_neighbours(game, board, seat, territory):
-    """Number of neighbours that are the seat's."""
+    """Number of neighbours that the seat owns."""
     return common(board.neighbours[territory], game.owned[seat])
 
 
 @inlined
 def is_inland(game, board, seat, territory):
-    """Whether all neighbours are the seat's."""
+    """Return whether the seat owns all neighbours."""
     word = ZERO
     for w in range(len(game.strong)):
         word |= board.neighbours[territory, w] & ~game.owned[seat, w]
@@ -76,7 +77,7 @@ def is_inland(game, board, seat, territory):
 
 @kernel
 def enemy_troops_near(game, board, seat, territory):
-    """Troops on the neighbours that are not the seat's."""
+    """Number of troops on the neighbours that the seat does not own."""
     total = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & ~game.owned[seat, w]
@@ -88,7 +89,7 @@ def enemy_troops_near(game, board, seat, territory):
 
 @inlined
 def num_rivals(game, rules, seat):
-    """Number of other seats that live."""
+    """Number of other seats that are alive."""
     count = int64(0)
     for other in range(rules.num_players):
         count += int64(other != seat and is_alive(game, other))
@@ -100,7 +101,7 @@ def num_rivals(game, rules, seat):
 
 @inlined
 def next_legal(game, action):
-    """The lowest legal action above `action` (NONE for the first of all), NONE if there is none."""
+    """Return the lowest legal action above `action`, or NONE. Pass NONE to get the first legal action."""
     after = action + 1
     w = after >> 6
     if w >= len(game.legal):
@@ -116,28 +117,28 @@ def next_legal(game, action):
 
 @inlined
 def next_place(game, board, territory):
-    """The lowest legal territory above this one (NONE for the first of all), NONE if there is none."""
+    """Return the lowest legal territory above `territory`, or NONE. Pass NONE to get the first one."""
     found = next_legal(game, territory)
     return found if found < board.num_territories else NONE
 
 
 @inlined
 def next_attack(game, rules, action):
-    """The lowest legal attack above `action` (NONE for the first of all), NONE if there is none."""
+    """Return the lowest legal attack above `action`, or NONE. Pass NONE to get the first legal attack."""
     found = next_legal(game, max(action, int64(rules.border_0) - 1))
     return found if found < int64(rules.dice_0) else NONE
 
 
 @inlined
 def ends_of(board, rules, action):
-    """Source and target of an attack."""
+    """Return the source and the target of an attack."""
     border = action - int64(rules.border_0)
     return int64(board.border_source[border]), int64(board.border_target[border])
 
 
 @inlined
 def last_legal(game, rules):
-    """The highest legal action: of dice a blitz where it may be chosen, else the most (RULES 3.2.4)."""
+    """Return the highest legal action; for dice, a blitz if allowed, else the most dice (RULES 3.2.4)."""
     action = int64(rules.num_actions) - 1
     while not has(game.legal, action):
         action -= 1
@@ -146,7 +147,7 @@ def last_legal(game, rules):
 
 @kernel
 def border_action(game, board, rules, source, target):
-    """The attack from source to target, NONE if it is not legal."""
+    """Return the attack from source to target, or NONE if it is not legal."""
     action = next_attack(game, rules, NONE)
     while action != NONE and ends_of(board, rules, action) != (source, target):
         action = next_attack(game, rules, action)
@@ -158,7 +159,7 @@ def border_action(game, board, rules, source, target):
 
 @kernel
 def amount_towards(rules, wanted, most):
-    """The AMOUNT action that comes nearest to `wanted` (1 or more) of `most` troops without going over."""
+    """Return the AMOUNT action nearest to `wanted` (1 or more) of `most` troops, but not above `wanted`."""
     if wanted >= most:
         return int64(rules.amount_0) + ALL_OF_THEM
     best, number = 0, int64(1)
@@ -172,13 +173,16 @@ def amount_towards(rules, wanted, most):
 
 @inlined
 def draft_amount(game, rules, wanted):
-    """Answer of `DRAFT_AMOUNT`: towards `wanted` troops on the chosen territory."""
+    """Return the action in `DRAFT_AMOUNT` that places at most `wanted` troops on the chosen territory."""
     return amount_towards(rules, max(wanted, 1), draftable(game, rules, int64(game.target)))
 
 
 @inlined
 def move_amount(game, rules, wanted):
-    """Answer of `OCCUPY` and `FORTIFY_AMOUNT`: towards `wanted` more troops; DONE for none, where it is legal."""
+    """Return the action in `OCCUPY` or `FORTIFY_AMOUNT` that moves at most `wanted` more troops.
+
+    If `wanted` is below 1, return DONE where DONE is legal.
+    """
     if wanted < 1 and has(game.legal, int64(rules.done)):
         return int64(rules.done)
     return amount_towards(rules, max(wanted, 1), movable(game, rules))
@@ -189,7 +193,7 @@ def move_amount(game, rules, wanted):
 
 @kernel
 def best_place(game, board, seat, purpose):
-    """The legal territory that is worth most for a purpose; NONE if no territory is legal."""
+    """Return the legal territory that is worth most for a purpose, or NONE if no territory is legal."""
     best, most = NONE, -(1 << 60)
     territory = next_place(game, board, NONE)
     while territory != NONE:
@@ -202,10 +206,12 @@ def best_place(game, board, seat, purpose):
 
 @kernel
 def place_worth(game, board, seat, territory, purpose):
-    """What a territory is worth for a purpose.
+    """Return the worth of a territory for a purpose.
 
-    STRIKE: most neighbours of others, then most own troops. DEFENCE: outnumbered most by the troops around it.
-    NEUTRAL: in the way of others, not of the seat (RULES 6.1). HEADQUARTERS: safe (RULES 7.1).
+    * STRIKE: many neighbours that the seat does not own, then many own troops.
+    * DEFENCE: outnumbered by the enemy troops around it.
+    * NEUTRAL: in the way of the other player, not of the seat (RULES 6.1).
+    * HEADQUARTERS: safe (RULES 7.1).
     """
     troops = troops_on(game, territory)
     if purpose == STRIKE:
@@ -224,7 +230,10 @@ def place_worth(game, board, seat, territory, purpose):
 
 @kernel
 def card_to_trade(game, board, rules, seat):
-    """A card for a set: those of own territories first (RULES 5.4), wild cards last; DONE if nothing else is legal."""
+    """Return the next card of a set to trade, or DONE if no card is legal.
+
+    Cards of own territories come first (RULES 5.4), wild cards last.
+    """
     best, most = int64(rules.done), int64(NONE)
     for card in range(board.num_territories + 1):
         action = int64(rules.card_0) + card
@@ -240,20 +249,23 @@ def card_to_trade(game, board, rules, seat):
 
 @inlined
 def face_of(game, side, d):
-    """Face of a side's d-th die, the highest first; 0 for none."""
+    """Return the face of a side's d-th die, counted from the highest; 0 if there is no such die."""
     return int64(game.settled[side, d])
 
 
 @inlined
 def wins_with(game, first, second):
-    """Comparisons that an attacker with these two highest dice wins; ties go to the defender (RULES 3.2.3)."""
+    """Number of comparisons that an attacker wins with these two highest dice.
+
+    Ties go to the defender (RULES 3.2.3).
+    """
     wins = int64(face_of(game, DEFENDER, 0) > 0 and first > face_of(game, DEFENDER, 0))
     return wins + int64(face_of(game, DEFENDER, 1) > 0 and second > face_of(game, DEFENDER, 1))
 
 
 @inlined
 def wins_if_turned(game, which, face):
-    """Comparisons won if the attacker's die number `which` showed another face."""
+    """Number of comparisons won if the attacker's die number `which` showed another face."""
     first, second = 0, 0
     for d in range(game.settled.shape[1]):
         die = face if d == which else face_of(game, ATTACKER, d)
@@ -266,7 +278,10 @@ def wins_if_turned(game, which, face):
 
 @kernel
 def best_die(game, rules):
-    """Answer of `REROLL` and `COMMANDER`: the die whose turn wins most comparisons, DONE if none wins more."""
+    """Return the action in `REROLL` or `COMMANDER`: the die whose change wins the most comparisons, or DONE.
+
+    DONE means that no change wins more comparisons than the dice as they are.
+    """
     now = NUM_FACES * wins_with(game, face_of(game, ATTACKER, 0), face_of(game, ATTACKER, 1))
     best, most = int64(rules.done), now
     for d in range(int64(game.chosen_dice[ATTACKER])):
@@ -280,15 +295,16 @@ def best_die(game, rules):
     return best
 
 
-# Usual answers
+# Usual actions
 
 
 @kernel
 def usual_answer(game, board, rules, seat):
-    """The answer to all but claims, attacks, the place of a draft, and occupations (NONE there).
+    """Return the usual action in a phase, or NONE for claims, attacks, the place of a draft, and occupations.
 
-    Drafts and fortify moves are made whole, from the largest stack without enemy neighbours to where others press most.
-    Sets are traded at once; dice are as many as allowed, a blitz before all.
+    All troops are drafted to one territory. The fortify move takes all troops from the largest stack without
+    enemy neighbours to the territory that is outnumbered most. Sets are traded at once. The most dice are
+    rolled, a blitz before all.
     """
     phase = game.phase
     if phase == Phase.DRAFT_AMOUNT:
@@ -316,7 +332,7 @@ def usual_answer(game, board, rules, seat):
 
 @kernel
 def largest_inland(game, board, rules, seat):
-    """The stack without enemy neighbours that may leave, the largest; DONE if there is none."""
+    """Return the legal territory with the largest stack and no enemy neighbours, or DONE."""
     best, most = int64(rules.done), 1
     territory = next_place(game, board, NONE)
     while territory != NONE:

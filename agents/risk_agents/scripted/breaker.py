@@ -1,8 +1,9 @@
-"""`breaker`: a hunter that watches threats: it stops the strongest rival, breaks continents, keeps its own borders.
+"""`breaker`: a hunter that stops the strongest rival, breaks continents and keeps its own borders.
 
-Continents that others hold are broken where their border is weaker than an own stack; own borders are reinforced in
-proportion to what can attack them; attacks stop when the own defence falls below half of that (ideas of
-threat-based players in the literature; own implementation).
+It breaks a rival's continent where the border is weaker than an own stack. It reinforces a border of an own
+continent that is outnumbered. After the first capture of a turn it takes only valuable territories, and
+none if its own troops are fewer than half of the troops of the strongest rival. The ideas come from
+threat-based players in the literature; the implementation is our own.
 """
 
 import numpy as np
@@ -23,7 +24,7 @@ from risk_env.core.types import Phase
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     seen = np.zeros(games[0].strong.shape[0], np.uint64)
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -36,7 +37,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """The action in this phase: hunts first, then threats; the rest as a grower."""
+    """Return the action in this phase: first of a hunt, then against threats, else that of `grower`."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action
@@ -49,7 +50,7 @@ def break_threats(game, board, rules, seat, memory, seen):
 
 @kernel
 def strongest_rival(game, board, rules, seat):
-    """The rival with most troops, two turns' income included."""
+    """Return the rival with the most troops, including two turns of income."""
     best, most = NONE, -1
     for other in range(rules.num_players):
         if other != seat and is_alive(game, other):
@@ -61,7 +62,10 @@ def strongest_rival(game, board, rules, seat):
 
 @kernel
 def place_by_threat(game, board, rules, seat):
-    """Where the draft helps most: to break a continent, to take one's own, to hold a threatened border."""
+    """Return the legal territory where the draft helps most.
+
+    A draft helps to break a rival's continent, to complete an own one, or to hold a threatened border.
+    """
     wanted = easiest_continent(game, board, seat)
     leader = strongest_rival(game, board, rules, seat)
     best, most = NONE, -1e9
@@ -75,7 +79,7 @@ def place_by_threat(game, board, rules, seat):
 
 @kernel
 def threat_worth(game, board, seat, territory, wanted, leader):
-    """What the stack here could do with the whole draft, and what it would hold."""
+    """Return the worth of drafting all troops to a territory: its best capture, and its defence."""
     worth, strength = 0.0, troops_on(game, territory) + int64(game.draft_left)
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & ~game.owned[seat, w]
@@ -95,7 +99,7 @@ def threat_worth(game, board, seat, territory, wanted, leader):
 
 @kernel
 def target_worth(game, board, seat, wanted, leader, target):
-    """How much taking a territory is worth, apart from the card."""
+    """Return the worth of capturing a territory, apart from the card."""
     continent = int64(board.continent_of[target])
     worth = 0.5
     if is_spoil(game, board, target):
@@ -111,7 +115,7 @@ def target_worth(game, board, seat, wanted, leader, target):
 
 @kernel
 def best_attack(game, board, rules, seat):
-    """The most useful attack with good odds; DONE when none is, or when the own defence has become too thin."""
+    """Return the most useful attack with good odds, or DONE if there is none."""
     wanted = easiest_continent(game, board, seat)
     leader = strongest_rival(game, board, rules, seat)
     bold = num_rivals(game, rules, seat) == 1
@@ -132,7 +136,7 @@ def best_attack(game, board, rules, seat):
 
 @kernel
 def is_thin(game, board, rules, seat, leader):
-    """Whether the own troops are fewer than half of what the strongest rival has and is about to draft."""
+    """Return whether own troops are fewer than half of the strongest rival's, including its next draft."""
     power = total_troops(game, leader) + troops_due(game, board, rules, leader)
     return 2 * total_troops(game, seat) < power
 

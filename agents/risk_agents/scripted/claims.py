@@ -1,7 +1,7 @@
-"""Which territory a scripted bot claims: towards a small continent that has few borders (RULES 4.3, 9.2).
+"""The territory that a scripted bot claims: towards a small continent with few borders (RULES 4.3, 9.2).
 
-Its own chance decides between territories that are worth nearly the same: bots that claim alike in every game would
-see a handful of openings.
+A random number decides between territories of nearly the same worth. Otherwise bots would claim alike in
+every game and see only a handful of openings.
 """
 
 from risk_agents.scripted.board_sense import NONE, chance_below, own_neighbours
@@ -9,13 +9,13 @@ from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
-BORDER = 6  # points off for each territory of a continent that has neighbours outside
-CLOSE = 8  # chance decides between territories whose worths differ by less
+BORDER = 6  # penalty for each territory of a continent that has neighbours outside
+CLOSE = 8  # a random number decides between territories whose worths differ by less
 
 
 @kernel
 def claim(game, board, randoms, lane, seat):
-    """The territory to claim, or to found a capital in; NONE in other phases."""
+    """Return the territory to claim or to found a capital in, or NONE in other phases."""
     best, most = NONE, -(1 << 60)
     if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
         return best
@@ -35,7 +35,11 @@ def claim(game, board, randoms, lane, seat):
 
 @kernel
 def continent_prize(game, board, seat, continent):
-    """What a territory of a continent is worth: own ones there count for it, those of others and borders against it."""
+    """Return the worth of a territory of a continent.
+
+    Own territories in the continent and its bonus raise the worth. Territories of others, borders and the
+    size of the continent lower it.
+    """
     own, members, taken, borders = 0, 0, 0, 0
     for w in range(len(game.strong)):
         inside = board.continent_members[continent, w]
@@ -53,7 +57,7 @@ def continent_prize(game, board, seat, continent):
 
 @inlined
 def has_neighbours_outside(board, continent, territory):
-    """Whether a territory has neighbours outside this continent."""
+    """Return whether a territory has neighbours outside this continent."""
     outside = ZERO
     for w in range(len(board.continent_members[continent])):
         outside |= board.neighbours[territory, w] & ~board.continent_members[continent, w]

@@ -1,4 +1,4 @@
-"""Continents and neighbours as scripted bots weigh them: ratios, borders, enclosed enemies, odds by rule of thumb."""
+"""Rules of thumb of scripted bots for continents, borders, enclosed enemies and odds."""
 
 from numpy import int64
 
@@ -10,7 +10,10 @@ from risk_env.core.position import holds_continent, troops_on
 
 @kernel
 def continent_ratio(game, board, seat, continent):
-    """Own troops in and next to a continent over those of others in it, weighed by its bonus; 0 if it is held."""
+    """Return the ratio of own troops in and near a continent to others' troops in it, weighed by its bonus.
+
+    The ratio is 0 if the seat holds the continent.
+    """
     own, others, members = 0, 0, 0
     for w in range(len(game.strong)):
         word = board.continent_members[continent, w]
@@ -30,7 +33,7 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """The largest own stack next to a territory, from outside the continent."""
+    """Number of troops that the largest own stack next to a territory, outside the continent, can send."""
     most = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
@@ -42,7 +45,7 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Troops that the largest own stack next to a territory can send, one stack (`but`) left out."""
+    """Number of troops that the largest own stack next to a territory can send; ignore the stack on `but`."""
     most = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w]
@@ -56,7 +59,7 @@ def own_stack_near(game, board, seat, territory, but):
 
 @kernel
 def easiest_continent(game, board, seat):
-    """The continent not held with the best ratio, NONE if all are held."""
+    """Return the continent with the best ratio that the seat does not hold, or NONE if it holds all."""
     best, most = NONE, 0.0
     for continent in range(board.num_continents):
         ratio = continent_ratio(game, board, seat, continent)
@@ -67,7 +70,7 @@ def easiest_continent(game, board, seat):
 
 @kernel
 def weakest_border(game, board, seat):
-    """The border of an own continent that is outnumbered most, of those where troops may go; NONE if all hold."""
+    """Return the legal territory of an own continent that is outnumbered most, or NONE if all hold."""
     best, most = NONE, 0
     for territory in range(board.num_territories):
         if has(game.legal, territory) and holds_continent(game, board, seat, int64(board.continent_of[territory])):
@@ -79,7 +82,10 @@ def weakest_border(game, board, seat):
 
 @kernel
 def springboard(game, board, seat, continent):
-    """The legal territory from which to attack into a continent: many targets there, weak ones, many troops here."""
+    """Return the best legal territory from which to attack into a continent, or NONE.
+
+    Many targets in the continent, weak targets, and many troops on the territory itself count.
+    """
     best, most = NONE, -(1 << 60)
     for territory in range(board.num_territories):
         if has(game.legal, territory):
@@ -92,7 +98,7 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Neighbours in a continent that are not the seat's: how many, and the troops there."""
+    """Return the number of neighbours in a continent that the seat does not own, and the troops on them."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
@@ -105,20 +111,24 @@ def targets_in(game, board, seat, territory, continent):
 
 @inlined
 def is_spoil(game, board, territory):
-    """Whether the territory's owner holds its whole continent."""
+    """Return whether the territory's owner holds its whole continent."""
     return holds_continent(game, board, int64(game.owner[territory]), int64(board.continent_of[territory]))
 
 
 @kernel
 def has_majority(game, board, seat, source, target):
-    """Whether an attack is stronger than its target, or all own troops around the target are by half."""
+    """Return whether an attack has a majority.
+
+    Either the source alone has more attackers than the target has defenders, or all own troops around the
+    target are more than 1.5 times the defenders.
+    """
     attackers, defenders = troops_on(game, source) - 1, troops_on(game, target)
     return attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders)
 
 
 @kernel
 def support(game, board, seat, territory):
-    """Own troops that could attack a territory: all but one of each neighbour."""
+    """Number of own troops that could attack a territory: all but one of each own neighbour."""
     total = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w]
@@ -130,7 +140,11 @@ def support(game, board, seat, territory):
 
 @kernel
 def split_advance(game, board, seat, most):
-    """How many of `most` follow into a captured territory: to where the enemies are, half where both have some."""
+    """Return how many of `most` troops follow into a captured territory.
+
+    Troops go to the territory that has enemy neighbours. If both have, half follow from a strong source.
+    Otherwise all or none follow, towards more enemy neighbours.
+    """
     source, target = int64(game.source), int64(game.target)
     if is_inland(game, board, seat, source):
         return most

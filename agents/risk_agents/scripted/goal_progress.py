@@ -1,4 +1,4 @@
-"""How far a seat has come towards a special victory (for `search.evaluation` and `learned.learned_value`)."""
+"""Progress of a seat towards a special victory (for `search.evaluation` and `learned.learned_value`)."""
 
 from numpy import int64
 
@@ -11,7 +11,7 @@ from risk_env.core.types import NUM_OBJECTIVES, Mission, Victory
 
 @kernel
 def goal_progress(game, board, rules, seat):
-    """Steps made towards headquarters, mission or objectives, 0 where all must fall (RULES 7.3, 8, 9.7)."""
+    """Steps made towards headquarters, mission or objectives; 0 for domination (RULES 7.3, 8, 9.7)."""
     if rules.victory == Victory.DOMINATION:
         return 0.0
     if rules.victory == Victory.HEADQUARTERS:
@@ -24,7 +24,7 @@ def goal_progress(game, board, rules, seat):
 
 @kernel
 def headquarters_progress(game, rules, seat):
-    """Headquarters held, one's own twice."""
+    """Number of headquarters held; the seat's own counts twice."""
     if not game.headquarters_open:
         return 0.0
     held = 0.0
@@ -36,7 +36,7 @@ def headquarters_progress(game, rules, seat):
 
 @kernel
 def mission_progress(game, board, seat, mission):
-    """How far the own mission is fulfilled, at most 3."""
+    """Return how far the seat's mission is fulfilled, at most 3."""
     kind = board.mission_kind[mission]
     target = int64(board.mission_target[mission])
     if kind == Mission.DESTROY and target != seat:
@@ -49,7 +49,7 @@ def mission_progress(game, board, seat, mission):
 
 @kernel
 def continents_progress(game, board, seat, wanted):
-    """Share of the wanted continents (bits) that is held, times 3."""
+    """Share of the territories of the wanted continents (a bit set) that the seat holds, times 3."""
     own, members = 0, 0
     for continent in range(board.num_continents):
         if wanted & bit(continent) == ZERO:
@@ -61,7 +61,7 @@ def continents_progress(game, board, seat, wanted):
 
 @kernel
 def objectives_in_reach(game, board, rules, seat):
-    """Objectives held, and the one that could be taken now (RULES 9.5)."""
+    """Number of objectives held, plus one if an objective could be taken now (RULES 9.5)."""
     held = int64(0)
     for objective in range(NUM_OBJECTIVES):
         held += int64(game.objective[objective] == seat)

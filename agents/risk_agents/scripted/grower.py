@@ -1,8 +1,9 @@
-"""`grower`: reinforces the weakest border of its continents, or roots in the easiest one and grows border by border.
+"""`grower`: reinforces the weakest border of its continents, else grows into the easiest continent.
 
-The idea of the "cluster" players of published Risk programs; own implementation. It attacks where it is clearly
-stronger: into the continent it wants, against enclosed enemies, into continents others hold, from borders with a single
-enemy; otherwise it takes one territory a turn for the card, by the best odds.
+The idea comes from the "cluster" players of published Risk programs; the implementation is our own. It
+attacks only where it has a clear majority: into the continent it wants, against enclosed enemies, into
+continents that others hold, and from borders with a single enemy. Otherwise it takes one territory a turn
+for the card, by the best odds.
 """
 
 from numpy import int64
@@ -37,7 +38,7 @@ from risk_env.core.types import Phase
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
@@ -47,7 +48,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def grow(game, board, rules, seat):
-    """The action in this phase."""
+    """Return the action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return growing_attack(game, board, rules, seat)
@@ -60,7 +61,7 @@ def grow(game, board, rules, seat):
 
 @kernel
 def growing_place(game, board, seat):
-    """The weakest border of an own continent, else the springboard into the easiest one."""
+    """Return the weakest border of an own continent, else the springboard into the easiest continent."""
     place = weakest_border(game, board, seat)
     if place == NONE:
         continent = easiest_continent(game, board, seat)
@@ -71,7 +72,7 @@ def growing_place(game, board, seat):
 
 @kernel
 def growing_attack(game, board, rules, seat):
-    """The attack that helps most among those with a clear majority; DONE if none does."""
+    """Return the attack that helps most among those with a clear majority, or DONE if none helps."""
     wanted = easiest_continent(game, board, seat)
     bold = num_rivals(game, rules, seat) == 1
     best, most = int64(rules.done), 0.0
@@ -89,9 +90,12 @@ def growing_attack(game, board, rules, seat):
 
 @kernel
 def attack_worth(game, board, seat, bold, wanted, source, target):
-    """How much an attack helps: the wanted continent, enclosed enemies, others' continents, single borders, the card.
+    """Return how much an attack helps.
 
-    Against a single rival (`bold`) any majority is used: nobody else profits from both sides' losses.
+    An attack helps if its target belongs to the wanted continent, is enclosed by own territories, or belongs
+    to a continent that another player holds. It also helps if it frees a strong source from its only enemy,
+    or earns the card of this turn. Against a single rival (`bold`) any majority of more than two troops
+    helps: nobody else profits from the losses of both sides.
     """
     worth = 0.5 if bold and troops_on(game, source) > 2 + troops_on(game, target) else 0.0
     if board.continent_of[target] == wanted:

@@ -1,8 +1,9 @@
 """`hunter`: a grower that wipes out weak rivals for their cards, along a simple route from one stack.
 
-With escalating sets the cards of an eliminated rival pay for the attack; Hasbro's rule books advise it, and strong
-programs do it. A rival is worth its cards × next set ÷ 3, less for the armies that it still has. A hunt begins when one
-stack, with the whole draft, should survive the route through all of the rival's territories.
+With escalating sets, the cards of an eliminated rival pay for the attack. Hasbro's rule books advise such
+attacks, and strong programs make them. A rival is worth its cards × next set ÷ 3, less for the armies that
+it still has. A hunt begins when one stack, with the whole draft, should survive the route through all of
+the rival's territories.
 """
 
 import numpy as np
@@ -20,17 +21,17 @@ from risk_env.core.movement import movable
 from risk_env.core.position import is_alive, room, total_troops, troops_on
 from risk_env.core.types import Deck, Phase
 
-CAUTION = 0.95  # troops that a defender is thought to cost when a hunt begins
-HUNGER = 0.75  # and while it is on
-STAR_CARD = 2  # troops that a card of the star deck is worth
-SPOILS = 8  # troops that one rival less is worth
-# What the bot remembers of its turn
-PREY = 0  # the seat hunted + 1, 0 for none
+CAUTION = 0.95  # expected loss of troops for each defender when a hunt begins
+HUNGER = 0.75  # expected loss of troops for each defender during a hunt
+STAR_CARD = 2  # worth of a card of the star deck, in troops
+SPOILS = 8  # worth of having one rival less, in troops
+# Columns of the bot's memory
+PREY = 0  # hunted seat plus 1; 0 without a hunt
 
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     seen = np.zeros(games[0].strong.shape[0], np.uint64)
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -43,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def hunt(game, board, rules, seat, memory, seen):
-    """The hunt's action in this phase; NONE without a hunt, and in phases that are answered as by a grower."""
+    """Return the action of the hunt in this phase, or NONE without a hunt and where `grower` decides."""
     phase = game.phase
     if phase == Phase.ATTACK:
         source, target = next_on_hunt(game, board, rules, seat, memory, 0, seen)
@@ -57,7 +58,10 @@ def hunt(game, board, rules, seat, memory, seen):
 
 @kernel
 def next_on_hunt(game, board, rules, seat, memory, extra, seen):
-    """First step (source, target) of the best hunt with `extra` troops to draft; (NONE, NONE) if none is worth it."""
+    """Return the first step (source, target) of the best hunt with `extra` troops to draft.
+
+    Return (NONE, NONE) if no hunt is worth it. Write the hunted seat to the memory.
+    """
     best_source, best_target, most, prey = NONE, NONE, 0.0, 0
     for other in range(rules.num_players):
         if other == seat or not is_alive(game, other):
@@ -76,14 +80,20 @@ def next_on_hunt(game, board, rules, seat, memory, extra, seen):
 
 @kernel
 def worth_of(game, rules, other, armies):
-    """Troops that eliminating a rival is worth: cards and one rival less, minus a third of its armies; at least 0.1."""
+    """Return the worth of eliminating a rival, in troops, at least 0.1.
+
+    The worth is that of its cards and of having one rival less, minus a third of its armies.
+    """
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
 
 
 @kernel
 def route_start(game, board, rules, seat, prey, extra, cost, seen):
-    """The source and first target of the route through all the prey's territories that leaves most troops."""
+    """Return the source and the first target of the best route through all the prey's territories.
+
+    The best route leaves the most troops. Return (NONE, NONE) if there is none.
+    """
     best_source, best_target, most = NONE, NONE, 0.0
     for w in range(len(game.strong)):
         sources = game.owned[seat, w]
@@ -102,7 +112,7 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
 
 @inlined
 def touches(game, board, territory, owner):
-    """Whether a territory of the owner is next to this one."""
+    """Return whether a territory of the owner is next to this one."""
     word = ZERO
     for w in range(len(game.strong)):
         word |= board.neighbours[territory, w] & game.owned[owner, w]
@@ -111,7 +121,10 @@ def touches(game, board, territory, owner):
 
 @kernel
 def walk_route(game, board, seat, prey, source, strength, cost, seen):
-    """First target and troops left of a walk through the prey's territories; negative if it does not get through."""
+    """Walk through the prey's territories; return the first target and the troops left.
+
+    The troops left are negative if the walk does not get through.
+    """
     clear(seen)
     first, here = NONE, source
     while True:
@@ -131,7 +144,7 @@ def walk_route(game, board, seat, prey, source, strength, cost, seen):
 
 @kernel
 def next_on_route(game, board, prey, here, seen):
-    """The unseen territory of the prey next to `here` with the fewest ways on; NONE if there is none."""
+    """Return the unseen territory of the prey next to `here` with the fewest ways on, or NONE."""
     best, fewest = NONE, 1 << 30
     for w in range(len(seen)):
         word = board.neighbours[here, w] & game.owned[prey, w] & ~seen[w]
@@ -148,7 +161,7 @@ def next_on_route(game, board, prey, here, seen):
 
 @kernel
 def others_take_the_rest(game, board, seat, prey, source, seen):
-    """Whether what the route leaves out falls to other own stacks next to it."""
+    """Return whether other own stacks can take the territories of the prey that the route leaves out."""
     for w in range(len(seen)):
         word = game.owned[prey, w] & ~seen[w]
         while word != ZERO:
@@ -161,7 +174,11 @@ def others_take_the_rest(game, board, seat, prey, source, seen):
 
 @kernel
 def follow(game, board, rules, seat, prey):
-    """All go on where the prey is ahead; otherwise as a grower moves."""
+    """Return how many troops follow into a captured territory.
+
+    All follow if the prey is next to the target, none if it is next to the source only. Otherwise troops move
+    as `grower` moves them.
+    """
     if touches(game, board, int64(game.target), prey):
         return movable(game, rules)
     if touches(game, board, int64(game.source), prey):

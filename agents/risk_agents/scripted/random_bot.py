@@ -1,4 +1,4 @@
-"""`random`: a uniformly random legal action. The weakest bot of the ladder: its games rarely end."""
+"""`random`: plays uniformly random legal actions. The weakest bot of the ladder; its games rarely end."""
 
 from risk_agents.scripted.board_sense import any_legal
 from risk_env.bots import CompiledBot
@@ -7,7 +7,7 @@ from risk_env.compiler import entry_point
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     for k in range(len(lanes)):
         lane = lanes[k]
         actions[lane] = any_legal(games[lane], randoms, lane, int(games[lane].seat))

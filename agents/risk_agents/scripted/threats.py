@@ -1,4 +1,4 @@
-"""Threats to an own territory from its neighbours (for `search.evaluation` and `learned.learned_value`)."""
+"""Threats to an own territory from its neighbours (for `search.evaluation`, `learned.learned_value`)."""
 
 import math
 
@@ -9,13 +9,16 @@ from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.odds import odds_table
 from risk_env.core.position import troops_on
 
-ODDS = odds_table(48, 48)  # frozen into the kernels
+ODDS = odds_table(48, 48)  # a constant in the compiled kernels
 DUE = 1  # row of the workspace: troops that each seat is expected to get
 
 
 @kernel
 def largest_threat(game, board, rules, seat, territory, follow_up, work):
-    """The strongest attack that a rival could bring; 0 beside the neutral army only, -1 if all neighbours are own."""
+    """Return the number of attackers in the strongest attack that a rival could make on a territory.
+
+    Return 0 if the only enemy neighbour is the neutral army, and -1 if all neighbours are own territories.
+    """
     strongest = -1.0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & ~game.owned[seat, w]
@@ -32,6 +35,9 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
 
 @inlined
 def chance_to_fall(attackers, defenders):
-    """A smooth guess of the chance that a territory falls to these attackers; even at 0.85 attackers a defender."""
+    """Estimate the chance that a territory falls.
+
+    The estimate is smooth, and close to 0.5 at 0.85 attackers per defender.
+    """
     spread = (attackers - 0.85 * defenders - 0.5) / math.sqrt(attackers + defenders)
     return 0.5 + 0.5 * spread / math.sqrt(1.0 + spread * spread)

@@ -1,1 +1,1 @@
-"""Agents that look ahead: over one turn by a beam, or by playing on."""
+"""Agents that look ahead: with a beam search over one turn, or with rollouts."""

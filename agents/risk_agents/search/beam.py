@@ -1,7 +1,8 @@
-"""`beam`: plans its whole turn, draft and captures together, by a beam search with exact odds (see `turn_search`).
+"""`beam`: plans its whole turn, draft and captures together, by a beam search with exact battle odds.
 
-One-turn search with a good evaluation is what beats scripted play in published experiments (own implementation). The
-plan is kept while the battles go as expected; otherwise a new one is made.
+`search.turn_search` has the search. In published experiments, search over one turn with a good evaluation
+beats scripted play; the implementation is our own. The bot keeps its plan while the battles go as expected,
+and makes a new plan otherwise.
 """
 
 from dataclasses import replace
@@ -41,40 +42,43 @@ from risk_env.core.types import MAX_SEATS, Phase
 
 WIDTH = 12
 DEPTH = 8
-MOST_RANK = 7  # of a place that is drafted to
+MOST_RANK = 7  # highest rank of a place to draft to
 HALF_DRAFTED = -1
 # The weights of `search.evaluation` by number of players, found by `research/tune_beam.py`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 WEIGHTS_FOR = np.concatenate([TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]])
-CAUTIOUS = MAX_SEATS + 1  # a row of its own: income counts less, what may fall more
+CAUTIOUS = MAX_SEATS + 1  # additional row: income counts less, exposed territories cost more
 WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
-# What the bot remembers of its turn: int32 words
+# The memory of the bot in its turn: int32 words
 DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
-RANK = DRAFT_WANTED + 1  # of the place that is drafted to: 0 the best, 1 the second best, ...
-WEIGHED = RANK + 1  # row of WEIGHTS_FOR by which it plays; 0: that of the players at the table
-NARROW = WEIGHED + 1  # positions that are kept at each depth, where that is fewer than usual; 0: as usual
-GATHER = NARROW + 1  # territory plus 1 that takes all its first troops; 0: they are placed as usual
-AT = GATHER + 1  # steps of the plan that were made, or HALF_DRAFTED
-PLAN = AT + 1  # the plan: its number of steps, then the steps as in a path
+RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 the best, 1 the second best, ...
+WEIGHED = RANK + 1  # row of WEIGHTS_FOR; 0: the row for the number of players
+NARROW = WEIGHED + 1  # positions kept at each depth, if fewer than usual; 0: as usual
+GATHER = NARROW + 1  # territory plus 1 that gets all first troops; 0: they are placed as usual
+AT = GATHER + 1  # number of steps of the plan already made, or HALF_DRAFTED
+PLAN = AT + 1  # number of steps of the plan, then the steps as in a path
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
 
 @entry_point
 def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
-    """Answer in each of the lanes by the weights of its row: float64 (N or 1, NUM_WEIGHTS)."""
+    """Choose an action in each lane by the weights in its row: float64 (N or 1, NUM_WEIGHTS)."""
     choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
 
 
 @vectorized_entry_point
 def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weights, width):
-    """Answer in each of the lanes by a learned value: float32 (1, n) of `risk_agents.learned.learned_value.packed`."""
+    """Choose an action in each lane by a learned value.
+
+    `weights`, float32 (1, n), come from `risk_agents.learned.learned_value.packed`.
+    """
     work = np.zeros(LEARNED_WORKSPACE, np.float32)
     choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width)
 
 
 @kernel
 def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width):
-    """Answer in each of the lanes by the weights of its row; `width` positions are kept at each depth."""
+    """Choose an action in each lane by the weights in its row; keep `width` positions at each depth."""
     tree = new_tree(games, width, DEPTH)
     for k in range(len(lanes)):
         row = weights[lanes[k] % len(weights)]
@@ -83,7 +87,7 @@ def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights,
 
 @kernel
 def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
-    """The answer in a lane."""
+    """Return the action in a lane."""
     seat = int64(games[lane].seat)
     claimed = claim(games[lane], boards[0], randoms, lane, seat)
     if claimed != NONE:
@@ -97,20 +101,20 @@ def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
 
 @inlined
 def is_gathered(game, board, memory):
-    """Whether the first troops may go to the place that takes all of them."""
+    """Return whether the next of the first troops may go to the place that gets all of them."""
     return 0 < memory[GATHER] <= board.num_territories and has(game.legal, int64(memory[GATHER]) - 1)
 
 
 @inlined
 def narrowed(tree, width):
-    """The tree with at most `width` positions kept at each depth; as it is for 0."""
+    """Return the tree with at most `width` positions kept at each depth; unchanged if `width` is 0."""
     kept = width if 0 < width < tree.width else tree.width
     return Tree(tree.nodes, tree.facts, tree.paths, tree.passed, kept, tree.depth)
 
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     tree, work = new_tree(games, WIDTH, DEPTH), np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -122,7 +126,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, memory, tree, evaluator):
-    """The action in this phase."""
+    """Return the action in this phase."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)
@@ -140,9 +144,10 @@ def answer(game, memory, tree, evaluator):
 
 @kernel
 def draft(game, memory, tree, evaluator):
-    """Where to draft: all to the place with the best turn after it, or half there and half to another.
+    """Return the territory to draft to, and write the number of troops to the memory.
 
-    `memory[RANK]` better places are passed over, except where half of the draft has been made.
+    All troops go to the place with the best turn after the draft, or half of them go there and half to
+    another place. The `memory[RANK]` best places are passed over, unless half of the draft has been made.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)
@@ -162,7 +167,10 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def search_drafts(game, rank, memory, tree, evaluator):
-    """Plan a turn with the draft on the place of a rank, or the last that there is; its value, -1 without a place."""
+    """Plan a turn that drafts to the rank-th best place, or to the last one; return the value of the turn.
+
+    Return -1 if there is no place.
+    """
     value = -1.0
     clear(tree.passed)
     for _ in range(rank + 1):
@@ -178,7 +186,10 @@ def search_drafts(game, rank, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Roots with all troops on one place each, or with half of them on `first`; returns their number."""
+    """Make one root for each place to draft to; return the number of roots.
+
+    A root has all troops on its place. If `first` is not NONE, half of the troops are on `first`.
+    """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
     for territory in range(board.num_territories):
@@ -201,7 +212,7 @@ def draft_roots(game, first, tree, evaluator):
 
 @kernel
 def remember_plan(memory, paths):
-    """Keep the steps of the best path."""
+    """Write the steps of the best path to the memory."""
     memory[AT] = 0
     memory[PLAN] = paths[BEST, STEPS]
     for i in range(STEP_SIZE * paths[BEST, STEPS]):
@@ -210,7 +221,10 @@ def remember_plan(memory, paths):
 
 @kernel
 def planned_attack(game, board, rules, memory):
-    """The next step of the plan, if it can be made with about the troops expected; NONE otherwise."""
+    """Return the next attack of the plan, or NONE.
+
+    The attack must be legal, and its source must have at least 90 % of the expected troops.
+    """
     if not 0 <= memory[AT] < min(memory[PLAN], MOST_DEPTH):
         return NONE
     step = PLAN + 1 + STEP_SIZE * int64(memory[AT])
@@ -224,7 +238,10 @@ def planned_attack(game, board, rules, memory):
 
 @kernel
 def attack(game, memory, tree, evaluator):
-    """The next capture of the plan, of a new one where the old one has failed or is done; DONE if none is worth it."""
+    """Return the next attack of the plan, or DONE if no attack is worth it.
+
+    Make a new plan if the old one has failed or is complete.
+    """
     board, rules = evaluator.board, evaluator.rules
     action = planned_attack(game, board, rules, memory)
     if action == NONE:
@@ -241,7 +258,7 @@ def attack(game, memory, tree, evaluator):
 
 @kernel
 def occupy(game, rules, memory):
-    """All or none move in, as planned."""
+    """Return the action that moves all or no troops into a captured territory, as planned."""
     if 0 < memory[AT] <= MOST_DEPTH:
         step = PLAN + 1 + STEP_SIZE * (int64(memory[AT]) - 1)
         if memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:
@@ -253,9 +270,10 @@ BOT = CompiledBot("beam", "3", choose, MEMORY)
 
 
 def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, width: int = 0) -> CompiledBot:
-    """A beam, or `bot` of `search.value_beam`, that drafts to the place of a rank: 0 the best, 1 the second best, ...
+    """Return a variant of a beam (`BOT`, or a bot of `search.value_beam`) that plays other turns.
 
-    `weighed` is the row of WEIGHTS_FOR by which it plays, 0 that of the players at the table; a learned value has none.
-    It keeps `width` positions at each depth where that is fewer than usual, 0 as many as usual.
+    The variant drafts to the place of rank `rank`: 0 is the best, 1 the second best. `weighed` is its row of
+    WEIGHTS_FOR; 0 is the row for the number of players. A learned value ignores `weighed`. The variant keeps
+    `width` positions at each depth if this is fewer than usual; 0 keeps the usual number.
     """
     return replace(bot, name=name, begins=(0,) * RANK + (rank, weighed, width))

@@ -1,8 +1,9 @@
-"""Evaluation of a position for a seat: its share of the power on the board (for `planner` and `beam`).
+"""Evaluation of a position for a seat: its share of the power on the board.
 
-Power is counted in troops: those on the board, the incomes of the next turns, the cards as shares of the next set.
-The value of a seat is own ** k / (own ** k + sum of the rivals' ** k), which resembles a chance to win: with k above 1
-a leader counts for more than two players of half the size. Own continents count as far as their borders will hold.
+Power is counted in troops: the troops on the board, the income of the next turns, and the cards as shares of
+the next set. The value of a seat is own ** k / (own ** k + sum of rival ** k over all rivals), which
+resembles a win probability. With k above 1, one leader counts for more than two players of half the size.
+The bonus of an own continent counts as far as its borders are expected to hold.
 """
 
 from typing import Any, NamedTuple
@@ -22,26 +23,26 @@ from risk_env.core.position import controls, holds_nothing, num_territories, tro
 from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Deck, Victory
 
 # The weights of the evaluation, float64 (NUM_WEIGHTS,)
-INCOME = 0  # turns of own income that count
-THEIR_INCOME = 1  # turns of a rival's income that count
-CARD = 2  # a card, in thirds of the next set
-BACKWARD = 3  # what a troop without an enemy neighbour counts
-EXPOSED = 4  # what an own territory that will fall costs
-FOLLOW_UP = 5  # share of a rival's income that comes to attack
-SHARPNESS = 6  # the exponent k above
-PROGRESS = 7  # what most of a continent counts, of its bonus
-GOAL = 8  # troops that a step to a special victory is worth
-LEAST_CHANCE = 9  # of an attack that is considered
-STEADY = 10  # what a value must gain for an attack
-SETS = 11  # part of the sets in rivals' hands that counts as income to attack with
+INCOME = 0  # number of turns of own income that count
+THEIR_INCOME = 1  # number of turns of a rival's income that count
+CARD = 2  # worth of a card, in thirds of the next set
+BACKWARD = 3  # worth of a troop without an enemy neighbour, in troops
+EXPOSED = 4  # cost of an own territory that is expected to fall, in troops
+FOLLOW_UP = 5  # share of a rival's income that joins an attack
+SHARPNESS = 6  # the exponent k of the value
+PROGRESS = 7  # share of a continent's bonus that counts without safe borders
+GOAL = 8  # worth of a step to a special victory, in troops
+LEAST_CHANCE = 9  # least win probability of an attack that is considered
+STEADY = 10  # least gain in value for an attack
+SETS = 11  # share of the expected sets of rivals that counts as income for an attack
 NUM_WEIGHTS = 12
 WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0])
 
 WON = 1.0
 LOST = 0.0
-STAR_CARD = 2.0  # troops that a card of the star deck is worth
-DEAREST_SET = 60  # troops of the most valuable set that counts
-HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance that a hand of this size holds a set (RULES 5.2)
+STAR_CARD = 2.0  # worth of a card of the star deck, in troops
+DEAREST_SET = 60  # upper bound of the worth of a set, in troops
+HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance of a set by size of the hand (RULES 5.2)
 
 # Rows of the workspace, float64, with an entry for each owner or continent; row 1 is DUE
 POWER, SAFETY = 0, 2
@@ -51,8 +52,8 @@ WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 class Evaluator(NamedTuple):
     """Arguments that all evaluations of a decision share.
 
-    Weights beyond the first NUM_WEIGHTS are those of a `learned.learned_value`: then all weights are float32 and
-    `work` is its workspace.
+    Weights beyond the first NUM_WEIGHTS belong to a `learned.learned_value`. In this case all weights are
+    float32, and `work` is the workspace of the learned value.
     """
 
     board: Any  # record of the board's tables
@@ -64,9 +65,9 @@ class Evaluator(NamedTuple):
 
 @kernel
 def evaluate(game, evaluator):
-    """The value of a position for the seat, 0 ... 1; WON and LOST where the game is decided.
+    """Return the value of a position for the seat, from 0 to 1; WON or LOST if the game is decided.
 
-    Of the other hands only their sizes are read.
+    The function reads only the sizes of the other hands.
     """
     board, rules, seat, weights, work = evaluator
     if holds_nothing(game, seat):
@@ -81,7 +82,7 @@ def evaluate(game, evaluator):
 
 @kernel
 def evaluate_heuristic(game, evaluator):
-    """The seat's share of the power, where nothing is decided."""
+    """Return the seat's share of the power in a game that is not decided."""
     _board, rules, seat, weights, work = evaluator
     card = weights[CARD] * card_worth(game, rules)
     count_powers(game, card, evaluator)
@@ -95,7 +96,7 @@ def evaluate_heuristic(game, evaluator):
 
 @kernel
 def is_won(game, board, rules, seat):
-    """Whether the seat has won on this position, or will at the end of its turn (RULES 6.3, 7.3, 8.2, 9.7)."""
+    """Return whether the seat has won, or wins at the end of its turn (RULES 6.3, 7.3, 8.2, 9.7)."""
     rivals = int64(0)
     for other in range(rules.num_players):
         rivals += int64(other != seat and not holds_nothing(game, other))
@@ -112,7 +113,7 @@ def is_won(game, board, rules, seat):
 
 @kernel
 def card_worth(game, rules):
-    """Troops that a card is worth: a third of the next set (RULES 5.2, 9.4)."""
+    """Worth of a card in troops: a third of the next set (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD
     return min(set_troops_due(rules, int64(game.sets_traded) + 1), DEAREST_SET) / 3.0
@@ -120,7 +121,10 @@ def card_worth(game, rules):
 
 @kernel
 def count_powers(game, card, evaluator):
-    """Write every seat's troops and troops due, rivals' sets included, and the rivals' powers, into the workspace."""
+    """Write the troops and the troops due of every seat, and the power of the rivals, to the workspace.
+
+    The troops due of a rival include a share of its expected set.
+    """
     board, rules, seat, weights, work = evaluator
     for owner in range(MAX_OWNERS):
         work[POWER, owner] = 0.0
@@ -139,7 +143,7 @@ def count_powers(game, card, evaluator):
 
 @kernel
 def expected_set(game, rules, hand):
-    """Troops to expect of a rival's next trade, by the size of its hand (RULES 5.2, 9.4)."""
+    """Expected troops of a rival's next trade, by the size of its hand (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD * hand if hand > 1 else 0.0
     return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)
@@ -147,7 +151,7 @@ def expected_set(game, rules, hand):
 
 @kernel
 def own_power(game, card, evaluator):
-    """The seat's own power: troops where they can fight, income as far as it is safe, cards, progress to its goal."""
+    """Return the seat's own power: troops that can fight, safe income, cards, and progress to its goal."""
     board, rules, seat, weights, work = evaluator
     lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)
@@ -164,7 +168,10 @@ def own_power(game, card, evaluator):
 
 @kernel
 def scan_borders(game, evaluator):
-    """Territories expected to fall, and troops with no enemy near; writes how safe each continent's borders are."""
+    """Return the expected number of territories that fall, and the number of troops with no enemy near.
+
+    Write the safety of each continent's borders to the workspace.
+    """
     board, rules, seat, weights, work = evaluator
     for continent in range(board.num_continents):
         work[SAFETY, continent] = 1.0
@@ -186,7 +193,10 @@ def scan_borders(game, evaluator):
 
 @kernel
 def safe_continents(game, board, seat, weights, work):
-    """Bonus of own continents, as far as their borders hold; and a part of it for most of one."""
+    """Return the sum of the bonuses of own continents, as far as their borders hold.
+
+    A continent that the seat holds in part counts a part of its bonus.
+    """
     total = 0.0
     for continent in range(board.num_continents):
         own, members = 0, 0

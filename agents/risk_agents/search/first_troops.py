@@ -1,7 +1,8 @@
-"""Where a seat gathers its first troops, chosen by playing on from each place (for `strategist`).
+"""The place where a seat gathers its first troops, chosen by rollouts from each place (for `strategist`).
 
-Other bots place them where borders are pressed most. All of them in one place are often worth much more, but not in any
-place. Places are tried by sequential halving (Karnin 2013).
+Other bots place their first troops where borders are pressed most. It is often much better to place all of
+them in one territory, but not in an arbitrary one. The places are compared by sequential halving (Karnin
+2013).
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 
-AS_USUAL = NONE  # no place: the troops are placed as other bots do
+AS_USUAL = NONE  # no single place: the troops are placed as other bots place them
 PLAYER = beam.other_turn(beam.BOT, "placing beam", width=4)
 QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
 
 
 class FirstTroops:
-    """Chooses a place once a game.
+    """Choice of one place per game.
 
-    `player` is a beam that plays on for that: `games` in all, until `turns` own turns after the first have begun,
-    at most `lanes` games at once.
+    `player` is a beam that plays the rollouts: about `games` games in all, at most `lanes` games at once. A
+    rollout ends when `turns` own turns after the first have begun.
     """
 
     def __init__(
@@ -36,21 +37,21 @@ class FirstTroops:
         self._place: int | None = None
 
     def prepare(self) -> None:
-        """Compile the player and the value."""
+        """Compile the player and the judge."""
         self._rollouts.prepare()
 
     def reset(self) -> None:
-        """A game begins."""
+        """Start a new game: forget the place."""
         self._place = None
 
     def act(self, view: View) -> int | None:
-        """The place for the next of the first troops; None if they are placed as usual, or the place is full."""
+        """Return the place for the next troop, or None if troops are placed as usual or the place is full."""
         if self._place is None:
             self._place = self._best_place(view)
         return self._place if self._place in view.legal_actions else None
 
     def _best_place(self, view: View) -> int:
-        """Half of the places are dropped after each round of as many games."""
+        """Return the best place by sequential halving: each round drops half of the places."""
         places = np.array([AS_USUAL, *view.legal_actions])
         values, rounds = np.zeros((len(places), 0)), int(np.ceil(np.log2(len(places))))
         for _ in range(rounds):

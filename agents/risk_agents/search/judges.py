@@ -1,4 +1,4 @@
-"""Judges: every seat's chance to win in positions, for rollouts that stop before the game is over."""
+"""Judges: win probabilities of every seat, for rollouts that stop before the game is over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JudgeFinder = Callable[[Rules, Board], Judge]
 
 
 def judge_for(rules: Rules, board: Board) -> Judge:
-    """The shipped value where it knows such tables, the heuristic evaluation elsewhere."""
+    """Return the judge by the shipped value if the value knows such games, else the heuristic judge."""
     shipped = _shipped()
     return judge_by(shipped) if shipped.knows(rules, board) else judge_heuristically
 
@@ -40,7 +40,7 @@ def _shipped() -> TableValueFile:
 
 
 def judge_by(learned: TableValueFile) -> Judge:
-    """A judge that asks a learned value."""
+    """Return a judge that uses a learned value."""
     value = learned.value
 
     def judge(batch: Lanes, lanes: Array) -> Array:
@@ -53,7 +53,10 @@ def judge_by(learned: TableValueFile) -> Judge:
 
 
 def judges_by(learned: TableValueFile, source: str) -> JudgeFinder:
-    """Finds the judge that asks a learned value; ValueError with its `source` for a table that it does not know."""
+    """Return a function that finds the judge for a table: always the judge by this learned value.
+
+    The function raises ValueError, with `source` in the message, for games that the value does not know.
+    """
     judge = judge_by(learned)
 
     def find(rules: Rules, board: Board) -> Judge:
@@ -64,9 +67,10 @@ def judges_by(learned: TableValueFile, source: str) -> JudgeFinder:
 
 
 def judge_by_beam_value(learned: ValueFile) -> Judge:
-    """A judge that asks a beam's value, where a turn begins.
+    """Return a judge, for positions where a turn begins, that uses the value of a beam.
 
-    Such a value is a seat's chance when its turn is over: that of the others here. The seat in turn gets the rest.
+    Such a value is the win probability of a seat whose turn is over. The judge computes it for all seats
+    except the seat in turn, which gets the rest up to 1.
     """
 
     def judge(batch: Lanes, lanes: Array) -> Array:
@@ -80,7 +84,10 @@ def judge_by_beam_value(learned: ValueFile) -> Judge:
 
 @vectorized_entry_point
 def write_beam_values(games, boards, rules, lanes, weights, chances):
-    """Write what `judge_by_beam_value` says of each of these lanes, float64 (k, 6); weights float32 (n,)."""
+    """Write the win probabilities of `judge_by_beam_value` for these lanes, float64 (k, 6).
+
+    `weights` are float32 (n,).
+    """
     work = np.zeros(LEARNED_WORKSPACE, np.float32)
     for k in range(len(lanes)):
         game = games[lanes[k]]
@@ -93,7 +100,7 @@ def write_beam_values(games, boards, rules, lanes, weights, chances):
 
 
 def judge_heuristically(batch: Lanes, lanes: Array) -> Array:
-    """A judge that asks `search.evaluation` for every seat."""
+    """Judge positions by `search.evaluation` for every seat: float64 (k, 6)."""
     chances = np.zeros((len(lanes), MAX_SEATS))
     write_evaluations(batch.records, batch.tables.board, batch.tables.rules, lanes, chances)
     return chances
@@ -101,7 +108,7 @@ def judge_heuristically(batch: Lanes, lanes: Array) -> Array:
 
 @entry_point
 def write_evaluations(games, boards, rules, lanes, chances):
-    """Write the heuristic value of each seat in each of these lanes as a share of all, float64 (k, 6)."""
+    """Write the heuristic value of each seat in these lanes as a share of their sum, float64 (k, 6)."""
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         game = games[lanes[k]]

@@ -1,7 +1,8 @@
-"""Looking one turn ahead: plans play the turn in games that could be the one played, a value judges how it ends.
+"""Look one turn ahead: plans play the turn in sampled games, and a value judges the position after it.
 
-A policy says which plans are tried, with the same chance for all. Before the second, fourth, eighth, ... attack the
-plan is compared with other ways to play the rest of the turn. Budgets count turns, not time.
+A sampled game could be the real one: its hidden facts and future chance are drawn again. A policy chooses the
+plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...
+attack, the plan is compared with other ways to play the rest of the turn. Budgets count turns, not time.
 """
 
 from typing import Any, NamedTuple
@@ -31,21 +32,21 @@ from risk_env.core.chance import scramble
 from risk_env.core.hidden import determinize
 from risk_env.core.types import MAX_SEATS, Phase
 
-UNTRIED = np.float32(-1)  # instead of what a plan is worth
-DRAFTED, PLAYED = 0, 1  # lanes of a trial: where the plan has drafted, and in which its turn is played
+UNTRIED = np.float32(-1)  # worth of a plan that was not tried
+DRAFTED, PLAYED = 0, 1  # lanes of a trial: the game after the draft, and the game in which the turn is played
 LAST_OF_DRAFT, LAST_OF_TURN = int(Phase.DRAFT_AMOUNT), int(Phase.FORTIFY_AMOUNT)
 
 
 class Effort(NamedTuple):
-    """How many turns are tried."""
+    """Number of turns that are tried."""
 
-    plans: int = 4  # that the policy likes best
-    samples: int = 2  # of each
-    rest: int = 2  # samples of each way to play the rest of a turn; 0: the plan is kept
+    plans: int = 4  # plans that are tried: those with the highest outputs of the policy
+    samples: int = 2  # samples for each plan
+    rest: int = 2  # samples for each way to play the rest of a turn; 0: the plan is kept
 
 
 class Trial(NamedTuple):
-    """What plans are tried with, and where."""
+    """Networks and workspace of trials."""
 
     policy: Any  # TableValue with an output for each plan
     value: Any  # TableValue
@@ -61,10 +62,11 @@ class Trial(NamedTuple):
 
 @vectorized_entry_point
 def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks, effort, worths):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`).
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
-    `networks` are the policy and the value. Where a plan is chosen for a turn, `worths[lane]`, float32 (N or 1, plans),
-    gets the chances to win after the turns of all plans, UNTRIED for those that were not tried.
+    `networks` are the policy and the value. `worths` is float32 (N or 1, plans). When a plan is chosen for a
+    turn, the row of the lane gets the win probability after the turn of each plan. Plans that were not tried
+    get UNTRIED.
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):
@@ -85,7 +87,7 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
 
 @inlined
 def new_trial(games, networks, effort):
-    """Space to try plans for games of this dtype."""
+    """Return the workspace to try plans in games of this dtype."""
     policy, value = networks
     randoms, memory = np.zeros((2, MAX_SEATS), np.uint64), np.zeros((2, MAX_SEATS, MEMORY), np.int32)
     works = workspace(policy), workspace(value)
@@ -95,7 +97,7 @@ def new_trial(games, networks, effort):
 
 @kernel
 def best_plan(game, boards, rules, word, worths, trial):
-    """The plan whose ends of the turn are worth most; `word` are 64 random bits."""
+    """Try plans, write their worths, and return the best plan; `word` is 64 random bits."""
     effort, seat = trial.effort, int64(game.turn)
     write_outputs(game, boards[0], rules[0], trial.policy, trial.policy_work)
     liked = trial.policy_work[2]
@@ -114,7 +116,10 @@ def best_plan(game, boards, rules, word, worths, trial):
 
 @kernel
 def is_due(memory, effort):
-    """Whether the plan is compared with others before this attack: the second, fourth, eighth, ... of the turn."""
+    """Count an attack; return whether the plan is compared with others before this attack.
+
+    The comparison is due before the second, fourth, eighth, ... attack of the turn.
+    """
     memory[ATTACKS] += 1
     attacks = int64(memory[ATTACKS])
     return effort.rest > 0 and attacks > 1 and attacks & (attacks - 1) == 0
@@ -122,7 +127,7 @@ def is_due(memory, effort):
 
 @kernel
 def change_plan(game, boards, rules, word, memory, trial):
-    """Follow another plan for the rest of the turn if that is worth more than to go on."""
+    """Follow another plan for the rest of the turn if it is worth more than the present plan."""
     present, seat = int64(memory[NUMBER]), int64(game.turn)
     trial.memory[DRAFTED, seat] = memory
     draft(present, game, boards, rules, word, trial)
@@ -139,9 +144,9 @@ def change_plan(game, boards, rules, word, memory, trial):
 
 @kernel
 def draft(plan, game, boards, rules, word, trial):
-    """Trade and draft by a plan, in a game that could be the one played, once for all samples.
+    """Trade and draft by a plan in a sampled game, once for all samples.
 
-    Before the first dice a bot sees the same in every sample.
+    Before the first dice a bot sees the same facts in every sample.
     """
     trial.games[DRAFTED] = game
     determinize(trial.games[DRAFTED], boards[0], rules[0], int64(game.turn), word)
@@ -151,7 +156,7 @@ def draft(plan, game, boards, rules, word, trial):
 
 @kernel
 def worth(plan, seat, boards, rules, word, samples, trial):
-    """The mean chance of the seat in turn to win after the rest of its turn by a plan that has drafted."""
+    """Return the mean win probability of a seat after a plan that has drafted plays the rest of its turn."""
     total = 0.0
     for _ in range(samples):
         word = scramble(word)
@@ -167,7 +172,7 @@ def worth(plan, seat, boards, rules, word, samples, trial):
 
 @kernel
 def highest(numbers):
-    """The place of the highest number."""
+    """Return the index of the highest number."""
     best = 0
     for place in range(1, len(numbers)):
         if numbers[place] > numbers[best]:

@@ -1,4 +1,7 @@
-"""`marshal`: the beam by a value learned from its games, for two players on the classic map (docs/training.md)."""
+"""`marshal`: the beam with a value learned from its own games; two players on the classic map.
+
+docs/training.md describes the training.
+"""
 
 from pathlib import Path
 

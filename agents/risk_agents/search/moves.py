@@ -1,4 +1,7 @@
-"""Moves by evaluation: how many follow into a captured territory, and the best fortify move (`planner` and `beam`)."""
+"""Moves chosen by evaluation: the advance into a captured territory, and the fortify move.
+
+`planner` and `beam` use these functions.
+"""
 
 from numpy import int64
 
@@ -11,7 +14,7 @@ from risk_env.core.position import add_troops, room, troops_on
 from risk_env.core.step import chosen_amount
 from risk_env.core.types import Phase
 
-# What a bot remembers of the move that it makes: int32 words of its memory
+# The move that a bot makes: int32 words of its memory
 MOVE_TARGET, MOVE_WANTED = 0, 1
 MOVE_WORDS = 2
 LEAST_GAIN = 1e-6
@@ -19,7 +22,10 @@ LEAST_GAIN = 1e-6
 
 @kernel
 def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
-    """Fortify moves by evaluation, everything else by `usual_answer`; `nodes` as in `fortify_from`."""
+    """Return a fortify action by evaluation, or the usual action in other phases.
+
+    `nodes` and `slot` are those of `fortify_from`.
+    """
     if game.phase == Phase.FORTIFY_FROM:
         return fortify_from(game, memory, nodes, slot, evaluator)
     target = int64(memory[MOVE_TARGET])
@@ -32,9 +38,10 @@ def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
 
 @kernel
 def fortify_from(game, memory, nodes, slot, evaluator):
-    """The source of the move with the best value, all troops or half of them; DONE if no move improves the position.
+    """Return the source of the fortify move with the best value, or DONE if no move improves the position.
 
-    `nodes` has two slots to work in, from `slot` on. Target and amount are written to the memory.
+    A move takes all troops or half of them. The function uses two slots of `nodes`, from `slot` on, and
+    writes the target and the amount to the memory.
     """
     board, rules = evaluator.board, evaluator.rules
     best = evaluate(game, evaluator) + LEAST_GAIN
@@ -70,7 +77,7 @@ def evaluate_move(game, source, target, amount, evaluator):
 
 @kernel
 def fortify_amount(game, rules, memory):
-    """What is left of the amount wanted."""
+    """Return the action that moves the rest of the wanted amount, and update the rest in the memory."""
     wanted = int64(memory[MOVE_WANTED])
     action = move_amount(game, rules, wanted)
     moved = 0 if action == rules.done else chosen_amount(rules, action, movable(game, rules))
@@ -80,7 +87,7 @@ def fortify_amount(game, rules, memory):
 
 @kernel
 def best_advance(game, nodes, slot, evaluator):
-    """How many troops follow into a captured territory: none, half or all, whichever has the best value."""
+    """Return the number of troops that follow into a captured territory: none, half or all, by value."""
     source, target, most = int64(game.source), int64(game.target), movable(game, evaluator.rules)
     best, best_value = 0, -1.0
     for part in range(3):

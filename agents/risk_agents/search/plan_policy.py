@@ -1,8 +1,8 @@
-"""A policy over plans: one look at the table where a turn begins says which plans are worth trying (`tactician`).
+"""A policy over plans: a network that rates all plans when a turn begins (for `tactician`).
 
-The network has one output for each plan of `search.plans`: how much better its chance to win is than that of the
-others. The best by that are tried (`search.lookahead`). `risk_training.plan_policies` trains it on what trials of all
-plans have found.
+The network has one output for each plan of `search.plans`: how much better the win probability of the plan is
+than that of the other plans. `search.lookahead` tries the plans with the highest outputs.
+`risk_training.plan_policies` trains the network on the results of trials of all plans.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ EFFORT = Effort()
 
 
 class PlanPolicyFile(TableFile):
-    """A policy over plans, what it was trained for, and how."""
+    """File of a policy over plans: weights, schema, and how it was trained."""
 
     KIND = PLAN_POLICY
     num_outputs = len(NAMES)
 
     def outputs(self, records: Array, tables: Tables) -> npt.NDArray[np.float32]:
-        """What the network says of each plan for the seats to decide in these games, float32 (k, plans)."""
+        """Return the outputs for the seats to act in these games, float32 (k, plans)."""
         records = self.checked_records(records, tables)
         found = np.zeros((len(records), self.num_outputs), np.float32)
         write_all_outputs(records, tables.board, tables.rules, np.arange(len(records)), self.value, found)
@@ -45,10 +45,10 @@ class PlanPolicyFile(TableFile):
     def bot(
         self, source: str, name: str | None = None, judge: TableValueFile | None = None, effort: Effort = EFFORT
     ) -> CompiledBot:
-        """The bot that tries the plans with the highest outputs; ValueError for other plans than those of today.
+        """Return the bot that tries the plans with the highest outputs.
 
-        `judge` says what ends of turns are worth, the strategist's value if there is none. Errors call the policy
-        `source`.
+        `judge` evaluates the ends of turns; without it, the strategist's value does. Errors call the policy
+        `source`. Raise ValueError if the policy was trained for other plans than `plans.NAMES`.
         """
         if self.made.get("plans") != list(NAMES):
             raise ValueError(f"plan policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}")
@@ -59,12 +59,15 @@ class PlanPolicyFile(TableFile):
             self.check(rules, board, source)
             value.check(rules, board, f"judge of {source}")
 
-        version = f"{self.made.get('version', '1')}.{value.made.get('version', '1')}"  # of the policy and of its judge
+        version = f"{self.made.get('version', '1')}.{value.made.get('version', '1')}"  # policy and judge
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, MEMORY, check)
 
 
 def chooser(policy: TableValue, value: TableValue, effort: Effort = EFFORT, worths: Array | None = None) -> Any:
-    """`CompiledBot.choose` of a lookahead; `worths` as in `lookahead.choose_moves`, if they are wanted."""
+    """Return a function for `CompiledBot.choose` that looks ahead.
+
+    `worths`, if given, is filled as in `lookahead.choose_moves`.
+    """
 
     def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
         found = np.zeros((1, len(NAMES)), np.float32) if worths is None else worths
@@ -75,7 +78,7 @@ def chooser(policy: TableValue, value: TableValue, effort: Effort = EFFORT, wort
 
 @vectorized_entry_point
 def write_all_outputs(games, boards, rules, lanes, value, found):
-    """Write the outputs for the seats to decide in these lanes, float32 (k, outputs)."""
+    """Write the outputs for the seats to act in these lanes, float32 (k, outputs)."""
     work = workspace(value)
     for k in range(len(lanes)):
         write_outputs(games[lanes[k]], boards[0], rules[0], value, work)
@@ -84,7 +87,7 @@ def write_all_outputs(games, boards, rules, lanes, value, found):
 
 @vectorized_entry_point
 def write_codes(games, boards, rules, lanes, columns, codes):
-    """Write what the seats to decide in these lanes observe in some columns, int8 (k, c)."""
+    """Write some columns of the observations of the seats to act in these lanes, int8 (k, c)."""
     words = np.zeros((columns[-1] + 8) // 8, np.uint64)
     observation = words.view(np.int8)
     for k in range(len(lanes)):

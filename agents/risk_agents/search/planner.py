@@ -1,8 +1,9 @@
-"""`planner`: cheapest capture routes (Dijkstra) from every stack to every enemy territory, ranked by gain per loss.
+"""`planner`: takes the capture route with the best gain per loss, of the cheapest routes (Dijkstra).
 
-A route costs the troops that it is expected to lose and those it leaves behind. Its gain is how much the value of the
-position rises when all of it is taken, times the exact chance of that (idea of the route planners of the literature;
-own implementation). A new plan is made before each capture.
+The bot finds the cheapest route from every stack to every enemy territory. The cost of a route is the number
+of troops that it is expected to lose or to leave behind. The gain is the expected rise of the value of the
+position, with the exact chance that the whole route succeeds. The bot makes a new plan before each capture.
+The idea comes from route planners in the literature; the implementation is our own.
 """
 
 from typing import Any, NamedTuple
@@ -23,21 +24,22 @@ from risk_env.core.odds import left_after, win_chance
 from risk_env.core.position import add_troops, room, set_troops, troops_on
 from risk_env.core.types import SIZE_CLASSES, Phase
 
-LEAST_CHANCE = 0.6  # of a whole route
-LONGEST = 8  # captures of a route
-LEAST_GAIN = 0.002  # of what is missing to a certain win: a game that is nearly won goes on until the last capture
-FIXED_COST = 12.0  # troops added to every route's cost, so that cheap routes with small gains do not win always
+LEAST_CHANCE = 0.6  # least chance that a whole route succeeds
+LONGEST = 8  # most captures of a route
+# Least gain as a share of the gap to a certain win, so that a nearly won game goes on until the last capture
+LEAST_GAIN = 0.002
+FIXED_COST = 12.0  # troops added to the cost of every route, against cheap routes with small gains
 FAR = 1e9
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
 MOST_TERRITORIES = SIZE_CLASSES[-1].territories
-# Rows of the route table: expected cost to get to a territory, where from, whether settled
+# Rows of the route table: expected cost to get to a territory, the territory before it, whether it is settled
 COST, CAME_FROM, SETTLED = 0, 1, 2
-# A plan: its source and its first target
+# Columns of a plan: its source and its first target
 SOURCE, TARGET = 0, 1
 
 
 class Workspace(NamedTuple):
-    """Where a plan is made."""
+    """Workspace in which a plan is made."""
 
     nodes: Any  # records (NUM_SLOTS,)
     routes: Any  # float64 (3, MOST_TERRITORIES)
@@ -46,7 +48,7 @@ class Workspace(NamedTuple):
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     space = Workspace(np.empty(NUM_SLOTS, games.dtype), np.zeros((3, MOST_TERRITORIES)), np.zeros(2, np.int64))
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
@@ -59,7 +61,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def answer(game, memory, space, evaluator):
-    """The action in this phase."""
+    """Return the action in this phase."""
     phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
         make_plan(game, 0, space, evaluator)
@@ -75,7 +77,10 @@ def answer(game, memory, space, evaluator):
 
 @kernel
 def make_plan(game, extra, space, evaluator):
-    """Plan the route with most gain per loss, `extra` troops drafted to its source; NONE if none gains."""
+    """Plan the route with the most gain per loss, with `extra` troops drafted to its source.
+
+    The source of the plan is NONE if no route gains.
+    """
     board, rules, seat, _weights, _work = evaluator
     space.plan[SOURCE] = NONE
     best = 0.0
@@ -97,7 +102,7 @@ def make_plan(game, extra, space, evaluator):
 
 @kernel
 def find_routes(game, board, seat, source, strength, routes):
-    """Dijkstra: the cheapest way from a source through enemy territories, as far as its strength goes."""
+    """Find the cheapest routes from a source through enemy territories, within its strength (Dijkstra)."""
     for territory in range(board.num_territories):
         routes[COST, territory] = FAR
         routes[SETTLED, territory] = 0.0
@@ -111,7 +116,7 @@ def find_routes(game, board, seat, source, strength, routes):
 
 @kernel
 def relax(game, board, seat, here, strength, routes):
-    """Write the ways on from a settled territory that are cheaper than those known."""
+    """Write the routes through a settled territory that are cheaper than the known ones."""
     for w in range(len(game.strong)):
         word = board.neighbours[here, w] & ~game.owned[seat, w]
         while word != ZERO:
@@ -127,7 +132,7 @@ def relax(game, board, seat, here, strength, routes):
 
 @kernel
 def nearest_open(board, strength, routes):
-    """The cheapest territory not yet settled that the strength reaches, NONE if there is none."""
+    """Return the cheapest territory that is not settled and within the strength, or NONE."""
     best, least = NONE, float(strength) - 1.0
     for territory in range(board.num_territories):
         if routes[SETTLED, territory] == 0.0 and routes[COST, territory] < least:
@@ -137,7 +142,7 @@ def nearest_open(board, strength, routes):
 
 @kernel
 def weigh_route(game, source, target, drafted, now, best, space, evaluator):
-    """Make the route to a target the plan if it gains more per loss than the best so far; the new best."""
+    """Plan the route to a target if its gain per loss is above `best`; return the new best gain per loss."""
     nodes, routes, plan = space
     length = 0
     first = target
@@ -168,7 +173,10 @@ def weigh_route(game, source, target, drafted, now, best, space, evaluator):
 
 @kernel
 def take_route(game, source, target, length, routes, evaluator):
-    """Make the captures of a route with their expected survivors; the chance that all succeed."""
+    """Make the captures of a route with their expected survivors; return the chance that all succeed.
+
+    Return 0 if the chance is below LEAST_CHANCE.
+    """
     board, rules, seat, _weights, _work = evaluator
     chance = 1.0
     here = source
@@ -187,7 +195,7 @@ def take_route(game, source, target, length, routes, evaluator):
 
 @kernel
 def safest_place(game, nodes, evaluator):
-    """Where the draft raises the value most, without any attack."""
+    """Return the territory where the draft raises the value most, without any attack."""
     board, rules = evaluator.board, evaluator.rules
     best, most = NONE, -1.0
     for territory in range(board.num_territories):

@@ -1,7 +1,7 @@
-"""Plans: ways to play a whole turn, asked by their numbers within kernels (`lookahead`, `plan_policy`).
+"""Plans: ways to play a whole turn, called by number in kernels (`lookahead`, `plan_policy`).
 
-A plan gives the answers of a script or of a narrow beam. `breaker at 0`, `breaker at 1`, ... draft everything to the
-first, second, ... own territory that has an enemy beside it, and go on as `breaker`.
+A plan plays like a scripted bot or a narrow beam. `breaker at 0`, `breaker at 1`, ... draft everything to the
+first, second, ... own territory with an enemy neighbour, and continue as `breaker`.
 """
 
 from typing import Any, NamedTuple
@@ -21,10 +21,11 @@ from risk_env.core.bits import has
 from risk_env.core.step import act
 from risk_env.core.types import Phase
 
-BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # whose answers a plan gives
-KIND, RANK, WEIGHED, PLACE = range(4)  # columns of a plan: rank and weights of a beam (`beam.other_turn`); the place
-ANYWHERE = -1  # in PLACE: the draft is that of the script
-WIDTH = 1  # positions that a plan's beam keeps at each depth
+BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans: the bot that plays the turn
+# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); place to draft to
+KIND, RANK, WEIGHED, PLACE = range(4)
+ANYWHERE = -1  # in PLACE: the bot chooses the place
+WIDTH = 1  # positions that a beam keeps at each depth
 MOST_PLACES = 12
 BOLD = 3  # a row of `beam.WEIGHTS_FOR`
 
@@ -42,10 +43,10 @@ PLANS = {
 }
 NAMES = tuple(PLANS)
 TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
-SET_UP = NAMES.index("breaker")  # places the first troops, and answers in others' turns
-FOR_THE_REST = 4  # plans that may play the rest of a turn, from the first on
-# What a bot that follows plans remembers behind its plan's own words: in which round plus 1 it chose, the plan's
-# number, and how often it was asked for an attack
+SET_UP = NAMES.index("breaker")  # the plan that places the first troops and acts in turns of others
+FOR_THE_REST = 4  # the first plans, which may play the rest of a turn
+# Memory of a bot that follows plans, after the memory of the plan: round of the choice plus 1, number of the
+# plan, and number of decisions about attacks
 ROUND = beam.MEMORY
 NUMBER = ROUND + 1
 ATTACKS = NUMBER + 1
@@ -53,28 +54,28 @@ MEMORY = ATTACKS + 1
 
 
 class Space(NamedTuple):
-    """Where plans work."""
+    """Workspace of plans."""
 
     tree: Tree
     work: Any  # float64 WORKSPACE
-    seen: Any  # uint64 (W,): a set of territories
+    seen: Any  # uint64 (W,): set of territories
 
 
 @inlined
 def new_space(games):
-    """An empty space for games of this dtype."""
+    """Return an empty workspace for games of this dtype."""
     return Space(new_tree(games, WIDTH, beam.DEPTH), np.zeros(WORKSPACE), np.zeros(games[0].strong.shape[0], np.uint64))
 
 
 @kernel
 def is_chosen(game, memory):
-    """Whether a plan was chosen in this turn, by what the seat remembers: int32 (MEMORY,)."""
+    """Return whether the seat's memory, int32 (MEMORY,), has a plan that was chosen in this turn."""
     return memory[ROUND] == game.round_number + 1 and 0 <= memory[NUMBER] < len(TABLE)
 
 
 @kernel
 def remember(game, memory, plan):
-    """Follow a plan in this turn from here on; attacks are counted on."""
+    """Write to the memory that a plan plays the rest of this turn; keep the count of attacks."""
     attacks = memory[ATTACKS] if is_chosen(game, memory) else 0
     begin_plan(memory, plan)
     memory[ROUND] = game.round_number + 1
@@ -84,7 +85,7 @@ def remember(game, memory, plan):
 
 @kernel
 def begin_plan(memory, plan):
-    """What a plan remembers before it is asked first."""
+    """Write the memory of a plan before its first action."""
     memory[:] = 0
     memory[beam.RANK] = TABLE[plan, RANK]
     memory[beam.WEIGHED] = TABLE[plan, WEIGHED]
@@ -92,7 +93,7 @@ def begin_plan(memory, plan):
 
 @kernel
 def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
-    """Play a turn in a lane by a plan, until it is over or asks for more than the phase `last`."""
+    """Play a turn in a lane by a plan, until the turn is over or its phase is after `last`."""
     turn = games[lane].turn
     while games[lane].turn == turn and games[lane].phase <= last:
         act(games[lane], boards[0], rules[0], ask(plan, games, boards, rules, lane, randoms, memory, space))
@@ -100,10 +101,10 @@ def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
 
 @kernel
 def ask(plan, games, boards, rules, lane, randoms, memory, space):
-    """The answer of a plan in a lane.
+    """Return the action of a plan in a lane.
 
-    It calls what the bots' entry points call, not these: they are called by address elsewhere, and code that holds
-    them twice has two functions of one name.
+    The function calls the kernels of the bots, not their entry points. Entry points are called by address
+    elsewhere, and code that contains an entry point twice has two functions of one name.
     """
     game, seat = games[lane], int64(games[lane].seat)
     if TABLE[plan, KIND] == BEAM:
@@ -120,7 +121,7 @@ def ask(plan, games, boards, rules, lane, randoms, memory, space):
 
 @kernel
 def drafted_action(plan, game, board, rules, seat):
-    """The answer of a plan that drafts everything to one place; NONE for other plans and questions."""
+    """Return the draft of a plan that drafts everything to one place; NONE for other plans and phases."""
     if TABLE[plan, PLACE] != ANYWHERE:
         if game.phase == Phase.DRAFT:
             place = place_of(plan, game, board, seat)
@@ -132,7 +133,7 @@ def drafted_action(plan, game, board, rules, seat):
 
 @kernel
 def place_of(plan, game, board, seat):
-    """The territory that a plan drafts to; NONE if there are not that many."""
+    """Return the territory that a plan drafts to, or NONE if the seat has fewer such territories."""
     left = TABLE[plan, PLACE]
     for territory in range(board.num_territories):
         if has(game.owned[seat], territory) and not is_inland(game, board, seat, territory):
@@ -144,13 +145,13 @@ def place_of(plan, game, board, seat):
 
 @kernel
 def is_possible(plan, game, board, seat):
-    """Whether a plan can be chosen: there is the place that it drafts to."""
+    """Return whether a plan can be chosen: its place to draft to must exist."""
     return TABLE[plan, PLACE] == ANYWHERE or place_of(plan, game, board, seat) != NONE
 
 
 @kernel
 def script_action(kind, game, board, rules, seat, memory, seen):
-    """The answer of a script."""
+    """Return the action of a scripted bot."""
     if kind == RAIDER:
         return raid(game, board, rules, seat, memory, seen)
     if kind == STOPPER and game.phase == Phase.ATTACK:

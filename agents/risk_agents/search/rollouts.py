@@ -1,9 +1,9 @@
-"""Rollouts: several plans for the turn at hand, played on from the same games until they can be judged.
+"""Rollouts: compare plans for the current turn by playing sampled games until a judge can evaluate them.
 
-Each sample of a game (hidden facts and future chance drawn again) is played once for every plan. A plan is a compiled
-bot that plays the rest of the turn; then bots drawn for the sample play all seats, the same for every plan, until the
-seat's next turns have begun or the game is over. A judge says how good the position is then. Everything is played by
-compiled code.
+A sample is a copy of the game with hidden facts and future chance drawn again. Each sample is played once for
+every plan. A plan is a compiled bot that plays the rest of the turn. Players, compiled bots drawn for the
+sample, then play all seats; they are the same for every plan. A rollout ends when the seat's next turns have
+begun or the game is over. A judge evaluates the last position. Compiled code plays everything.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.lanes import Lanes, whole_numbers
 from risk_env.untrusted import shortened
 
-MOST_ROUNDS = 200  # of a game that is played to its end, where the rules set no limit
-TO_THE_END = None  # instead of a number of turns
+MOST_ROUNDS = 200  # most rounds of a rollout if the rules set no limit
+TO_THE_END = None  # number of turns for a rollout to the end of the game
 
 Array = npt.NDArray[Any]
-Judge = Callable[[Lanes, Array], Array]  # the games, lanes int64 (k,) -> float64 (k, 6): each seat's chance to win
+# Arguments: games, lanes int64 (k,). Result: win probability of each seat, float64 (k, 6).
+Judge = Callable[[Lanes, Array], Array]
 
 
 class Draft(NamedTuple):
-    """What a plan does before its first attack."""
+    """Actions of a plan before its first attack."""
 
     actions: list[int]
-    memory: Array  # int32 (M,): what it remembers then
+    memory: Array  # int32 (M,): memory of the plan after these actions
 
 
 class Rollouts:
-    """Lanes in which plans for a turn are played on.
+    """Lanes in which rollouts are played.
 
-    `plans` and `players` are compiled bots: those that may play the turn, and those that play on afterwards. The same
-    samples and generator give the same values, whatever the number of `lanes`.
+    `plans` are compiled bots that may play the turn, `players` are compiled bots that play afterwards. The
+    same samples and generator give the same values, whatever the number of `lanes`.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Rollouts:
         self._arena = Arena(self._batch, [*plans, *players])
 
     def prepare(self) -> None:
-        """Compile the plans, the players and the value, or load them from the cache."""
+        """Compile the plans, the players and the judge, or load them from the cache."""
         self._arena.prepare()
         self.judge(self._batch, np.zeros(0, np.int64))
 
@@ -76,13 +77,13 @@ class Rollouts:
         memories: Mapping[int, Array] | None = None,
         drafts: dict[int, Draft] | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The chances of the seat in turn after each plan in each sample: float64 (plans, samples).
+        """Return the win probability of the seat in turn by plan and sample, float64 (plans, samples).
 
-        `plans` are their numbers, `samples` the games' records (samples,), all with the same seat in turn; `rng` draws
-        the players and the chance of the bots. Positions are judged when `turns` own turns after the present one have
-        begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are what plans, by their numbers,
-        remember of a turn that they have begun, int32 (M,). `drafts` are those that plans have made in this position:
-        they are made again, and those of other plans are added.
+        `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
+        the players and the random states of the bots. A position is judged when `turns` own turns after the
+        present one have begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are the
+        memories of plans that have begun the turn, int32 (M,) by number. `drafts` are drafts already made in
+        this position by number. They are made again, and drafts of other plans are added.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -103,7 +104,7 @@ class Rollouts:
         return values
 
     def ends_of_turn(self, plans: Sequence[int], samples: Array, rng: np.random.Generator) -> Array:
-        """The games as the plans leave them when the turn is over: records (plans, samples)."""
+        """Return the games at the end of the turn of each plan: records (plans, samples)."""
         self._check(samples, plans=plans)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = np.full((len(samples), MAX_SEATS), self.num_plans)
@@ -119,7 +120,10 @@ class Rollouts:
     def continue_games(
         self, games: Array, seat: int, rng: np.random.Generator, turns: int | None = TO_THE_END
     ) -> npt.NDArray[np.float64]:
-        """Each seat's chance to win in each of these games, float64 (games, 6), when players drawn by `rng` play on."""
+        """Play games on; return each seat's win probability, float64 (games, 6).
+
+        `rng` draws the players and the random states of the bots. `turns` is that of `play`, for `seat`.
+        """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
         players = self.num_plans + rng.integers(self.num_players, size=(len(games), MAX_SEATS))
@@ -135,10 +139,10 @@ class Rollouts:
     def place(
         self, places: Sequence[int], samples: Array, seat: int, rng: np.random.Generator, turns: int = 1
     ) -> npt.NDArray[np.float64]:
-        """A seat's chances where it gathers its first troops in each of these places: float64 (places, samples).
+        """Return a seat's win probability by place of its first troops and sample, float64 (places, samples).
 
-        NONE is a place, too: troops are placed as usual. The first of the players, a beam, plays all seats until the
-        seat's first turn and as many more have begun.
+        The place NONE stands for troops that are placed as usual. The first of the players, a beam, plays all
+        seats until the seat's first turn and `turns` more own turns have begun.
         """
         self._check(samples, places=places, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
@@ -188,7 +192,7 @@ class Rollouts:
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]
     ) -> Array:
-        """Every sample once for each plan, its draft made; the lanes, plan by plan."""
+        """Seat every sample once for each plan, and make the drafts; return the lanes, plan by plan."""
         lanes = np.arange(len(plans) * len(samples))
         numbers = np.tile(players, (len(plans), 1))
         numbers[:, int(samples["turn"][0])] = np.repeat(plans, len(samples))
@@ -204,9 +208,10 @@ class Rollouts:
         self._arena.stop_at_death[lanes] = NOBODY
 
     def _draft(self, plans: Sequence[int], lanes: Array, drafts: dict[int, Draft]) -> None:
-        """Play each plan's trades and drafts; lanes (plans, samples).
+        """Play the trades and drafts of each plan in `lanes`, (plans, samples).
 
-        Before the first dice a bot sees the same in every sample, so it is asked in the first one only, and only once.
+        Before the first dice a bot sees the same facts in every sample. It therefore acts in the first sample
+        only, and its actions are repeated in the others.
         """
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]
@@ -230,7 +235,7 @@ class Rollouts:
         arena.randoms[lanes, turn] = arena.randoms[first, turn][:, None]
 
     def _finish_turn(self, lanes: Array, seat: int, players: Array) -> None:
-        """Play each plan to the end of the turn; from there on the seat is played by one of `players` (k,)."""
+        """Play each plan to the end of the turn; then give the seat to its player in `players` (k,)."""
         self._arena.stop_at_turn[lanes] = ANY_SEAT
         still = lanes[
             (self._batch.records["turn"][lanes] == seat) & (self._batch.records["phase"][lanes] != Phase.OVER)
@@ -240,13 +245,13 @@ class Rollouts:
         self._arena.memory[lanes, seat] = 0
 
     def _finish_set_up(self, lanes: Array, seat: int) -> None:
-        """Play on until the seat's first turn has begun, or the game is over."""
+        """Play on until the seat's first turn has begun or the game is over."""
         self._arena.stop_at_turn[lanes], self._arena.stop_at_death[lanes] = seat, seat
         while len(placing := lanes[self._batch.records["phase"][lanes] < Phase.TRADE]):
             self._arena.play_on(placing)
 
     def _await_turns(self, lanes: Array, seat: int, turns: int | None) -> None:
-        """Play on until as many of the seat's turns have begun, or to the end of the game."""
+        """Play on until `turns` more turns of the seat have begun, or to the end of the game."""
         records = self._batch.records
         if turns is TO_THE_END:
             self._arena.stop_at_turn[lanes] = NOBODY

@@ -1,13 +1,17 @@
-"""`strategist`: chooses among whole turns of other bots by playing on, for two to six players and every preset.
+"""`strategist`: chooses among whole turns of other bots by rollouts; two to six players, every preset.
 
-When its turn begins, each of the plans (a bot that would play the turn) is played on in samples of the game that could
-be the one played: others' turns as `breaker` or `hunter`, or as a beam where headquarters or objectives win, until a
-learned value, or the heuristic evaluation for tables that it does not know, judges the position. In duels the value of
-`marshal` judges the end of the turn. Most plans are beams: the best turns that draft to different places, by different
-weights. Plans that do badly are dropped while samples come in (sequential halving, Karnin 2013). It chooses again
-before some of its attacks, where the dice may have fallen otherwise. Rollouts of fixed policies with common chance are
-a policy improvement step (Tesauro and Galperin 1996). The place of the first troops is chosen likewise
-(`search.first_troops`). Budgets count games, not time.
+A plan is a bot that would play the turn. When a turn begins, each plan is played on in samples: games that
+could be the real one, with hidden facts and future chance drawn again. The players of a sample are `breaker`
+and `hunter`, or a beam where headquarters or objectives win. A judge evaluates the position some turns later:
+a learned value, or the heuristic evaluation for games that the learned value does not know. In duels the
+value of `marshal` judges the end of the turn.
+
+Most plans are beams that draft to different places, or search with different weights. Weak plans are dropped
+between rounds of samples (sequential halving, Karnin 2013). All plans are played in the same samples. Such
+rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
+
+The agent compares plans again before some of its attacks, because the dice may have fallen otherwise. It
+chooses the place of its first troops in the same way (`search.first_troops`). Budgets count games, not time.
 """
 
 from __future__ import annotations
@@ -39,49 +43,53 @@ SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
 
 
 def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
-    """The beams that draft to the best places."""
+    """Return the beams that draft to the best, second best, ... place."""
     return tuple(beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks))
 
 
 def _plans(bold: int) -> tuple[CompiledBot, ...]:
-    """Beams by the usual weights, by those for a number of players, and by cautious ones; and the scripts."""
+    """Return the plans: beams with usual, bold (row `bold`) and cautious weights, and scripted bots."""
     return *_beams("beam", 0, 5), *_beams("bold beam", bold, 2), *_beams("cautious beam", beam.CAUTIOUS, 2), *SCRIPTS
 
 
-PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # weights that are not the usual ones there
-# In duels, judged by `marshal`'s value: its own turns by several drafts, and turns that it did not search itself
+PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows that are not the usual ones at these tables
+# In duels, `marshal`'s value judges turns of `marshal` with several drafts, and turns of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
-MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # own turns that are played on at such tables
+MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # most own turns of a rollout with these plans
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
-GOALS = ("headquarters", "objectives")  # victories by places, which GOAL_PLAYERS know and the scripts do not
-DECIDED = 0.95  # a seat's chance to win in a duel from which on few games choose the turns
-MANY = 5  # from this number of players on, first troops are played on by the quick beam and over one own turn
-SET_UP = breaker.BOT  # the plan that places the first troops, but in duels
-LEAST_GAMES = len(PLANS)  # in a budget: one of each plan of most tables
-DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)  # that plays on from places in duels
-MOST_LANES = 480  # games that are played on at once
+GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and the scripts do not
+DECIDED = 0.95  # win probability of a seat in a duel from which on few games choose the turns
+MANY = 5  # number of players from which on rollouts of the first troops are short and use QUICK_PLAYER
+SET_UP = breaker.BOT  # the plan that places the first troops, except in duels
+LEAST_GAMES = len(PLANS)  # least games of a budget: one for each plan of most tables
+# The player of rollouts of the first troops in duels
+DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
+MOST_LANES = 480  # games that are played at once
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is tried."""
+    """Number of games and turns that are tried.
 
-    games: int = 160  # when a turn begins; half as many where turns take longer, of `marshal` and of GOAL_PLAYERS
-    again: int = 40  # before the second, fourth, eighth, ... attack; 0: the plan is kept
-    others: int = 4  # plans that are considered there beside that of the turn
-    turns: int = 2  # own turns that are played on before a position is judged; fewer at some tables
-    places: int = 100  # when the first troops are placed; 0: they are placed as usual
+    Games with GOAL_PLAYERS and in duels take longer: there, half of `games` and `again` are played.
+    """
+
+    games: int = 160  # games when a turn begins
+    again: int = 40  # games before the second, fourth, eighth, ... attack; 0: the plan is kept
+    others: int = 4  # other plans that are compared with the chosen plan before an attack
+    turns: int = 2  # own turns that are played before a position is judged; fewer at some tables
+    places: int = 100  # games for the place of the first troops; 0: they are placed as usual
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=1000)
 
 
 class Strategist(Agent):
-    """Rollouts of whole turns; `find_judge` gives what judges the positions of a table."""
+    """Agent that compares whole turns by rollouts; `find_judge` returns the judge for a table."""
 
     name = "strategist"
     version = "7"
@@ -93,7 +101,7 @@ class Strategist(Agent):
         self._table: tuple[Rules, Board] | None = None
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile all plans, players and values for such games."""
+        """Compile all plans, players and judges for games by these rules on this map."""
         self._sit_down(rules, board)
         self._rollouts.prepare()
         if self._first_troops:
@@ -102,7 +110,7 @@ class Strategist(Agent):
             adviser.prepare(rules, board)
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins."""
+        """Start a game."""
         super().reset(seat, rules, board, seed)
         self._sit_down(rules, board)
         self._reset_advisers()
@@ -112,7 +120,10 @@ class Strategist(Agent):
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
     def _sit_down(self, rules: Rules, board: Board) -> None:
-        """Choose plans, players and judges for such games; DUEL_JUDGE in duels unless another judge was asked for."""
+        """Choose plans, players and judges for games by these rules on this map.
+
+        In duels, DUEL_JUDGE judges the ends of turns, unless the agent was given another judge.
+        """
         if self._table == (rules, board):
             return
         judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
@@ -129,11 +140,11 @@ class Strategist(Agent):
 
     @property
     def _is_duel(self) -> bool:
-        """Whether these are games that `marshal` knows."""
+        """Return whether these are duels: games that `marshal` can play."""
         return self._plans is DUEL_PLANS
 
     def act(self, view: View) -> int:
-        """What the chosen plan does."""
+        """Return the action of the chosen plan; choose the plan where it is due."""
         game = view.game
         turn = game.round, game.turn
         if view.phase == Phase.DEPLOY and self._first_troops:
@@ -151,7 +162,7 @@ class Strategist(Agent):
         return self._advisers[self._plan].act(view)
 
     def explain(self) -> Explanation | None:
-        """What was considered when the present turn began; None before the first."""
+        """Explain the choice made when the current turn began; return None before the first turn."""
         return None if self._considered is None else self._explain(*self._considered)
 
     def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:
@@ -166,7 +177,7 @@ class Strategist(Agent):
         return Explanation(self.seat, game.round, first.plan, (first, *others), seats)
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
-        """What chooses the place for the first troops."""
+        """Return the object that chooses the place of the first troops."""
         games, turns, player = self.budget.places, self.budget.turns, PLAYER
         if self._is_duel:
             turns, player = min(turns, 1), DUEL_PLAYER
@@ -178,12 +189,12 @@ class Strategist(Agent):
         return FirstTroops(rules, board, judge, player, games, turns, lanes)
 
     def _reset_advisers(self) -> None:
-        """The advisers forget: in rollouts they begin without memory, too."""
+        """Clear the memory of the bots behind the plans, because they begin rollouts without memory, too."""
         for adviser in self._advisers:
             adviser.reset(self.seat, self.rules, self.board, self.seed)
 
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
-        """Choose the plan of a turn; what `_explain` takes."""
+        """Choose the plan of a turn; return the arguments of `_explain`."""
         self._reset_advisers()
         self._attacks, self._turn_matters = 0, self._matters(view)
         plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
@@ -192,14 +203,17 @@ class Strategist(Agent):
         return view, samples, self._plan, found
 
     def _matters(self, view: View) -> bool:
-        """Whether much depends on the turn that begins: not in a duel that is all but decided."""
+        """Return whether much depends on the turn that begins: False in a duel that is almost decided."""
         if not self._is_duel:
             return True
         now = view.samples(view.rng.integers(2**63, size=1))
         return bool(self._rollouts.continue_games(now, self.seat, view.rng, turns=0).max() < DECIDED)
 
     def _choose_again(self, view: View) -> None:
-        """Another plan for the rest of the turn, of those that were best at its beginning, if it beats going on."""
+        """Change the plan for the rest of the turn if another one beats the current plan.
+
+        The other plans are those that were best when the turn began.
+        """
         others = [plan for plan in self._ranked if plan != self._plan]
         plans = [self._plan, *others[: self.budget.others]]
         memory = self._advisers[self._plan].seated.memory[0, self.seat]
@@ -211,9 +225,10 @@ class Strategist(Agent):
     def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
     ) -> tuple[list[int], list[Array], Array]:
-        """The plans from the best on, by sequential halving: as many games in each round, of half as many plans.
+        """Rank plans by sequential halving: each round has the same number of games and half of the plans.
 
-        Also the values of every plan, and the first samples. `memory` is what the first plan remembers of this turn.
+        Return the plans, best first, the values of every plan, and the samples of the first round. `memory`
+        is the memory of the first plan in this turn.
         """
         memories = None if memory is None else {plans[0]: memory}
         ranked, found, samples = list(plans), [np.zeros(0) for _ in self._plans], []
@@ -230,12 +245,12 @@ class Strategist(Agent):
         return ranked, found, samples[0]
 
     def _estimate(self, plan: CompiledBot, values: Array, game: Game) -> PlanEstimate:
-        """What came of a plan."""
+        """Return the estimate of a plan from the values of its games."""
         error = float(values.std(ddof=1) / np.sqrt(len(values)))
         return PlanEstimate(plan.name, len(values), float(values.mean()), error, self._captures(plan, game))
 
     def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
-        """The attacks that a plan makes in a sample."""
+        """Return the attacks that a plan makes in a sample, as (source, target) by name."""
         game, adviser, names = game.copy(), CompiledAgent(plan), []
         adviser.reset(self.seat, self.rules, self.board, self.seed)
         turn = game.round, game.turn
@@ -250,7 +265,7 @@ class Strategist(Agent):
 
 
 class LongStrategist(Strategist):
-    """`strategist:long`: ten times as many games."""
+    """`strategist:long`: `strategist` with ten times as many games."""
 
     name = "strategist:long"
 
@@ -259,7 +274,7 @@ class LongStrategist(Strategist):
 
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
-    """The bots whose turns are considered in such games."""
+    """Return the bots whose turns are compared in games by these rules on this map."""
     try:
         marshal.BOT.check(rules, board)
     except ValueError:
@@ -268,13 +283,20 @@ def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
 
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:
-    """A function that makes strategists with the value of a file, which refuse tables that it does not know."""
+    """Return a function that makes strategists with the learned value of a file.
+
+    Such a strategist raises ValueError for games that the value does not know.
+    """
     find_judge = judges_by(TableValueFile.load(path), str(path))
     return lambda: Strategist(BUDGET, find_judge)
 
 
 def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
-    """What the strategist would consider for the seat in turn; ValueError outside of a turn."""
+    """Return the plans that the strategist would compare for the seat in turn.
+
+    Raise ValueError outside of a turn: during the set-up, after the end of the game, or while another seat
+    than the seat in turn is to act.
+    """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
         raise ValueError(f"phase={game.phase.name}: there are plans where a seat is asked in its own turn only")
     agent = Strategist(budget)

@@ -1,7 +1,8 @@
-"""`tactician`: tries the turns that a learned policy likes best, and follows the one that ends best (`lookahead`).
+"""`tactician`: tries the turns that a learned policy rates best, and plays the one that ends best.
 
-The value that judges their ends has learned from its own games, the policy from trials judged by that of `strategist`.
-`tactician:quick` takes the turn that the policy likes best and looks ahead only before some of its attacks.
+`search.lookahead` plays the trials. The value that judges the ends of turns was trained on games of the
+tactician. The policy was trained on trials that the value of `strategist` judged. `tactician:quick` plays the
+turn that the policy rates best, and looks ahead only before some of its attacks.
 """
 
 from pathlib import Path

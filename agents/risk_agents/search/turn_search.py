@@ -1,8 +1,9 @@
-"""A beam search over the captures of one turn, with exact battle odds (for `beam`).
+"""A beam search over the captures of one turn, with exact battle odds.
 
-A node is a copy of the game in which some captures have been made, each with its expected survivors. Its value is
-that of stopping there, times the chance to get there, plus the values of all the places where a battle on the way may
-fail. Nodes of the same captures that end at the same place are one. Nothing but public facts is read.
+A node is a copy of the game after some captures, each with its expected survivors. The value of a node is a
+sum of two parts. The first is the value of stopping there, times the chance to get there. The second is the
+value of the position after each battle that may fail on the way, times its chance. Only the best of the nodes
+with the same captures and the same last territory is kept. The search reads only public facts.
 """
 
 from typing import Any, NamedTuple
@@ -19,21 +20,21 @@ from risk_env.core.combat import hand_over_cards
 from risk_env.core.odds import defenders_after, left_after, win_chance
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops, troops_on
 
-FEW = 4  # survivors of which all move in
-TRUSTED_CHANCE = 0.9999  # from here on a battle cannot fail
+FEW = 4  # number of survivors up to which all move in
+TRUSTED_CHANCE = 0.9999  # win probability from which on a battle is treated as certain
 
 MOST_ROOTS = 32
 MOST_WIDTH = 16
 MOST_DEPTH = 10
-# Slots of the node array: the beam, its successors, and three to work in
+# Slots of the node array: the beam, its successors, and three for intermediate results
 NUM_SLOTS = 2 * MOST_ROOTS + 3
 FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
 
-# A node's numbers, float64: the value of stopping here, the chance to get here, what failures on the way are worth
+# Facts of a node, float64: its value, the chance to get there, the weighted values of failures on the way
 VALUE, CHANCE, BANK = 0, 1, 2
 NUM_FACTS = 3
-# A node's path, int64: the territory that was drafted to, steps made, territory of the last capture, then for each step
-# border source, target, troops expected at the source, whether all move in
+# Path of a node, int64: the territory of the draft, the number of steps, the territory of the last capture.
+# Each step has a source, a target, the troops expected at the source, and whether all move in.
 DRAFTED, STEPS, LAST, FIRST_STEP = 0, 1, 2, 3
 STEP_SOURCE, STEP_TARGET, STEP_TROOPS, STEP_ALL = 0, 1, 2, 3
 STEP_SIZE = 4
@@ -41,19 +42,19 @@ PATH_SIZE = FIRST_STEP + STEP_SIZE * MOST_DEPTH
 
 
 class Tree(NamedTuple):
-    """The nodes of a search, and how far it goes."""
+    """Nodes of a search, with its width and depth."""
 
     nodes: Any  # records (NUM_SLOTS,)
     facts: Any  # float64 (NUM_SLOTS, NUM_FACTS)
     paths: Any  # int64 (NUM_SLOTS, PATH_SIZE)
     passed: Any  # uint64 (W,): territories that the draft passes over
     width: int  # nodes kept at each depth
-    depth: int  # captures of a turn
+    depth: int  # most captures of a turn
 
 
 @inlined
 def new_tree(games, width, depth):
-    """An empty tree for games of this dtype."""
+    """Return an empty tree for games of this dtype."""
     facts, paths = np.empty((NUM_SLOTS, NUM_FACTS)), np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
     passed = np.zeros(games[0].strong.shape[0], np.uint64)
     return Tree(np.empty(NUM_SLOTS, games.dtype), facts, paths, passed, width, depth)
@@ -61,7 +62,10 @@ def new_tree(games, width, depth):
 
 @kernel
 def add_root(tree, slot, drafted, evaluator):
-    """Make the position in a slot, with troops drafted to a territory (NONE: not drafted), a root of the search."""
+    """Make the position in a slot a root of the search.
+
+    `drafted` is the territory that troops were drafted to, NONE without a draft.
+    """
     nodes, facts, paths = tree.nodes, tree.facts, tree.paths
     facts[slot, VALUE] = evaluate(nodes[slot], evaluator)
     facts[slot, CHANCE] = 1.0
@@ -73,7 +77,7 @@ def add_root(tree, slot, drafted, evaluator):
 
 @kernel
 def search_turn(tree, roots, evaluator):
-    """The best way to go on from the roots (slots 0 ... roots - 1): its value; its path is left in slot BEST."""
+    """Search from the roots (slots 0 to roots - 1); return the best value, with its path in slot BEST."""
     facts, paths = tree.facts, tree.paths
     best = -1e9
     for slot in range(roots):
@@ -97,14 +101,17 @@ def search_turn(tree, roots, evaluator):
 
 @inlined
 def copy_path(paths, to, slot):
-    """Copy a node's path."""
+    """Copy the path of a node."""
     for i in range(PATH_SIZE):
         paths[to, i] = paths[slot, i]
 
 
 @kernel
 def expand(tree, slot, there, found, evaluator):
-    """Try every capture from a node; keep the best successors from slot `there` on; returns their number."""
+    """Try every capture from a node; return the number of successors.
+
+    The best successors are kept in the slots from `there` on.
+    """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
         sources = game.owned[seat, w] & game.strong[w]
@@ -124,7 +131,7 @@ def expand(tree, slot, there, found, evaluator):
 
 @kernel
 def try_capture(tree, slot, there, found, source, target, chance, evaluator):
-    """Add the successors of one capture: all move in, or as few as must."""
+    """Add the successors of one capture (all troops move in, or few); return the number of successors."""
     nodes, facts = tree.nodes, tree.facts
     bank = facts[slot, BANK]
     if chance < TRUSTED_CHANCE:
@@ -145,7 +152,7 @@ def try_capture(tree, slot, there, found, source, target, chance, evaluator):
 
 @kernel
 def fail(nodes, slot, source, target, chance):
-    """Write the node after a lost blitz into slot FAILED: one attacker left, and the defenders that are expected."""
+    """Write the node after a lost blitz to slot FAILED: one attacker and the expected defenders are left."""
     attackers, defenders = troops_on(nodes[slot], source), troops_on(nodes[slot], target)
     nodes[FAILED] = nodes[slot]
     left = defenders_after(ODDS, attackers, defenders) / (1.0 - chance)
@@ -155,7 +162,10 @@ def fail(nodes, slot, source, target, chance):
 
 @kernel
 def succeed(game, board, rules, seat, source, target, chance, all_in):
-    """Capture with the survivors that a won blitz leaves on average; whether this way to move in is worth trying."""
+    """Capture a territory with the expected survivors of a won blitz.
+
+    Return whether this way to move in (`all_in` or not) is worth trying.
+    """
     attackers, defenders = troops_on(game, source), troops_on(game, target)
     left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
     survivors = max(2, min(attackers, int64(left + 0.5)))
@@ -179,7 +189,7 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 @kernel
 def insert(tree, slot, there, found, seat, source, target, all_in):
-    """Put the node in slot FRESH among the successors, if it is good enough; returns their number."""
+    """Add the node in slot FRESH to the successors if it is good enough; return their number."""
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
     place = twin_of(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:
@@ -207,7 +217,7 @@ def insert(tree, slot, there, found, seat, source, target, all_in):
 
 @kernel
 def twin_of(nodes, paths, there, found, seat, last):
-    """The successor with the same captures that ends at the same territory, NONE if there is none."""
+    """Return the slot of the successor with the same captures and the same last territory, or NONE."""
     for slot in range(there, there + found):
         same = paths[slot, LAST] == last
         for w in range(len(nodes[slot].strong)):
@@ -219,7 +229,7 @@ def twin_of(nodes, paths, there, found, seat, last):
 
 @kernel
 def worst_of(facts, there, found):
-    """The successor of the least value."""
+    """Return the slot of the successor with the lowest value."""
     worst = there
     for slot in range(there, there + found):
         if facts[slot, VALUE] < facts[worst, VALUE]:

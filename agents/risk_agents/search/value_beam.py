@@ -1,4 +1,4 @@
-"""`beam` with a learned value: it plans its whole turn as `search.beam` does, but a learned value evaluates it."""
+"""`beam` with a learned value: the beam search of `search.beam`, evaluated by a learned value."""
 
 from functools import cached_property
 from typing import Any
@@ -27,10 +27,10 @@ from risk_env.compiler import vectorized_entry_point
 
 @vectorized_entry_point
 def encode_positions(games, boards, rules, lanes, seats, moved, weights, features):
-    """Write the features of positions, float32 (k, columns), for these seats in these lanes (int64, k).
+    """Write the features of positions, float32 (k, columns), for these seats in these lanes, int64 (k,).
 
-    `moved` (bool, k): whether the seat has made its fortify move. `weights` float32 (NUM_WEIGHTS,) are those of the
-    heuristic evaluation. Nobody may have won there, and the seats must hold a territory.
+    `moved`, bool (k,), tells whether the seat has made its fortify move. `weights`, float32 (NUM_WEIGHTS,),
+    are the weights of the heuristic evaluation. No seat may have won, and the seats must hold a territory.
     """
     work = np.zeros(WORKSPACE, np.float32)
     for k in range(len(lanes)):
@@ -42,7 +42,7 @@ def encode_positions(games, boards, rules, lanes, seats, moved, weights, feature
 
 
 class ValueFile(TrainedFile):
-    """A learned value: weights (`risk_agents.learned.learned_value.LAYERS`), what it was trained for, and how."""
+    """File of a learned value: weights (`learned.learned_value.LAYERS`), schema, and how it was trained."""
 
     KIND = VALUE
 
@@ -53,11 +53,14 @@ class ValueFile(TrainedFile):
 
     @cached_property
     def packed(self) -> npt.NDArray[np.float32]:
-        """The same as kernels take them, (1, n)."""
+        """Weights as one array for the kernels, float32 (1, n), after the weights of the heuristic."""
         return packed(self.arrays, WEIGHTS)[None]
 
     def bot(self, source: str, name: str | None = None, width: int = WIDTH) -> CompiledBot:
-        """The beam that plays by the value; `width` positions are kept at each depth, `source` is for errors."""
+        """Return the beam that plays by the value; it keeps `width` positions at each depth.
+
+        Errors call the value `source`. Raise ValueError unless `width` is from 1 to MOST_WIDTH.
+        """
         if not 1 <= width <= MOST_WIDTH:
             raise ValueError(f"width={width!r} must be 1 to {MOST_WIDTH}")
         value = self

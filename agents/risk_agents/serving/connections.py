@@ -38,8 +38,8 @@ class Connections:
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
         self._most = most
         self._open: dict[Any, str] = {}  # connection -> network of its client
-        self._waiting: dict[Any, float] = {}  # without a complete request -> since when, oldest first
-        self._unread: dict[Any, tuple[int, float]] = {}  # waiting bytes; time of the last progress
+        self._waiting: dict[Any, float] = {}  # without a complete request -> start time, oldest first
+        self._unread: dict[Any, tuple[int, float]] = {}  # waiting bytes, time of last progress
         self._counts: Counter[str] = Counter()  # connections per network
 
     def add(self, protocol: Any) -> None:

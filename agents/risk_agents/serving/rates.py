@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from risk_agents.serving.hosts import POLICY_VIOLATION
 
 MOST_KNOWN = 4096  # addresses whose requests are remembered
-LONGEST_BODY = 1 << 17  # bytes of a request: a position has up to 65,536 letters
+LONGEST_BODY = 1 << 17  # most bytes of a request; a position has up to 65,536 letters
 
 
 class Rate:
@@ -39,7 +39,7 @@ class Rates:
 
     def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
         self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once
-        self._rates: OrderedDict[str, Rate] = OrderedDict()  # by address, that of the last request last
+        self._rates: OrderedDict[str, Rate] = OrderedDict()  # by address, latest request last
         self._posts: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,11 +1,12 @@
-"""Where work runs: in this process, in processes of this machine (`--workers 4`), or on a Ray cluster (`ray`, `ray://HOST:PORT`).
+"""Run work in this process, in processes of this machine, or on a Ray cluster.
 
     with open_executor(workers) as executor:
         for result in in_order(executor, function, pieces):  # function(*piece) of each piece
             ...
 
-All three are `concurrent.futures` executors. What a process or a machine was doing that is lost, or that has stopped
-answering, begins again elsewhere; the result of a piece of work must depend on its arguments only.
+`workers` is the value of `--workers`, such as `1`, `4`, `ray` or `ray://HOST:PORT`. All three kinds are
+`concurrent.futures` executors. If a process or a machine is lost or hangs, its work starts again elsewhere.
+The result of a piece of work must therefore depend only on its arguments.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ __all__ = [
     "add_options", "in_order", "local_processes", "open_executor",
 ]  # fmt: skip
 
-WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # what `--workers` takes
+WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # allowed values of `--workers`
 
 
 def local_processes(workers: str) -> int | None:
-    """How many processes of this machine are asked for; None for Ray. ValueError for other texts."""
+    """Return the number of processes of this machine, or None for Ray; raise ValueError for other texts."""
     if workers == RAY or workers.startswith(f"{RAY}://"):
         return None
     if not workers.isdecimal() or int(workers) < 1:
@@ -36,7 +37,7 @@ def local_processes(workers: str) -> int | None:
 
 
 def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
-    """The options `--workers` (also by these names) and `--chunk-limit`."""
+    """Add the options `--workers` (`names` are other names for it) and `--chunk-limit`."""
     where = f"where games are played: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
     longest = f"(default: {LONGER} times as long as any before, at least {LEAST_LIMIT:g})"
@@ -53,11 +54,13 @@ def _seconds(text: str) -> float:
 
 @contextmanager
 def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExecutor]:
-    """The executor that `--workers` asks for; work that is left is dropped at the end of the `with` block.
+    """Open the executor for a value of `--workers`; the end of the `with` block drops unfinished work.
 
-    `ray` is a Ray of this machine's own, or the cluster of RAY_ADDRESS. A piece of work that takes longer than `limit`
-    seconds begins again elsewhere; None: `executor.Limits`. ValueError for other texts and limits, ImportError without
-    Ray, ConnectionError where no cluster answers.
+    `ray` is the cluster of RAY_ADDRESS, or else a new Ray on this machine. A piece of work that takes longer
+    than `limit` seconds starts again elsewhere; the default is that of `executor.Limits`.
+
+    Raise ValueError for other texts and limits, ImportError without Ray, and ConnectionError if no cluster
+    answers.
     """
     executor = _executor(workers, limit)
     try:

@@ -1,4 +1,4 @@
-"""The processors of a Ray cluster as an executor."""
+"""Executor on the processors of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -27,17 +27,21 @@ from risk_agents.workers import watchdog
 from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
 
 RAY = "ray"
-PACKAGES = ("risk_env", "risk_agents", "risk_training")  # which must be the same everywhere
+PACKAGES = ("risk_env", "risk_agents", "risk_training")  # packages that must be the same everywhere
 NEEDED = ("raylet", "gcs_server")  # processes that every Ray needs
 GUARDED = 1.0  # seconds between two checks of these processes
 CONTINUE = "finished work is saved; continue with --resume"
-WATCHED = 5.0  # seconds between two looks for work that takes too long
-# Of a Ray that is begun here. With names in `_system_config` that a version does not know it does not begin
+WATCHED = 5.0  # seconds between two checks for work that takes too long
+# Environment variables for a Ray that this process starts. `_system_config` is not used: a version of Ray
+# does not start if it contains a name that this version does not know.
 OWN_SETTINGS = {
-    "RAY_idle_worker_killing_time_threshold_ms": "600000",  # of idle processes; usually 1,000, and the next takes 3 s
-    "RAY_worker_niceness": "0",  # as local processes; usually 15: whatever else the machine does goes before
-    # What follows takes time from the workers on a small machine, and is of no use here: times of Ray's own events,
-    # metrics and a history of tasks for its dashboard; reports to other machines, usually every 100 to 1,000 ms
+    # Lifetime of idle processes (Ray's default: 1,000 ms); a new process takes 3 s to start
+    "RAY_idle_worker_killing_time_threshold_ms": "600000",
+    # Priority of local processes (Ray's default: 15, below everything else on the machine)
+    "RAY_worker_niceness": "0",
+    # The following features take time from the workers on a small machine and are not needed here: event
+    # times, metrics, the history of tasks for the dashboard, and reports to other machines (Ray's default:
+    # every 100 to 1,000 ms)
     "RAY_event_stats": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_task_events_report_interval_ms": "0",
@@ -45,7 +49,7 @@ OWN_SETTINGS = {
     "RAY_gcs_pull_resource_loads_period_milliseconds": "10000",
     "RAY_object_manager_timer_freq_ms": "1000",
     "RAY_kill_idle_workers_interval_ms": "10000",
-    # A rollout's arrays stay in a worker's heap, which else asks for their pages with every one: 0.7 % of its time
+    # Keep the arrays of a rollout in the heap of a worker; new pages for each would take 0.7 % of its time
     "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 28),
 }
@@ -53,31 +57,31 @@ OWN_SETTINGS = {
 
 @dataclass(eq=False, repr=False)
 class _Piece(Future[Any]):
-    """A piece of work that is out, and its result to come."""
+    """A submitted piece of work, which is also the future of its result."""
 
     number: int
     function: Callable[..., Any]
-    arguments: tuple[Any, ...]  # of `_run_piece`, behind the names
-    before: _Piece | None = None  # in its chain, until this one has ended
-    following: list[_Piece] = field(default_factory=list)  # in its chain, until this one has ended
-    reference: Any = None  # Ray's, of the result of the latest try
-    result_to_come: Future[Any] | None = None  # of the same; None if the try was given up, or has ended
+    arguments: tuple[Any, ...]  # arguments of `_run_piece` after the names
+    before: _Piece | None = None  # previous piece of its chain, until it has ended
+    following: list[_Piece] = field(default_factory=list)  # next pieces of its chain, until it has ended
+    reference: Any = None  # Ray's reference to the result of the latest try
+    result_to_come: Future[Any] | None = None  # future of the latest try; None if given up or ended
     attempt: int = 0  # number of the latest try
-    losses: int = 0  # how often its worker was lost, or hung
-    submitted: float = 0.0  # when the latest try was handed to Ray
-    begun: float = math.inf  # when that was first seen running; until then it may wait for a processor
+    losses: int = 0  # number of times that its worker was lost or hung
+    submitted: float = 0.0  # time when the latest try was submitted to Ray
+    begun: float = math.inf  # time when the latest try was first seen running; before, it may wait
 
     def __post_init__(self) -> None:
         super().__init__()
 
 
 class RayExecutor(WorkExecutor):
-    """Ray's tasks, one processor each, as an executor."""
+    """Executor that runs Ray tasks, one processor each."""
 
     def __init__(self, address: str | None = None, processors: int | None = None, limit: float | None = None) -> None:
-        """Join the cluster of an address, or begin one with that many processors of this machine (None: all).
+        """Join the cluster of an address, or start one on this machine.
 
-        `limit`: `Limits`.
+        A new cluster has `processors` processors, all if None. `limit` is that of `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -86,7 +90,7 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         self._own = _connect(ray, address, processors) if self._owns_session else None
         self._loss: ConnectionError | None = None  # set once Ray itself is lost
-        # Not again by Ray itself, which would keep all that came before in a chain: `_begin_again`
+        # Ray does not retry: it would keep all previous results of a chain. `_begin_again` retries.
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
         found = ray.exceptions
         self._losses = found.WorkerCrashedError, found.NodeDiedError, found.ObjectLostError, found.OutOfMemoryError
@@ -94,9 +98,9 @@ class RayExecutor(WorkExecutor):
         self._version = version()
         self._numbers = count()
         self._trying = RLock()  # held while work is handed to Ray
-        self._lock = Lock()  # of what Ray's threads change: they must not wait for Ray
+        self._lock = Lock()  # protects data that Ray's threads change; they must not wait for Ray
         self._out: dict[int, _Piece] = {}
-        self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # whose worker was lost; None: this is closed
+        self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # lost pieces; None after shutdown
         self._processors = self._count_processors()
         self._closing = Event()
         self._watcher, self._guard = (Thread(target=work, daemon=True) for work in (self._watch, self._look_after_ray))
@@ -104,7 +108,7 @@ class RayExecutor(WorkExecutor):
         self._guard.start()
 
     def size(self) -> int:
-        """Return how many jobs can run at once; machines of a cluster come and go."""
+        """Return the number of pieces of work that can run at once; machines of a cluster come and go."""
         return self._processors if self._own else self._count_processors()
 
     def _count_processors(self) -> int:
@@ -119,28 +123,31 @@ class RayExecutor(WorkExecutor):
             raise self._loss or error from error
 
     def allow(self, seconds: float) -> None:
-        """Let every piece of work take at least that long, where the user sets no limit."""
+        """Set the least time limit of every piece of work; a limit of the user takes precedence."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call the function somewhere."""
+        """Call the function on any machine of the cluster."""
         return self._begin(_Piece(next(self._numbers), function, self._sent(function, args, kwargs)))
 
     def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
-        """`WorkExecutor.submit_after`: a worker takes the state from the result before, in the object store."""
+        """Call one link of a chain of work (`WorkExecutor.submit_after`).
+
+        The worker takes the state from the previous result in the object store.
+        """
         if not isinstance(before, _Piece):
             return self.submit(function, before, *args)
         sent = self._sent(function, (_StateBefore(), *args), {})
         return self._begin(_Piece(next(self._numbers), function, sent, before))
 
     def _sent(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """`_Piece.arguments`: the work, and the values among its arguments that are in the object store."""
+        """Return `_Piece.arguments`: the version, the work, and its arguments in the object store."""
         shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
         places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
         return self._version, self._ray.cloudpickle.dumps((function, places, kwargs)), *shared
 
     def _begin(self, piece: _Piece) -> _Piece:
-        """Note a piece, and hand it to Ray."""
+        """Register a piece, and submit it to Ray."""
         with self._trying:
             self._out[piece.number] = piece
             if piece.before and not piece.before.done():
@@ -149,7 +156,7 @@ class RayExecutor(WorkExecutor):
         return piece
 
     def _try(self, piece: _Piece, again: bool = False) -> None:
-        """Hand a piece to Ray; it ends with an error where Ray takes nothing."""
+        """Submit a piece to Ray; the piece ends with an error if Ray does not accept it."""
         piece.attempt, piece.begun, piece.submitted = piece.attempt + 1, math.inf, time.monotonic()
         if self._loss:
             self._end(piece, self._loss)
@@ -167,22 +174,22 @@ class RayExecutor(WorkExecutor):
         found.add_done_callback(partial(self._look, piece))
 
     def _look(self, piece: _Piece, found: Future[Any]) -> None:
-        """A try has ended."""
+        """Handle the end of a try."""
         with self._lock:
             if piece.result_to_come is not found:
-                return  # it was given up, or another look has seen it
+                return  # the try was given up, or another call has handled it
             if (error := found.exception()) and piece.before:
                 if not piece.before.done():
-                    return  # the error may be that of the piece before
+                    return  # the error may come from the previous piece
                 error = piece.before.exception() or error
             piece.result_to_come = None
-        if isinstance(getattr(error, "cause", error), self._losses):  # over `ray://` it is a cause
+        if isinstance(getattr(error, "cause", error), self._losses):  # over `ray://` the loss is a cause
             self._lost.put(piece)
         else:
             self._end(piece, error, None if error else found.result())
 
     def _end(self, piece: _Piece, error: BaseException | None, result: Any = None) -> None:
-        """Let a piece, which nobody else looks at any more, end with an error or a result."""
+        """End a piece with an error or a result. No other thread may still handle the piece."""
         piece.before = None
         if error:
             piece.set_exception(error)
@@ -199,7 +206,7 @@ class RayExecutor(WorkExecutor):
         piece.following = []
 
     def _watch(self) -> None:
-        """Begin again what was lost or takes too long, until this is closed."""
+        """Start pieces again that were lost or take too long, until `shutdown`. Runs in a thread."""
         while True:
             try:
                 piece = self._lost.get(timeout=min(WATCHED, self._limits.shortest() / 4))
@@ -209,15 +216,15 @@ class RayExecutor(WorkExecutor):
             if piece is None:
                 return
             self._begin_again(piece, "a Ray worker, or its machine, was lost")
-            del piece  # and what it returns
+            del piece  # also frees its result
 
     def _look_after_ray(self) -> None:
-        """End all work once Ray itself is lost; run in a thread without calls to Ray, which would block."""
+        """End all work once Ray itself is lost. Runs in a thread without calls to Ray, which would block."""
         while not self._closing.wait(GUARDED):
             self._find_loss()
 
     def _find_loss(self) -> None:
-        """Note that a necessary process of an own Ray has ended."""
+        """End all work if a necessary process of an own Ray has ended."""
         part = self._own and self._own.lost_part()
         if self._loss or not part:
             return
@@ -228,7 +235,7 @@ class RayExecutor(WorkExecutor):
                     self._end(piece, self._loss)
 
     def _find_late(self) -> None:
-        """Begin again what takes too long."""
+        """Start pieces again that take too long."""
         begun, pieces = self._running.begun(), list(self._out.values())
         self._running.keep(set(map(_try_name, pieces)))
         for piece in pieces:
@@ -240,18 +247,21 @@ class RayExecutor(WorkExecutor):
                 self._begin_again(piece, f"a Ray worker took more than {limit:,.0f} s")
 
     def _cancel(self, piece: _Piece) -> None:
-        """End the worker of a piece, which may have ended, or be lost."""
+        """Kill the worker of a piece; the worker may already have ended or be lost."""
         with suppress(Exception):
             self._ray.cancel(piece.reference, force=True)
 
     def _give_up(self, piece: _Piece) -> bool:
-        """Let the latest try of a piece count no more; False if it has ended."""
+        """Ignore the latest try of a piece from now on; return False if the try has ended."""
         with self._lock:
             found, piece.result_to_come = piece.result_to_come, None
         return found is not None
 
     def _begin_again(self, piece: _Piece, why: str) -> None:
-        """Begin a piece whose try was given up, and what waits for its state, once more; not for ever."""
+        """Start a piece again whose try was given up, and the pieces that wait for its state.
+
+        After RETRIES retries, end the piece with WorkLostError.
+        """
         piece.losses += 1
         if piece.losses > RETRIES:
             self._end(piece, WorkLostError(1 + RETRIES))
@@ -262,12 +272,12 @@ class RayExecutor(WorkExecutor):
                 self._try(late, again=True)
 
     def _give_up_after(self, piece: _Piece) -> list[_Piece]:
-        """Give up the tries of all that waits for the state of a piece: these, in the order of the chain."""
+        """Give up the tries of all pieces that wait for the state of a piece; return them in order."""
         given_up = [following for following in piece.following if self._give_up(following)]
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what is running, or cancel it; leave the cluster, or end one's own."""
+        """Wait for all work, or cancel it; then leave the cluster, or end the own Ray."""
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)
@@ -281,7 +291,7 @@ class RayExecutor(WorkExecutor):
             self._own.close()
 
     def _leave(self, pieces: Sequence[_Piece]) -> None:
-        """Cancel these jobs, and free their data in the cluster."""
+        """Cancel these pieces, and free their data in the cluster."""
         self._watcher.join()
         for piece in pieces:
             self._give_up(piece)
@@ -292,22 +302,23 @@ class RayExecutor(WorkExecutor):
 
 
 class _Running:
-    """What has begun: for each try of a piece, its worker writes a key into Ray's key-value store.
+    """Record of the tries that have begun: for each try, its worker writes a key to Ray's key-value store.
 
-    An actor that workers tell would be one more process, which takes one percent of a processor even without work. The
-    keys are removed from here, some seconds later: a worker would keep its result until Ray has answered.
+    An actor would be one more process, which takes one percent of a processor even without work. This process
+    removes the keys some seconds later. If workers removed the keys, they would keep their results until Ray
+    has answered.
     """
 
     def __init__(self) -> None:
         self.name, self._keys = uuid4().hex, set[bytes]()
 
     def begun(self) -> set[str]:
-        """The tries that have begun since the last call."""
+        """Return the tries that have begun since the last call."""
         before, self._keys = self._keys, set(_store("list", self.name) or ())
         return set(map(_try_of, self._keys - before))
 
     def keep(self, out: set[str]) -> None:
-        """Remove the keys of all tries that had begun but those that are still out."""
+        """Remove the keys of all known tries except those in `out`."""
         for key in self._keys:
             if _try_of(key) not in out:
                 _store("del", key)
@@ -318,7 +329,7 @@ class _Running:
 
 
 def _store(call: str, *args: Any, **options: Any) -> Any:
-    """Call Ray's key-value store; None if it does not answer: its machine may be lost and begin again."""
+    """Call Ray's key-value store; return None on failure, because its machine may be lost and restart."""
     from ray.experimental import internal_kv
 
     with suppress(Exception):
@@ -334,13 +345,13 @@ def _try_of(key: bytes) -> str:
 
 
 def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Do a piece of work, in a try of that name; `name` is that of what runs."""
+    """Run a piece of work in a worker; first write the key of the try (`attempt`) under `name`."""
     _store("put", f"{name}:{attempt}:{uuid4().hex}", "")
     return run_same_version(wanted, work, *shared)
 
 
 class OwnRay:
-    """A Ray that this process starts; it ends with this process, even after SIGKILL (`watchdog`)."""
+    """A Ray that this process starts. It ends with this process, even after SIGKILL (`watchdog`)."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -368,11 +379,11 @@ class OwnRay:
 
 
 def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | None:
-    """Join a cluster, or begin one on this machine; workers find the packages where this process does."""
+    """Join a cluster, or start one on this machine; workers import the packages from the same folders."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "critical"}
     variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    is_own = address is None and "RAY_ADDRESS" not in os.environ  # not another one that runs on this machine
+    is_own = address is None and "RAY_ADDRESS" not in os.environ  # not an existing Ray on this machine
     if address is None:
         options["num_cpus"] = processors
     own = OwnRay(ray) if is_own else None
@@ -381,7 +392,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
     elif address is None:
         options["runtime_env"] = {"env_vars": variables}
     try:
-        # Its first processes, begun at once, have these variables too
+        # The first processes of Ray start at once and inherit these variables, too
         with patched_environment(OWN_SETTINGS | variables if is_own else {}):
             ray.init(address, **options)
         ray._private.worker._worker_logs_enabled = False  # otherwise Ray prints the logs of lost processes
@@ -395,7 +406,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
 
 @contextmanager
 def patched_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """A `with` block in which this process has these environment variables, which those that it begins inherit."""
+    """Set environment variables in a `with` block; child processes inherit them."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -409,27 +420,28 @@ def patched_environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The place of a value that Ray sends apart."""
+    """Placeholder for an argument that Ray sends separately."""
 
     number: int
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """The value."""
+        """Return the argument."""
         return shared[self.number]
 
 
 class _StateBefore:
-    """The place of the state that the piece before returned: a part of the last value that Ray sends apart."""
+    """Placeholder for the state that the previous piece returned: a part of the last separate argument."""
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """The state."""
+        """Return the state."""
         return shared[-1][1]
 
 
 def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
-    """Call a function with its arguments, if the packages of this worker are the caller's; RuntimeError otherwise.
+    """Call a function with its arguments if this worker has the same version of the packages as the caller.
 
-    `work` is both as Ray sends them, read only after that.
+    Raise RuntimeError otherwise. `work` is the pickled function with its arguments; it is not unpickled
+    before the check.
     """
     if version() != wanted:
         raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
@@ -442,7 +454,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
 
 @cache
 def version() -> str:
-    """Version and digest of the source of the packages: equal where the same code is installed."""
+    """Return version and digest of the source of the packages; equal if the same code is installed."""
     digest = hashlib.sha256()
     for name in PACKAGES:
         folder = _folder(name)
@@ -453,5 +465,5 @@ def version() -> str:
 
 
 def _folder(package: str) -> Path:
-    """Where a package's source is."""
+    """Return the folder with the source of a package."""
     return Path(str(import_module(package).__file__)).parent

@@ -1,4 +1,4 @@
-"""Executors that say how much they can do at once, and the order in which results come."""
+"""Executors with a number of concurrent pieces of work, and ordered results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-RETRIES = 3  # of work whose process or machine was lost: what ends its own process must not begin for ever
-PULSE = 0.25  # seconds between two looks at who could work now
-LEAST_LIMIT = 300.0  # seconds: compiling is a part of the first pieces
-LONGER = 20  # than any piece before
+# Most retries of a piece whose process or machine was lost, in case the piece itself ends its process
+RETRIES = 3
+PULSE = 0.25  # seconds between two checks of the number of workers
+LEAST_LIMIT = 300.0  # least time limit in seconds; the first pieces include compilation
+LONGER = 20  # ratio of the time limit to the longest piece so far
 
 
 def in_order(executor: WorkExecutor, function: Callable[..., Any], pieces: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-    """`function(*piece)` of each piece, in their order; twice as many are running or waiting as can run at once."""
+    """Yield `function(*piece)` for each piece, in order.
+
+    At most twice as many pieces as can run at once are running or waiting.
+    """
     following, results, work = iter(pieces), deque[Future[Any]](), WorkInProgress(executor, executor.size)
     while True:
         while work.has_room() and (piece := next(following, None)) is not None:
@@ -34,32 +38,32 @@ def in_order(executor: WorkExecutor, function: Callable[..., Any], pieces: Itera
 
 
 class WorkInProgress:
-    """Pieces of work that an executor is doing or has waiting: at most twice as many as it can do at once.
+    """Pieces of work that are running or waiting: at most twice as many as an executor can run at once.
 
-    What a piece costs does not depend on how many there are.
+    The cost of a piece does not depend on the number of pieces.
     """
 
     def __init__(self, executor: Executor, size: Callable[[], int]) -> None:
         self.running = 0
         self._executor, self._size = executor, size
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
-        self.workers, self._asked = 0, -math.inf  # what `size` returned, and when
+        self.workers, self._asked = 0, -math.inf  # last result of `size`, and its time
 
     def has_room(self) -> bool:
-        """Whether there is room for another piece; who has joined or left is noticed within a PULSE."""
+        """Return whether there is room for another piece; changes of the size are noticed within a PULSE."""
         if time.monotonic() - self._asked > PULSE:
             self.workers, self._asked = self._size(), time.monotonic()
         return self.running < 2 * self.workers
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Hand a piece to the executor."""
+        """Submit a piece to the executor."""
         future = self._executor.submit(function, *args)
         self.running += 1
         future.add_done_callback(self._ended.put)
         return future
 
     def ended(self) -> list[Future[Any]]:
-        """The pieces that have ended since the last call; without any, waits for one, but not longer than a PULSE."""
+        """Return the pieces that have ended since the last call; wait up to a PULSE if there is none."""
         found = []
         with suppress(Empty):
             found.append(self._ended.get(timeout=PULSE))
@@ -70,10 +74,11 @@ class WorkInProgress:
 
 
 class Limits:
-    """How long a piece of work may take: what takes longer is thought to hang, and begins again elsewhere.
+    """Time limits of pieces of work.
 
-    Without a number of the user's, LONGER times as long as the longest piece of the same function so far, and at least
-    `least` seconds; until one has ended there is no limit.
+    A piece that takes longer is assumed to hang, and starts again elsewhere. The limit is `limit` seconds if
+    given. Otherwise it is LONGER times the time of the longest piece of the same function so far, and at
+    least `least` seconds. There is no limit until a piece of the function has ended.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -83,52 +88,52 @@ class Limits:
         self._longest: dict[Callable[..., Any], float] = {}
 
     def of(self, function: Callable[..., Any]) -> float:
-        """Seconds for a piece of work of this function."""
+        """Return the time limit in seconds for a piece of work of this function."""
         if self.limit is not None:
             return self.limit
         return max(self.least, LONGER * self._longest.get(function, math.inf))
 
     def shortest(self) -> float:
-        """The shortest limit that there can be."""
+        """Return the shortest possible limit."""
         return self.limit or self.least
 
     def ended(self, function: Callable[..., Any], seconds: float) -> None:
-        """A piece of work of this function has taken that long."""
+        """Note the seconds that a piece of work of this function has taken."""
         self._longest[function] = max(seconds, self._longest.get(function, 0.0))
 
 
 def say_again(why: str) -> None:
-    """Say in a line that work begins again."""
-    with suppress(OSError):  # nobody reads any more
+    """Print the reason why work starts again."""
+    with suppress(OSError):  # the reader may be gone
         print(f"{why}; its work begins again elsewhere", file=sys.stderr)
 
 
 class WorkLostError(RuntimeError):
-    """A piece of work whose worker was lost, or hung, again and again."""
+    """A piece of work was given up, because its worker was lost or hung too many times."""
 
     def __init__(self, tries: int) -> None:
         super().__init__(f"the same work ended the process of a worker, or took too long there, {tries} times")
 
 
 class WorkExecutor(Executor, ABC):
-    """An executor that says how much it can do, and takes what many pieces of work need."""
+    """An executor that has a size, and shares values among pieces of work."""
 
     @abstractmethod
     def size(self) -> int:
-        """How many pieces of work can run at once now."""
+        """Return the number of pieces of work that can run at once now."""
 
     def share(self, value: Any) -> Any:
-        """What stands for the value among the arguments of `submit`: Ray sends it to each machine once."""
+        """Return a stand-in for a value in arguments of `submit`; Ray sends it to each machine once."""
         return value
 
     def allow(self, seconds: float) -> None:
-        """Let every piece of work take at least that long, where the user sets no limit."""
+        """Set the least time limit of every piece of work; a limit of the user takes precedence."""
 
     def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
-        """Call `function(state, *args)`, which returns a result and the next state: a link of a chain of work.
+        """Call `function(state, *args)`, one link of a chain of work; it returns a result and the next state.
 
-        `before` is the first state, or what this method returned for the link before, which may be running: if that
-        fails, so does this one.
+        `before` is the first state, or the future that this method returned for the previous link. The
+        previous link may still be running. If it fails, this link fails, too.
         """
         if not isinstance(before, Future):
             return self.submit(function, before, *args)
@@ -139,18 +144,18 @@ class WorkExecutor(Executor, ABC):
     def _follow(
         self, link: Future[Any], function: Callable[..., Any], args: tuple[Any, ...], before: Future[Any]
     ) -> None:
-        """The link before has ended."""
+        """Submit a link when the previous link has ended."""
         if before.cancelled() or before.exception():
             _end_alike(link, before)
             return
         try:
             self.submit(function, before.result()[1], *args).add_done_callback(partial(_end_alike, link))
-        except Exception as error:  # such as that this executor has been shut down
+        except Exception as error:  # for example, this executor has been shut down
             link.set_exception(error)
 
 
 def _end_alike(future: Future[Any], ended: Future[Any]) -> None:
-    """Let a future end as another one has."""
+    """Give a future the outcome of another one that has ended."""
     if ended.cancelled():
         future.cancel()
     elif error := ended.exception():
@@ -160,10 +165,10 @@ def _end_alike(future: Future[Any], ended: Future[Any]) -> None:
 
 
 class InProcess(WorkExecutor):
-    """This process, which does each piece of work when it is submitted."""
+    """Executor that runs each piece of work in this process when it is submitted."""
 
     def size(self) -> int:
-        """One."""
+        """Return 1."""
         return 1
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -1,4 +1,4 @@
-"""Processes of this machine as an executor."""
+"""Executor on processes of this machine."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ from risk_agents.workers.messages import receive, send
 from risk_env.children import safe_start
 from risk_env.streams import prepare_streams
 
-PATIENCE = 5.0  # seconds in which a process must have ended
+PATIENCE = 5.0  # seconds after which a process that does not end is killed
 
 
 class ProcessExecutor(WorkExecutor):
-    """Processes of this machine. Each belongs to a thread, which starts another one where it ended or hangs."""
+    """Executor that runs work in processes of this machine.
+
+    Each process belongs to a thread. The thread starts a new process if the old one has ended or hangs.
+    """
 
     def __init__(self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None) -> None:
-        """`begin` is what each process does first; `limit`: `Limits`."""
+        """Prepare the executor. Each process calls `begin` first; `limit` is that of `Limits`."""
         self._limits = Limits(limit)
-        risk_env.warmup()  # so that the processes find everything compiled
+        risk_env.warmup()  # compiles everything before the processes start
         self._size, self._begin = processes, begin or begin_process
         self._threads = ThreadPoolExecutor(processes)
         self._workers: dict[int, _Worker] = {}  # by thread
@@ -42,23 +45,23 @@ class ProcessExecutor(WorkExecutor):
         self._lock, self._is_closed = Lock(), False
 
     def size(self) -> int:
-        """The number of processes."""
+        """Return the number of processes."""
         return self._size
 
     def allow(self, seconds: float) -> None:
-        """Let every piece of work take at least that long, where the user sets no limit."""
+        """Set the least time limit of every piece of work; a limit of the user takes precedence."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call the function in the next process that is free."""
+        """Call the function in the next free process."""
         return self._noted(self._threads.submit(self._run, function, args, kwargs))
 
     def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
-        """`WorkExecutor.submit_after`: states go through this process."""
+        """Call one link of a chain of work (`WorkExecutor.submit_after`); states go through this process."""
         return self._noted(super().submit_after(before, function, *args))
 
     def _noted(self, future: Future[Any]) -> Future[Any]:
-        """The future, which `shutdown` waits for."""
+        """Note a future, so that `shutdown` waits for it, and return it."""
         self._out.add(future)
         future.add_done_callback(self._out.discard)
         return future
@@ -78,7 +81,7 @@ class ProcessExecutor(WorkExecutor):
         raise WorkLostError(1 + RETRIES)
 
     def _worker(self) -> _Worker:
-        """The process of this thread, which is started where there is none."""
+        """Return the process of this thread; start one if there is none."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError
@@ -87,7 +90,7 @@ class ProcessExecutor(WorkExecutor):
             return self._workers[get_ident()]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what is running, or drop it with `cancel_futures`; all processes have ended afterwards."""
+        """Wait for all work, or drop it with `cancel_futures`; then all processes have ended."""
         if not cancel_futures:
             wait_for(list(self._out))
         with self._lock:
@@ -101,11 +104,11 @@ _Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class _LostError(Exception):
-    """A process has ended, or was ended because it took too long."""
+    """A process has ended, or was killed because it took too long."""
 
 
 class _WorkError(Exception):
-    """The traceback, as text, of what a function raised in a worker."""
+    """Traceback, as text, of an error that a function raised in a worker."""
 
 
 class _Worker:
@@ -121,7 +124,10 @@ class _Worker:
         self._has_begun = self._is_late = False
 
     def call(self, work: _Work, limit: float) -> Any:
-        """Call a function; what it raises is raised. _LostError if the process ends, or takes longer than the limit."""
+        """Call a function, and raise the error that it raises.
+
+        Raise _LostError if the process ends or takes longer than `limit` seconds.
+        """
         try:
             self._await_start()
             with self._limited(limit):
@@ -136,14 +142,14 @@ class _Worker:
         return result
 
     def _await_start(self) -> None:
-        """Wait until the process has begun, which is no part of the work."""
+        """Wait until the process has started; this time is not part of the work."""
         if not self._has_begun:
             with self._limited(LEAST_LIMIT):
                 self._has_begun = bool(receive(self._connection))
 
     @contextmanager
     def _limited(self, limit: float) -> Iterator[None]:
-        """A `with` block in which the process is killed after some seconds, whatever it is doing."""
+        """Kill the process if the `with` block takes longer than `limit` seconds."""
         if limit == math.inf:
             yield
             return
@@ -160,19 +166,19 @@ class _Worker:
         self._process.kill()
 
     def kill(self) -> None:
-        """End the process now."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
 
     def end(self) -> None:
-        """Let the process, which has no work, end."""
+        """Let a process without work end; kill it after PATIENCE seconds."""
         self._connection.close()
         self._process.join(PATIENCE)
         self.kill()
 
 
 def serve(connection: Connection, begin: Callable[[], object]) -> None:
-    """Call functions until the other end is gone: what a worker's process does."""
+    """Run a worker's process: call functions until the other end is gone."""
     prepare_streams()
     begin()
     with suppress(EOFError, OSError):
@@ -182,7 +188,7 @@ def serve(connection: Connection, begin: Callable[[], object]) -> None:
 
 
 def _answer(connection: Connection) -> None:
-    """Call the function that comes, and send whether it has returned, and what; else its error."""
+    """Receive a function, call it, and send (True, result) or (False, error and traceback)."""
     answer: tuple[bool, Any]
     try:
         function, args, kwargs = receive(connection)
@@ -199,12 +205,15 @@ def _answer(connection: Connection) -> None:
         send(connection, answer)
     except OSError:
         raise
-    except Exception as error:  # it cannot be pickled
+    except Exception as error:  # the answer cannot be pickled
         send(connection, (False, (RuntimeError(f"{answer[1]!r:.200} cannot be sent: {error}"), format_exc())))
 
 
 def begin_process() -> None:
-    """What a worker's process does first. Its parent handles Ctrl-C; when the parent is killed, so is it (Linux)."""
+    """Prepare a worker's process: one thread, no Ctrl-C, and an end with its parent.
+
+    The parent handles Ctrl-C. If the parent is killed, the process is killed, too (Linux).
+    """
     os.environ["OMP_NUM_THREADS"] = "1"
     if torch := sys.modules.get("torch"):  # the main module has imported it
         torch.set_num_threads(1)
