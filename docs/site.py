@@ -21,7 +21,7 @@ PAGES += ("benchmarks/README.md", "benchmarks/results/*.md", "research/*.md", "r
 REPLAY = "docs/replay.html"
 PLAYERS, SEED = ("grower", "breaker", "attacker"), 3
 PICTURE = re.compile(r"^.*\(docs/pictures/replay\.png\).*$", re.MULTILINE)
-FRAME = f'<iframe src="{REPLAY}" title="A replay" width="100%" height="640" style="border: 0"></iframe>'
+FRAME = f'<iframe src="{REPLAY}" title="A replay" width="100%" height="740" style="border: 0"></iframe>'
 
 
 def main() -> int:

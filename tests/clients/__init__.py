@@ -5,7 +5,7 @@ project depends on. `python -m tests.clients` (`make clients`) runs the scripts 
 """
 
 HERE = ("gymnasium", "pettingzoo", "sb3")
-APART = {  # what pip installs for each script, from the root of a clone
+APART = {  # the project with an extra, and what else pip installs for the script
     "openenv": (".[openenv]",),
     "rllib": (".[rllib,tournament]", "torch"),
     "textarena": (".", "textarena"),

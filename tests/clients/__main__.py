@@ -34,7 +34,7 @@ def runs(name: str) -> bool:
     venv.create(FOLDER / name, with_pip=True)
     python = str(FOLDER / name / "bin" / "python")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    install = (python, "-m", "pip", "install", "--quiet", "--no-compile", *APART[name])
+    install = (python, "-m", "pip", "install", "--quiet", "--no-compile", "-e", *APART[name])
     script = (python, str(Path(__file__).parent / f"with_{name}.py"))
     return all(subprocess.run(words, cwd=ROOT, env=environment).returncode == 0 for words in (install, script))
 
