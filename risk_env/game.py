@@ -9,7 +9,7 @@ import secrets
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,19 @@ class SaveError(ValueError):
     """Bytes that are not a saved game, or not one of this map; the message says why."""
 
 
+class Origin(NamedTuple):
+    """How a game began: the numbers from which its chance follows, and the text of the position it began with.
+
+    `position` is "" for a set-up. It is None if the origin and the actions do not restore the game: the game was
+    loaded or drawn again, or it asks forced decisions.
+    """
+
+    seed: int
+    lane: int = 0
+    episode: int = 0
+    position: str | None = ""
+
+
 @cache
 def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
     """`entry.step_game` for the records of a size class."""
@@ -82,7 +95,7 @@ class Game:
         self._ask_forced = ask_forced
         self._start: bytes | None = None  # the record this history begins with; None: the set-up of `_chance`
         self._chance = game_seed(seed, lane, episode)
-        self.seed = int(seed)
+        self.origin = Origin(int(seed), lane, episode, None if ask_forced else "")
         self._actions: list[int] = []
         self._game_log: GameLog | None = None
         self._last_turns: LastTurns | None = None
@@ -127,6 +140,11 @@ class Game:
     def num_actions(self) -> int:
         """How many action numbers there are on this map with these rules."""
         return self._tables.num_actions
+
+    @property
+    def seed(self) -> int:
+        """The seed that the game began with."""
+        return self.origin.seed
 
     @property
     def seat(self) -> int:
@@ -395,7 +413,7 @@ class Game:
         """A copy in which all that `seat` does not know, future chance included, is drawn again from `seed`."""
         self._check_seat(seat)
         other = self._fork()
-        other.seed = int(seed)
+        other.origin = Origin(int(seed), position=None)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
         other._chance = word(0)
         if seat != other.seat:  # the roll may be hidden from this seat, or the decision forced
@@ -440,7 +458,7 @@ class Game:
 
     def _fork(self) -> Game:
         other = Game.__new__(Game)
-        other.rules, other.board, other.seed = self.rules, self.board, self.seed
+        other.rules, other.board, other.origin = self.rules, self.board, self.origin
         other._tables, other._ask_forced = self._tables, self._ask_forced
         other._games = _records_of(self._games.tobytes(), self._games.dtype)
         other._game_log = other._last_turns = None
@@ -460,7 +478,7 @@ class Game:
         Its history begins here. Of bytes only the length is checked.
         """
         game = cls.__new__(cls)
-        game.rules, game.board, game.seed = rules, board, int(seed)
+        game.rules, game.board, game.origin = rules, board, Origin(int(seed), position=None)
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
         if len(data) != dtype.itemsize:
@@ -541,11 +559,13 @@ class Game:
         if other:
             raise ValueError(f"position: of a game with {', '.join(other)}")
         games["random"] = game_seed(seed, lane, episode)
-        return cls.from_record(rules, board, games, seed)._play_on()
+        game = cls.from_record(rules, board, games)
+        game.origin = Origin(int(seed), lane, episode, text)
+        return game._play_on()
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.rules, self.board, self.to_record(), self.seed, self._ask_forced)
-        return _restore, (state, self._start, int(self._chance), tuple(self._actions))
+        return _restore, (state, self.origin, self._start, int(self._chance), tuple(self._actions))
 
     # ------------------------------------------------------------------------------------------ for people
 
@@ -643,8 +663,10 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     return facts, body[_HEADER.size + length :]
 
 
-def _restore(state: tuple[Any, ...], start: bytes | None, chance: int, actions: tuple[int, ...]) -> Game:
+def _restore(
+    state: tuple[Any, ...], origin: Origin, start: bytes | None, chance: int, actions: tuple[int, ...]
+) -> Game:
     """A pickled game with its history. A pickle is trusted: the position is not checked."""
     game = Game.from_record(*state)
-    game._start, game._chance, game._actions = start, word(chance), list(actions)
+    game.origin, game._start, game._chance, game._actions = origin, start, word(chance), list(actions)
     return game

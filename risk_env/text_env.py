@@ -27,6 +27,20 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 }
 
 
+class TextMatch(Match):
+    """A match in which plans (`risk_env.words.plan`) play the seats without a player."""
+
+    def _set_up(self, game: Game, players: Sequence[Any]) -> None:
+        super()._set_up(game, players)
+        self.plans = {seat: Plan(seat) for seat, player in enumerate(self.players) if player is None}
+
+    def play_on(self) -> int:
+        """Play until a seat without a player needs a new answer; return the seat, or -1 if the game is over."""
+        while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
+            self.step(action)
+        return seat
+
+
 @dataclass(frozen=True)
 class Answers:
     """Settings of a learner: its questions and its rewards.
@@ -83,7 +97,7 @@ class TextEnv:
         check_seat(seat, self.rules.num_players)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
-        self._match: Match | None = None
+        self._match: TextMatch | None = None
 
     @property
     def game(self) -> Game:
@@ -94,7 +108,7 @@ class TextEnv:
         return self.match.game
 
     @property
-    def match(self) -> Match:
+    def match(self) -> TextMatch:
         """The match of the episode; RuntimeError before `reset`."""
         if self._match is None:
             raise RuntimeError("reset() comes before the first step")
@@ -105,17 +119,18 @@ class TextEnv:
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
-        self.plan, self.counts, self._wrong = Plan(self.seat), Counts(), 0
+        self.plan, self.counts, self._wrong = self.match.plans[self.seat], Counts(), 0
         self._share = self._share_now()
-        self._play()
+        if not self._is_done():
+            self.match.play_on()
         return self.reset(None) if self._is_done() else (self._text(), self._info())
 
-    def _new_match(self) -> Match:
+    def _new_match(self) -> TextMatch:
         """The match of the episode, without a player at the learner's seat."""
         position = self._positions[self._episode % len(self._positions)] if self._positions else ""
         players: list[CompiledBot | None] = [None, *self._bots]
         seated = players[-self.seat :] + players[: -self.seat] if self.seat else players
-        return Match(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
+        return TextMatch(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Play an answer, and all others until the learner is asked again: text, reward, terminated, truncated, info.
@@ -126,7 +141,7 @@ class TextEnv:
             raise RuntimeError("the episode is over: reset() begins the next one")
         self.counts.exchanges += 1
         problem = self._take(text)
-        self._play()
+        self.match.play_on()
         reward = self._reward() + (self.answers.illegal_reward if problem else 0.0)
         is_over, truncated = self._is_done(), self.game.truncated
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
@@ -145,14 +160,6 @@ class TextEnv:
             return str(error)
         self._wrong = 0
         return ""
-
-    def _play(self) -> None:
-        """Play on until the learner must be asked or has nothing more to decide."""
-        while not self._is_done() and self.match.run() == self.seat:
-            action = self.plan.next_action(self.game)
-            if action is None:
-                return
-            self.match.step(action)
 
     def _is_done(self) -> bool:
         return self.game.is_over or not self.game.alive[self.seat]

@@ -25,9 +25,9 @@ from risk_agents.web.store import GameStore
 from risk_agents.web.table import Feed, Setting, Table
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
-from risk_env.agent import View
 from risk_env.core.types import NOBODY, Phase, Trade
 from risk_env.public import VEILED_PHASES, members, words_of
+from risk_env.saved_game import SavedGame
 from tests.games import Player
 
 SMALL: dict[str, Any] = {"max_rounds": 60, "initial_troops": 9}
@@ -65,8 +65,9 @@ class Onlooker:
     def __init__(self, position: str, rules: Rules, map_name: str, looker: int, seed: int) -> None:
         names = tuple(f"Player {seat}" for seat in range(rules.num_players))
         tokens = tuple(f"token {seat}" for seat in range(rules.num_players))
-        setting = Setting(rules.to_dict(), map_name, seed, (HUMAN,) * len(names), names, tokens, "owner", position)
-        self.table, self.looker, self.names = Table(setting, (), lambda number, action: None), looker, names
+        game = Game.from_position(position, rules, load_map(map_name), seed)
+        setting = Setting(SavedGame.of(game, (HUMAN,) * len(names)), names, tokens, "owner")
+        self.table, self.looker, self.names = Table(setting, lambda number, action, is_open: None), looker, names
         self.feeds = [Feed(self.table, viewer) for viewer in (looker, NOBODY)]
         self.messages: list[list[str]] = [[], []]
         self.plans = Answers({"events": True, "texts": True})
@@ -88,8 +89,7 @@ class Onlooker:
         for feed, messages in zip(self.feeds, self.messages, strict=True):
             messages += filter(None, [feed.message()])
         if self.game.seat == self.looker:
-            view = View(self.game, history=lambda seat: self.game.events(seat=seat))
-            self.questions.append(json.dumps(self.plans.question(view)))
+            self.questions.append(json.dumps(self.plans.question(self.table.view())))
 
     def asks_in_secret(self) -> bool:
         """Whether another seat is asked what the looker may not see."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risk_agents.play.saved import save_game
+from risk_agents.game_files import save_game
 from risk_agents.registry import play_game
 from risk_agents.replay import main as replay
 from risk_agents.replay import moments
@@ -22,6 +22,7 @@ from risk_agents.tournament.results import GameResult
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.cards import FORCED_HAND
 from risk_env.render import draw_rgb
+from risk_env.saved_game import SavedGame
 from tests.games import random_rules
 
 EVIL = "</script><script>alert(1)</script><!--data-->"
@@ -189,7 +190,7 @@ def test_random_rules_have_replays() -> None:
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     game = played("classic", 1, 60)
-    save_game(tmp_path / "game.json", game, ("human", "grower", "random"))
+    save_game(tmp_path / "game.json", SavedGame.of(game, ("human", "grower", "random")))
     replay([str(tmp_path / "game.json"), "--html", str(tmp_path / "game.html"), "--seat", "0"])
     assert "1 game replayed" in capsys.readouterr().out
     facts = facts_of((tmp_path / "game.html").read_text())
@@ -203,7 +204,7 @@ def test_the_command_writes_moving_pictures(kind: str, tmp_path: Path) -> None:
     imageio = pytest.importorskip("imageio.v2")
     pytest.importorskip("imageio_ffmpeg")
     game = played("classic", 1, 12)
-    save_game(tmp_path / "game.json", game, ("human", "grower", "random"))
+    save_game(tmp_path / "game.json", SavedGame.of(game, ("human", "grower", "random")))
     path = tmp_path / f"game.{kind}"
     replay([str(tmp_path / "game.json"), f"--{kind}", str(path)])
     frames = list(imageio.get_reader(path).iter_data())

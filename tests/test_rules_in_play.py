@@ -14,7 +14,7 @@ from risk_env import Game, Rules, presets
 from risk_env.agent import View
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MOST_TROOPS, Phase
-from risk_env.public import most_troops
+from risk_env.text.amounts import most_troops
 from tests import test_twin
 from tests.conftest import mode
 from tests.games import random_rules

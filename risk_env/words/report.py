@@ -17,7 +17,8 @@ from risk_env.core.cards import ONE_OF_EACH, THREE_ARTILLERY, THREE_CAVALRY, THR
 from risk_env.core.draft import MIN_DRAFT, TERRITORIES_A_TROOP
 from risk_env.core.odds import win_probability
 from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
-from risk_env.public import PublicState, most_troops
+from risk_env.public import PublicState
+from risk_env.text.amounts import most_troops
 from risk_env.text.notation import QUESTIONS, reward_name
 from risk_env.words.last_turns import Armies
 

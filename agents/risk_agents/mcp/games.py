@@ -15,10 +15,9 @@ from risk_env import bots
 from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules
-from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import MAX_ROUNDS
-from risk_env.match import Match, PlayerFault
-from risk_env.words.plan import Plan
+from risk_env.match import PlayerFault
+from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client
 MOST_GAMES = 256  # at once
@@ -31,14 +30,13 @@ LONGEST_HISTORY = 1_000_000  # bytes of such an answer
 _WIDTH = 400  # letters of such a line
 
 
-class OpenGame(Match):
-    """A match of bots and clients, the plans of the clients' seats, and its lock. `client` is who began it."""
+class OpenGame(TextMatch):
+    """A match of bots and clients, and its lock. `client` is who began it."""
 
     def __init__(
         self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""
     ) -> None:
         super().__init__(rules, board, players, seed)
-        self.plans = {seat: Plan(seat) for seat, player in enumerate(players) if player is None}
         self.client = client
         self.used = time.monotonic()  # when a client has last asked
         self.lock = Lock()
@@ -49,11 +47,10 @@ class OpenGame(Match):
             raise ValueError(f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game")
         super().step(action)
 
-    def play_on(self) -> None:
+    def play_on(self) -> int:
         """Play until a client must be asked or the game is over; ValueError if a bot fails."""
         try:
-            while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
-                self.step(action)
+            return super().play_on()
         except PlayerFault as fault:
             raise ValueError(f"the game cannot go on: {fault}") from fault
 
