@@ -76,7 +76,7 @@ class RiskEnv(ta.Env):
         problem = problem if seat == self.state.current_player_id else ""
         self.state.manually_set_current_player_id(seat, force=True)
         account = self.match.plans[seat].account(game)
-        text = "\n".join(filter(None, (problem, account, game.report(seat))))
+        text = "\n".join(filter(None, (problem, account, self.match.report(seat))))
         self.state.add_observation(text, ta.ObservationType.GAME_BOARD, to_id=seat)
 
     def _finish(self) -> None:

@@ -76,12 +76,9 @@ class Match:
         *,
         lane: int = 0,
         episode: int = 0,
-        position: str = "",
+        position: str | None = None,
     ) -> None:
-        game = Game(rules, board, seed, lane=lane, episode=episode)
-        if position:
-            game = Game.from_position(position, game.rules, game.board, game.seed, lane, episode)
-        self._set_up(game, players)
+        self._set_up(Game(rules, board, seed, lane=lane, episode=episode, position=position), players)
 
     @classmethod
     def of(cls, game: Game, players: Sequence[str | CompiledBot | Agent | Policy | None]) -> Self:

@@ -119,11 +119,8 @@ class SavedGame:
             if board.digest != self.map_digest:
                 saved, loaded = self.map_digest[:16], board.digest[:16]
                 raise ValueError(f"saved on map {shortened(saved)}, but {board.source!r} is map {loaded}")
-            chance = (self.seed, self.lane, self.episode)
-            if self.position:
-                game = Game.from_position(self.position, self.rules, board, *chance)
-            else:
-                game = Game(self.rules, board, self.seed, lane=self.lane, episode=self.episode)
+            chance = {"lane": self.lane, "episode": self.episode}
+            game = Game(self.rules, board, self.seed, position=self.position or None, **chance)
             if game.num_actions != self.num_actions:
                 raise ValueError(f"saved with {self.num_actions} actions, this version has {game.num_actions}")
         return game

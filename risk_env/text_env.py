@@ -1,6 +1,6 @@
 """A game as text for training language models: `reset(seed) -> (text, info)`, `step(text) -> (text, reward, ...)`.
 
-One seat is the learner's; compiled bots play the others inside. An observation is a report of `Game.report`, an
+One seat is the learner's; compiled bots play the others inside. An observation is a report of `TextMatch.report`, an
 answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
 """
 
@@ -15,6 +15,7 @@ from risk_env.doors.seat_lanes import check_seat, training_rules
 from risk_env.game import Game
 from risk_env.lanes import check_choice, check_count
 from risk_env.match import Match
+from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.plan import Plan
 from risk_env.words.report import STYLES
 
@@ -33,6 +34,12 @@ class TextMatch(Match):
     def _set_up(self, game: Game, players: Sequence[Any]) -> None:
         super()._set_up(game, players)
         self.plans = {seat: Plan(seat) for seat, player in enumerate(self.players) if player is None}
+        self._last_turns = LastTurns(game.beginning())
+
+    def report(self, seat: int, style: str = "brief") -> str:
+        """Return what a seat may know, in words; `style` is "brief" or "full" (`risk_env.words.seat_report`)."""
+        self._last_turns.catch_up(self.game.actions)
+        return report_since(self.game, seat, self._last_turns.before(seat), style)
 
     def play_on(self) -> int:
         """Play until a seat without a player needs a new answer; return the seat, or -1 if the game is over."""
@@ -127,7 +134,7 @@ class TextEnv:
 
     def _new_match(self) -> TextMatch:
         """The match of the episode, without a player at the learner's seat."""
-        position = self._positions[self._episode % len(self._positions)] if self._positions else ""
+        position = self._positions[self._episode % len(self._positions)] if self._positions else None
         players: list[CompiledBot | None] = [None, *self._bots]
         seated = players[-self.seat :] + players[: -self.seat] if self.seat else players
         return TextMatch(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
@@ -167,7 +174,7 @@ class TextEnv:
     def _text(self, problem: str = "") -> str:
         """The text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
-        parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.answers.style))
+        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.answers.style))
         return "\n".join(filter(None, parts))
 
     def _reward(self) -> float:

@@ -28,6 +28,7 @@ from risk_env import Game, Rules, load_map
 from risk_env.core.types import NOBODY, Phase, Trade
 from risk_env.public import VEILED_PHASES, members, words_of
 from risk_env.saved_game import SavedGame
+from risk_env.words import seat_report
 from tests.games import Player
 
 SMALL: dict[str, Any] = {"max_rounds": 60, "initial_troops": 9}
@@ -65,7 +66,7 @@ class Onlooker:
     def __init__(self, position: str, rules: Rules, map_name: str, looker: int, seed: int) -> None:
         names = tuple(f"Player {seat}" for seat in range(rules.num_players))
         tokens = tuple(f"token {seat}" for seat in range(rules.num_players))
-        game = Game.from_position(position, rules, load_map(map_name), seed)
+        game = Game(rules, map_name, seed, position=position)
         setting = Setting(SavedGame.of(game, (HUMAN,) * len(names)), names, tokens, "owner")
         self.table, self.looker, self.names = Table(setting, lambda number, action, is_open: None), looker, names
         self.feeds = [Feed(self.table, viewer) for viewer in (looker, NOBODY)]
@@ -105,7 +106,7 @@ class Onlooker:
             "questions": self.questions,
             "public": [json.dumps(game.public(seat).to_json()) for seat in (None, looker)],
             "drawn": str(game),
-            "reports": [game.report(looker, style) for style in ("brief", "full")],
+            "reports": [seat_report(game, looker, style) for style in ("brief", "full")],
             "observation": game.observe_codes(looker).tobytes(),
             "events": [[str(event) for event in game.events(seat=seat)] for seat in (None, looker)],
             "narration": narrate(game.events(seat=looker), words, 80),
@@ -292,7 +293,7 @@ def _deal(game: Game, rng: random.Random) -> None:
         deck = members(record.deck)
         rng.shuffle(deck)
         if seat != game.seat and game.alive[seat]:
-            given = deck[: max(0, LARGE_HAND - game.hand_size(seat))]
+            given = deck[: max(0, LARGE_HAND - len(game.hand(seat)))]
             record.hand[seat] |= words_of(given, len(record.deck))
             record.deck &= ~words_of(given, len(record.deck))
 

@@ -126,7 +126,7 @@ def test_a_match_goes_on_where_the_game_was_left() -> None:
 
 def test_a_game_that_begins_with_a_position_is_saved_with_it() -> None:
     text = played(Game(RULES, "tiny", seed=1)).to_text()
-    game = played(Game.from_position(text, RULES, load_map("tiny"), seed=4, episode=2), 9)
+    game = played(Game(RULES, "tiny", seed=4, episode=2, position=text), 9)
     saved = SavedGame.of(game, PLAYERS)
     assert saved.position == text and SavedGame.from_dict(saved.to_dict()).replay() == game
 

@@ -11,6 +11,7 @@ from risk_agents.whole_file import whole_file
 from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame
+from risk_env.render.scene import scene_of
 from risk_env.render.video import import_imageio, write_video
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal
@@ -90,7 +91,7 @@ def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace,
 
 
 def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
-    scenes = (past.scene(names) for past in moments(game, arguments.every))
+    scenes = (scene_of(past, names) for past in moments(game, arguments.every))
     write_video(path, (draw_rgb(game.board, scene) for scene in scenes))
 
 

@@ -20,7 +20,6 @@ from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASE
 from risk_env.public import PublicState
 from risk_env.text.amounts import most_troops
 from risk_env.text.notation import QUESTIONS, reward_name
-from risk_env.words.last_turns import Armies
 
 VERSION = 1  # of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
@@ -39,6 +38,14 @@ class Style(NamedTuple):
 
 
 STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, True, True)}
+
+
+class Armies(NamedTuple):
+    """Who held what at some moment: seat (-1 free) and troops of each territory, and which seats were in the game."""
+
+    owner: list[int]  # (T,)
+    troops: list[int]  # (T,)
+    alive: list[bool]  # (P,)
 
 
 class Reader(NamedTuple):

@@ -538,8 +538,7 @@ def kept_games() -> list[dict[str, Any]]:
     from risk_env.saved_game import SavedGame
 
     begun = [played("classic", seed, 30, num_players=2, initial_troops=9) for seed in range(4)]
-    texts = [(game.to_text(), game.rules, game.board) for game in begun if not game.is_over]
-    begun += [Game.from_position(*facts, seed=1) for facts in texts]
+    begun += [Game(game.rules, game.board, seed=1, position=game.to_text()) for game in begun if not game.is_over]
     return [SavedGame.of(game, ["human", "random"]).to_dict() for game in begun]
 
 

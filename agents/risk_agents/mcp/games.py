@@ -117,7 +117,7 @@ class OpenGames:
         """What the seat may know, in words."""
         table, seat = self._find(token)
         with table.lock:
-            return table.game.report(seat, style)
+            return table.report(seat, style)
 
     def act(self, token: str, plan: str, style: str = "brief") -> str:
         """Play a plan, and all others until a client is asked: what became of it, and the new report.
@@ -131,7 +131,7 @@ class OpenGames:
                 raise ValueError("the game is over" if game.is_over else f"P{game.seat} decides now; ask again later")
             table.plans[seat].give(plan, game)
             table.play_on()
-            return "\n".join(filter(None, (table.plans[seat].account(game), game.report(seat, style))))
+            return "\n".join(filter(None, (table.plans[seat].account(game), table.report(seat, style))))
 
     def legal_actions(self, token: str) -> list[str]:
         """The legal actions of the seat in words, none while another decides."""

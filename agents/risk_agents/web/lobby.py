@@ -240,7 +240,7 @@ def _of_position(text: str, num_players: int) -> Game:
         raise Refused(f"the position has {game.num_players} players, not {num_players}")
     if game.is_over:
         raise Refused("the game of the position is over")
-    return Game.from_position(text, game.rules, game.board, secrets.randbits(SEED_BITS))
+    return Game(game.rules, game.board, secrets.randbits(SEED_BITS), position=text)
 
 
 def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
