@@ -119,8 +119,8 @@ class SavedGame:
             if board.digest != self.map_digest:
                 saved, loaded = self.map_digest[:16], board.digest[:16]
                 raise ValueError(f"saved on map {shortened(saved)}, but {board.source!r} is map {loaded}")
-            chance = {"lane": self.lane, "episode": self.episode}
-            game = Game(self.rules, board, self.seed, position=self.position or None, **chance)
+            lane, episode, position = self.lane, self.episode, self.position or None
+            game = Game(self.rules, board, self.seed, lane=lane, episode=episode, position=position)
             if game.num_actions != self.num_actions:
                 raise ValueError(f"saved with {self.num_actions} actions, this version has {game.num_actions}")
         return game

@@ -59,6 +59,25 @@ def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
         assert found.lobby.tables[begin["game"]].game == game
 
 
+def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
+    text = POSITION.partition("[")[0].splitlines()[1:3]
+    places = "[territories]\nAsh: 0, 5\nBirch: 0\nCedar: 1\nDune: 1\nEmber: 1\nFlint: 1\n"
+    position = "\n".join(["risk_env game 1", *text, "phase: draft_amount", "draft left: 40", "target: Ash", places])
+    with client(tmp_path) as found:
+        begin = begun(found, position=position, players=["human", "human"])
+        game = found.lobby.tables[begin["game"]].game
+        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+            for wrong, told in (({"troops": 0}, "not legal"), ({"troops": 7, "x": 1}, "needs"), ({}, "None")):
+                socket.send_json({"decision": question(socket)["decision"] if wrong == {"troops": 0} else 0, **wrong})
+                while not (message := socket.receive_json()).get("refused"):
+                    pass
+                assert told in message["refused"] and game.actions == ()
+            socket.send_json({"decision": 0, "troops": 37})
+            now = question(socket)
+            assert (now["phase"], now["decision"]) == ("DRAFT", len(game.actions)) and len(game.actions) > 1
+            assert (game.troops[0], game.record.draft_left) == (42, 3)
+
+
 def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text("from risk_env import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
