@@ -22,8 +22,8 @@ from typing import Any
 
 from benchmarks.arguments import above_zero, at_least_one
 from benchmarks.records import heading, heading_lines, keep, table
+from risk_agents.game_files import read_games
 from risk_agents.tournament import cli
-from risk_agents.tournament.records import read_records
 
 ROOT = Path(__file__).parents[1]
 BEAT = 0.01  # seconds
@@ -56,7 +56,7 @@ def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[st
         with redirect_stdout(io.StringIO()):
             cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--record", str(path)])
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
-        notes = [note for record in read_records(path) for note in record.facts["models"] if note]
+        notes = [note for _, result in read_games(path) for note in result["models"] if note]
     lags.sort()
     return {
         "games": len(notes),

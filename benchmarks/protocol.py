@@ -21,10 +21,10 @@ from typing import Any
 from benchmarks.arguments import at_least_one
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.external import ExternalAgent
-from risk_env.agent import View
 from risk_env.board.rules import Rules
+from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import training_rules
-from risk_env.game import Game
+from risk_env.match import Match
 
 FORMS: dict[str, dict[str, Any]] = {  # requests of a program in its answer to `hello`
     "numbers": {"protocol": 1},
@@ -84,20 +84,23 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
     """One game: messages to the agent in seat 0, the seconds of processor time that they took, and the seconds."""
-    game, chance = Game(rules, seed=seed), Random(seed)
-    agent.reset(0, game.rules, game.board, seed)
-    messages, seconds, elapsed = 0, 0.0, 0.0
-    while not game.is_over:
-        if game.seat == 0:
-            start, begun = time.thread_time(), time.perf_counter()
-            action = agent.act(View(game, history=lambda seat: game.events(seat=seat)))
-            seconds += time.thread_time() - start
-            elapsed += time.perf_counter() - begun
-            messages += 1
-        else:
-            action = int(chance.choice(game.legal_actions()))
-        game.step(action)
-    return messages, seconds, elapsed
+    match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
+    while match.run() != NOBODY:
+        match.step(int(chance.choice(match.game.legal_actions())))
+    return int(match.decisions[0]), match.processor_seconds, float(match.seconds[0])
+
+
+class TimedMatch(Match):
+    """A match that counts the processor time of its questions."""
+
+    processor_seconds = 0.0
+
+    def query_player(self) -> int:
+        """Return the action of the player to act."""
+        start = time.thread_time()
+        action = super().query_player()
+        self.processor_seconds += time.thread_time() - start
+        return action
 
 
 def report(record: dict[str, Any]) -> str:

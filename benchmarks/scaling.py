@@ -32,10 +32,11 @@ import torch
 from benchmarks.arguments import at_least_one
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.jobs import Chunk, play_and_return
+from risk_agents.tournament.jobs import play_and_return
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.running import conduct
+from risk_agents.tournament.schedule import Chunk
 from risk_agents.tournament.store import Store
 from risk_agents.workers import ProcessExecutor, RayExecutor, WorkExecutor, in_order, open_executor
 from risk_env.board.rules import Rules

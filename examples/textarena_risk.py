@@ -11,16 +11,15 @@ so that a game always ends.
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import textarena as ta
 from textarena.envs.registration import register_with_versions
 from textarena.wrappers import ActionFormattingWrapper, GameBoardObservationWrapper
 
-from risk_env import Game, load_map
+from risk_env import load_map
 from risk_env.doors.seat_lanes import training_rules
-from risk_env.words.plan import Plan
+from risk_env.text_env import TextMatch
 
 PROMPT = """You are P{player} in a game of Risk. Answer a report with actions in order, separated by `;`, for example:
 draft Ural all; attack Ural > Ukraine; occupy all; end"""
@@ -38,8 +37,7 @@ class RiskEnv(ta.Env):
     def reset(self, num_players: int, seed: int | None = None) -> None:
         """Begin a game, with a random seed if none is given."""
         rules = training_rules(self._preset, num_players, **self._options)
-        self.game = Game(rules, self._board, secrets.randbits(63) if seed is None else seed)
-        self.plans = [Plan(seat) for seat in range(num_players)]
+        self.match = TextMatch(rules, self._board, [None] * num_players, seed)
         self._errors = 0
         self.state = ta.FFAMultiPlayerState(num_players, seed, error_allowance=self._error_allowance)
         self.state.reset(
@@ -52,8 +50,8 @@ class RiskEnv(ta.Env):
         player = self.state.current_player_id
         self.state.add_observation(action, ta.ObservationType.PLAYER_ACTION, from_id=player, to_id=player)
         problem = self._take(player, action.strip().removeprefix("[").removesuffix("]"))
-        self._play_on()
-        if self.game.is_over:
+        self.match.play_on()
+        if self.match.game.is_over:
             self._finish()
         else:
             self._ask(problem)
@@ -62,32 +60,25 @@ class RiskEnv(ta.Env):
     def _take(self, player: int, answer: str) -> str:
         """Read an answer and return the problem with it, or "" if there is none."""
         try:
-            self.plans[player].give(answer, self.game)
+            self.match.plans[player].give(answer, self.match.game)
         except ValueError as error:
             self._errors += 1
             if self._errors > self._error_allowance:
                 self._errors = 0
                 self.state.game_info[player]["invalid_move"] = True
-                self.plans[player].fall_back(self.game)
+                self.match.plans[player].fall_back(self.match.game)
             return f"Not played: {error}"
         self._errors = 0
         return ""
 
-    def _play_on(self) -> None:
-        """Play until a player must give a plan or the game is over."""
-        while not self.game.is_over:
-            action = self.plans[self.game.seat].next_action(self.game)
-            if action is None:
-                return
-            self.game.step(action)
-
     def _ask(self, problem: str = "") -> None:
         """Send the next report to the seat to act."""
-        seat = self.game.seat
+        game = self.match.game
+        seat = game.seat
         problem = problem if seat == self.state.current_player_id else ""
         self.state.manually_set_current_player_id(seat, force=True)
-        account = self.plans[seat].account(self.game)
-        text = "\n".join(filter(None, (problem, account, self.game.report(seat))))
+        account = self.match.plans[seat].account(game)
+        text = "\n".join(filter(None, (problem, account, self.match.report(seat))))
         self.state.add_observation(text, ta.ObservationType.GAME_BOARD, to_id=seat)
 
     def _finish(self) -> None:
@@ -95,7 +86,7 @@ class RiskEnv(ta.Env):
 
         These are the rewards of all environments of risk_env.
         """
-        game = self.game
+        game = self.match.game
         reason = f"The game ended after {game.round} rounds." if game.truncated else f"P{game.winner} won."
         rewards = dict(enumerate([0.0] * game.num_players if game.truncated else game.returns().tolist()))
         self.state.set_game_outcome(rewards, reason)

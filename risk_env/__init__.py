@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from risk_env.game import Game, SaveError
     from risk_env.match import Match, MatchResult, PlayerFault
     from risk_env.public import PublicState
+    from risk_env.saved_game import SavedGame, SavedGameError
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
 
@@ -38,6 +39,8 @@ _HOMES = {
     "PublicState": "public",
     "Rules": "board.rules",
     "SaveError": "game",
+    "SavedGame": "saved_game",
+    "SavedGameError": "saved_game",
     "View": "agent",
     "load_map": "board.maps",
     "map_names": "board.maps",
@@ -59,6 +62,8 @@ __all__ = [
     "PublicState",
     "Rules",
     "SaveError",
+    "SavedGame",
+    "SavedGameError",
     "View",
     "load_map",
     "map_names",

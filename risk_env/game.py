@@ -9,13 +9,13 @@ import secrets
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.board.maps import Board, Mission, found_map, load_map
-from risk_env.board.rules import OPTIONS, Rules
+from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables, tables
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
@@ -24,13 +24,11 @@ from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
-from risk_env.public import PHASES, PublicState, hand_of, members, public_state, seen_by
+from risk_env.public import PHASES, PublicState, hand_of, public_state, seen_by
 from risk_env.seeds import game_seed, word
 from risk_env.text import notation, positions
 from risk_env.text.check import check
 from risk_env.untrusted import parse_json
-from risk_env.words.last_turns import Armies, LastTurns
-from risk_env.words.report import Reader, write_report
 
 if TYPE_CHECKING:
     from risk_env.viewer.replay import Replay
@@ -49,6 +47,19 @@ class SaveError(ValueError):
     """Bytes that are not a saved game, or not one of this map; the message says why."""
 
 
+class Origin(NamedTuple):
+    """How a game began: the numbers from which its chance follows, and the text of the position it began with.
+
+    `position` is "" for a set-up. It is None if the origin and the actions do not restore the game: the game was
+    loaded or drawn again, or it asks forced decisions.
+    """
+
+    seed: int
+    lane: int = 0
+    episode: int = 0
+    position: str | None = ""
+
+
 @cache
 def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
     """`entry.step_game` for the records of a size class."""
@@ -61,7 +72,8 @@ class Game:
 
     `rules` are `Rules` or the name of a preset, `board` a `Board` or an argument of `load_map`, `seed` any whole number
     (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is
-    played at once, unless `ask_forced` is set. One thread at a time may use a game.
+    played at once, unless `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md),
+    with the same rules and map. One thread at a time may use a game.
     """
 
     def __init__(
@@ -73,6 +85,7 @@ class Game:
         lane: int = 0,
         episode: int = 0,
         ask_forced: bool = False,
+        position: str | None = None,
     ) -> None:
         self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
         self.board = board if isinstance(board, Board) else load_map(board)
@@ -82,11 +95,20 @@ class Game:
         self._ask_forced = ask_forced
         self._start: bytes | None = None  # the record this history begins with; None: the set-up of `_chance`
         self._chance = game_seed(seed, lane, episode)
-        self.seed = int(seed)
+        self.origin = Origin(int(seed), lane, episode, None if ask_forced else position or "")
         self._actions: list[int] = []
         self._game_log: GameLog | None = None
-        self._last_turns: LastTurns | None = None
-        self._set_up()
+        if position is None:
+            self._set_up()
+        else:
+            self._begin_with(position)
+
+    def _begin_with(self, text: str) -> None:
+        """Take the position of a text, and play on to the first question."""
+        self._games = positions.position_for(text, self.rules, self.board)
+        self._games["random"] = self._chance
+        self._begin_history()
+        self._play_on()
 
     def _set_up(self) -> None:
         """The set-up of this game's chance, played on to the first question."""
@@ -127,6 +149,11 @@ class Game:
     def num_actions(self) -> int:
         """How many action numbers there are on this map with these rules."""
         return self._tables.num_actions
+
+    @property
+    def seed(self) -> int:
+        """The seed that the game began with."""
+        return self.origin.seed
 
     @property
     def seat(self) -> int:
@@ -203,10 +230,6 @@ class Game:
         """The cards of a seat by name, in map order; `wild` for a wild card."""
         self._check_seat(seat)
         return tuple(notation.card_text(card, self.board) for card in hand_of(self._games, seat, self._tables))
-
-    def hand_size(self, seat: int) -> int:
-        """How many cards a seat holds (public)."""
-        return len(self.hand(seat))
 
     def mission(self, seat: int) -> Mission | None:
         """The secret mission of a seat, None where the game has none (RULES 8)."""
@@ -351,27 +374,6 @@ class Game:
             self._check_seat(seat)
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
-    def report(self, seat: int, style: str = "brief") -> str:
-        """What a seat may know, in words: situation, question, legal answers and odds (docs/llm.md).
-
-        `style` is "brief" or "full". What others did since the seat's last turn is found in the game's history, as
-        `events` is: once, when it is first asked for.
-        """
-        self._check_seat(seat)
-        if self._last_turns is None:
-            self._last_turns = LastTurns(self.beginning())
-        self._last_turns.catch_up(self._actions)
-        return self.report_since(seat, self._last_turns.before(seat), style)
-
-    def report_since(self, seat: int, before: Armies | None, style: str = "brief") -> str:
-        """`report` that compares with the armies of another moment (`armies_of`), or with none.
-
-        For those who know a game from its records only, which have no history.
-        """
-        reader = Reader(seat, self.hand(seat), self.mission(seat), self.headquarters(seat))
-        legal = members(self._games["legal"][0]) if seat == self.seat else []
-        return write_report(self.public(seat), legal, self._tables, self.rules, reader, style, before)
-
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
 
@@ -395,7 +397,7 @@ class Game:
         """A copy in which all that `seat` does not know, future chance included, is drawn again from `seed`."""
         self._check_seat(seat)
         other = self._fork()
-        other.seed = int(seed)
+        other.origin = Origin(int(seed), position=None)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
         other._chance = word(0)
         if seat != other.seat:  # the roll may be hidden from this seat, or the decision forced
@@ -440,16 +442,16 @@ class Game:
 
     def _fork(self) -> Game:
         other = Game.__new__(Game)
-        other.rules, other.board, other.seed = self.rules, self.board, self.seed
+        other.rules, other.board, other.origin = self.rules, self.board, self.origin
         other._tables, other._ask_forced = self._tables, self._ask_forced
         other._games = _records_of(self._games.tobytes(), self._games.dtype)
-        other._game_log = other._last_turns = None
+        other._game_log = None
         return other
 
     def _begin_history(self) -> None:
         self._start = self._games.tobytes()
         self._actions = []
-        self._game_log = self._last_turns = None
+        self._game_log = None
 
     @classmethod
     def from_record(
@@ -460,7 +462,7 @@ class Game:
         Its history begins here. Of bytes only the length is checked.
         """
         game = cls.__new__(cls)
-        game.rules, game.board, game.seed = rules, board, int(seed)
+        game.rules, game.board, game.origin = rules, board, Origin(int(seed), position=None)
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
         if len(data) != dtype.itemsize:
@@ -526,34 +528,11 @@ class Game:
             _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, NO_ACTION)
         return self
 
-    @classmethod
-    def from_position(cls, text: str, rules: Rules, board: Board, seed: int, lane: int = 0, episode: int = 0) -> Game:
-        """The position of a text, played on by `rules` on `board` with the chance of `seed`, `lane` and `episode`.
-
-        ValueError if the text is another map's, or of rules that differ in more than `max_rounds`.
-        """
-        given, _, games = positions.from_text(text, board)
-        other = [
-            f"{option}={getattr(given, option)!r} instead of {getattr(rules, option)!r}"
-            for option in OPTIONS
-            if option != "max_rounds" and getattr(given, option) != getattr(rules, option)
-        ]
-        if other:
-            raise ValueError(f"position: of a game with {', '.join(other)}")
-        games["random"] = game_seed(seed, lane, episode)
-        return cls.from_record(rules, board, games, seed)._play_on()
-
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.rules, self.board, self.to_record(), self.seed, self._ask_forced)
-        return _restore, (state, self._start, int(self._chance), tuple(self._actions))
+        return _restore, (state, self.origin, self._start, int(self._chance), tuple(self._actions))
 
     # ------------------------------------------------------------------------------------------ for people
-
-    def scene(self, names: Sequence[str] = ()) -> Any:
-        """The public state as the renderers take it, with the names of the seats."""
-        from risk_env.render.scene import scene_of
-
-        return scene_of(self.public(), self.rules, names)
 
     def replay(self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None) -> Replay:
         """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is given.
@@ -581,21 +560,17 @@ class Game:
 
         return of_record
 
-    def to_html(self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None) -> str:
-        """The page of `replay`: one HTML document that needs no network."""
-        return self.replay(names, seat, evaluate).to_html()
-
     def _repr_svg_(self) -> str:
         """The board as a picture, for notebooks; public facts only."""
-        from risk_env.render.svg import draw_svg
+        from risk_env.render import draw_svg, scene_of
 
-        return draw_svg(self.board, self.scene())
+        return draw_svg(self.board, scene_of(self))
 
     def __str__(self) -> str:
         """The board for people, public facts only."""
-        from risk_env.render.ansi import draw_ansi
+        from risk_env.render import draw_ansi, scene_of
 
-        return draw_ansi(self.board, self.scene(), colour=False)
+        return draw_ansi(self.board, scene_of(self), colour=False)
 
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.seat} to decide in {self.phase.name}"
@@ -643,8 +618,10 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     return facts, body[_HEADER.size + length :]
 
 
-def _restore(state: tuple[Any, ...], start: bytes | None, chance: int, actions: tuple[int, ...]) -> Game:
+def _restore(
+    state: tuple[Any, ...], origin: Origin, start: bytes | None, chance: int, actions: tuple[int, ...]
+) -> Game:
     """A pickled game with its history. A pickle is trusted: the position is not checked."""
     game = Game.from_record(*state)
-    game._start, game._chance, game._actions = start, word(chance), list(actions)
+    game.origin, game._start, game._chance, game._actions = origin, start, word(chance), list(actions)
     return game

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -76,18 +76,26 @@ class Match:
         *,
         lane: int = 0,
         episode: int = 0,
-        position: str = "",
+        position: str | None = None,
     ) -> None:
-        self.game = Game(rules, board, seed, lane=lane, episode=episode)
-        self.lane, self.episode, self.position = lane, episode, position
-        if position:
-            self.game = Game.from_position(position, self.game.rules, self.game.board, self.game.seed, lane, episode)
+        self._set_up(Game(rules, board, seed, lane=lane, episode=episode, position=position), players)
+
+    @classmethod
+    def of(cls, game: Game, players: Sequence[str | CompiledBot | Agent | Policy | None]) -> Self:
+        """Return a match that plays on in a game. The match steps this game, not a copy."""
+        match = cls.__new__(cls)
+        match._set_up(game, players)
+        return match
+
+    def _set_up(self, game: Game, players: Sequence[str | CompiledBot | Agent | Policy | None]) -> None:
+        """Seat the players."""
+        self.game = game
         P = self.game.num_players
         if len(players) != P:
             raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
         self.players = tuple(None if player is None else as_agent(player) for player in players)
         seated = [player or Agent() for player in self.players]
-        self._chance = chance_seeds(seated, int(game_seed(self.game.seed, lane, episode)))
+        self._chance = chance_seeds(seated, int(game_seed(*game.origin[:3])))
         self.decisions: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
         self.turns: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
         self.seconds: npt.NDArray[np.float64] = np.zeros(P)  # (P,)

@@ -22,7 +22,7 @@ from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
-from risk_env.core.types import DICE_PHASES, MOST_TROOPS, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
+from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
 
 SCHEMA = 1
 PHASES = tuple(Phase)  # by number; much faster than Phase(number)
@@ -228,17 +228,6 @@ def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
     """Return the troops for the next set (RULES 5.2), 0 with the star deck."""
     rules = SimpleNamespace(set_values=set_values)  # the only option that the function reads
     return int(_set_troops_due(rules, sets_traded + 1)) if deck == Deck.SYMBOL else 0
-
-
-def most_troops(position: Any, max_troops: int | None) -> int:
-    """Return the largest amount of the current decision (docs/decisions.md).
-
-    It is the number of troops that can be placed or moved. `position` is a PublicState, a game's record, or
-    any other object with `phase`, `source`, `target` and so on.
-    """
-    is_draft = position.phase == Phase.DRAFT_AMOUNT
-    most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
-    return min(most, (max_troops or MOST_TROOPS) - int(position.troops[position.target]))
 
 
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:

@@ -1,8 +1,7 @@
 """A game as text for training language models.
 
-`reset(seed) -> (text, info)`, `step(text) -> (text, reward, ...)`. One seat is the learner's. Compiled bots
-play the others inside. An observation is a report of `Game.report`. An answer is a plan of
-`risk_env.words.plan`. Most turns are one step (docs/llm.md).
+One seat is the learner's; compiled bots play the others inside. An observation is a report of `TextMatch.report`, an
+answer a plan of `risk_env.words.plan`: most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from risk_env.doors.seat_lanes import check_seat, training_rules
 from risk_env.game import Game
 from risk_env.lanes import check_choice, check_count
 from risk_env.match import Match
+from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.plan import Plan
 from risk_env.words.report import STYLES
 
@@ -26,6 +26,26 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
     "three": {"num_players": 3, "setup": "random"},
     "full": {"num_players": 6},
 }
+
+
+class TextMatch(Match):
+    """A match in which plans (`risk_env.words.plan`) play the seats without a player."""
+
+    def _set_up(self, game: Game, players: Sequence[Any]) -> None:
+        super()._set_up(game, players)
+        self.plans = {seat: Plan(seat) for seat, player in enumerate(self.players) if player is None}
+        self._last_turns = LastTurns(game.beginning())
+
+    def report(self, seat: int, style: str = "brief") -> str:
+        """Return what a seat may know, in words; `style` is "brief" or "full" (`risk_env.words.seat_report`)."""
+        self._last_turns.catch_up(self.game.actions)
+        return report_since(self.game, seat, self._last_turns.before(seat), style)
+
+    def play_on(self) -> int:
+        """Play until a seat without a player needs a new answer; return the seat, or -1 if the game is over."""
+        while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
+            self.step(action)
+        return seat
 
 
 @dataclass(frozen=True)
@@ -86,7 +106,7 @@ class TextEnv:
         check_seat(seat, self.rules.num_players)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
-        self._match: Match | None = None
+        self._match: TextMatch | None = None
 
     @property
     def game(self) -> Game:
@@ -97,7 +117,7 @@ class TextEnv:
         return self.match.game
 
     @property
-    def match(self) -> Match:
+    def match(self) -> TextMatch:
         """Match of the episode. Raises RuntimeError before `reset`."""
         if self._match is None:
             raise RuntimeError("reset() comes before the first step")
@@ -111,17 +131,18 @@ class TextEnv:
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
-        self.plan, self.counts, self._wrong = Plan(self.seat), Counts(), 0
+        self.plan, self.counts, self._wrong = self.match.plans[self.seat], Counts(), 0
         self._share = self._share_now()
-        self._play()
+        if not self._is_done():
+            self.match.play_on()
         return self.reset(None) if self._is_done() else (self._text(), self._info())
 
-    def _new_match(self) -> Match:
+    def _new_match(self) -> TextMatch:
         """Return the match of the episode, without a player at the learner's seat."""
-        position = self._positions[self._episode % len(self._positions)] if self._positions else ""
+        position = self._positions[self._episode % len(self._positions)] if self._positions else None
         players: list[CompiledBot | None] = [None, *self._bots]
         seated = players[-self.seat :] + players[: -self.seat] if self.seat else players
-        return Match(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
+        return TextMatch(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Play an answer, then all other seats until the learner must act again.
@@ -133,7 +154,7 @@ class TextEnv:
             raise RuntimeError("the episode is over: reset() begins the next one")
         self.counts.exchanges += 1
         problem = self._take(text)
-        self._play()
+        self.match.play_on()
         reward = self._reward() + (self.answers.illegal_reward if problem else 0.0)
         is_over, truncated = self._is_done(), self.game.truncated
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
@@ -153,21 +174,13 @@ class TextEnv:
         self._wrong = 0
         return ""
 
-    def _play(self) -> None:
-        """Play until the learner needs to answer or has nothing more to decide."""
-        while not self._is_done() and self.match.run() == self.seat:
-            action = self.plan.next_action(self.game)
-            if action is None:
-                return
-            self.match.step(action)
-
     def _is_done(self) -> bool:
         return self.game.is_over or not self.game.alive[self.seat]
 
     def _text(self, problem: str = "") -> str:
         """Return the text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
-        parts = (refused, self.plan.account(self.game), self.game.report(self.seat, self.answers.style))
+        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.answers.style))
         return "\n".join(filter(None, parts))
 
     def _reward(self) -> float:

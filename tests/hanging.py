@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.jobs import Chunk, play_and_store
+from risk_agents.tournament.jobs import play_and_store
+from risk_agents.tournament.schedule import Chunk
 
 
 def stop_once(mark: Path, number: int) -> int:

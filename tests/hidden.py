@@ -25,9 +25,10 @@ from risk_agents.web.store import GameStore
 from risk_agents.web.table import Feed, Setting, Table
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
-from risk_env.agent import View
 from risk_env.core.types import NOBODY, Phase, Trade
 from risk_env.public import VEILED_PHASES, members, words_of
+from risk_env.saved_game import SavedGame
+from risk_env.words import seat_report
 from tests.games import Player
 
 SMALL: dict[str, Any] = {"max_rounds": 60, "initial_troops": 9}
@@ -65,8 +66,9 @@ class Onlooker:
     def __init__(self, position: str, rules: Rules, map_name: str, looker: int, seed: int) -> None:
         names = tuple(f"Player {seat}" for seat in range(rules.num_players))
         tokens = tuple(f"token {seat}" for seat in range(rules.num_players))
-        setting = Setting(rules.to_dict(), map_name, seed, (HUMAN,) * len(names), names, tokens, "owner", position)
-        self.table, self.looker, self.names = Table(setting, (), lambda number, action: None), looker, names
+        game = Game(rules, map_name, seed, position=position)
+        setting = Setting(SavedGame.of(game, (HUMAN,) * len(names)), names, tokens, "owner")
+        self.table, self.looker, self.names = Table(setting, lambda number, action, is_open: None), looker, names
         self.feeds = [Feed(self.table, viewer) for viewer in (looker, NOBODY)]
         self.messages: list[list[str]] = [[], []]
         self.plans = Answers({"events": True, "texts": True})
@@ -88,8 +90,7 @@ class Onlooker:
         for feed, messages in zip(self.feeds, self.messages, strict=True):
             messages += filter(None, [feed.message()])
         if self.game.seat == self.looker:
-            view = View(self.game, history=lambda seat: self.game.events(seat=seat))
-            self.questions.append(json.dumps(self.plans.question(view)))
+            self.questions.append(json.dumps(self.plans.question(self.table.view())))
 
     def asks_in_secret(self) -> bool:
         """Return True if another seat is to make a decision that is hidden from the observing seat."""
@@ -105,7 +106,7 @@ class Onlooker:
             "questions": self.questions,
             "public": [json.dumps(game.public(seat).to_json()) for seat in (None, looker)],
             "drawn": str(game),
-            "reports": [game.report(looker, style) for style in ("brief", "full")],
+            "reports": [seat_report(game, looker, style) for style in ("brief", "full")],
             "observation": game.observe_codes(looker).tobytes(),
             "events": [[str(event) for event in game.events(seat=seat)] for seat in (None, looker)],
             "narration": narrate(game.events(seat=looker), words, 80),
@@ -295,7 +296,7 @@ def _deal(game: Game, rng: random.Random) -> None:
         deck = members(record.deck)
         rng.shuffle(deck)
         if seat != game.seat and game.alive[seat]:
-            given = deck[: max(0, LARGE_HAND - game.hand_size(seat))]
+            given = deck[: max(0, LARGE_HAND - len(game.hand(seat)))]
             record.hand[seat] |= words_of(given, len(record.deck))
             record.deck &= ~words_of(given, len(record.deck))
 

@@ -31,9 +31,16 @@ Dune: 1, 2
 Ember: 2, 3
 Flint: 2, 3
 """
+DRAFT = TEXT.replace("attack\n", "draft_amount\ndraft left: 40\ntarget: Ash\n")
 
 
 # ------------------------------------------------------------------------------------------------ what is answered
+
+
+def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        node = posted(found, NODE, {"position": DRAFT, "troops": 37})
+        assert (node["state"]["troops"][0], node["state"]["draft_left"], node["words"]) == (46, 3, "troops 37")
 
 
 def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> None:
@@ -55,7 +62,9 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
     [
         (NODE, {"position": "nonsense"}, "line 1: 'nonsense' must be 'risk_env game 1'"),
         (NODE, {"position": TEXT.replace("Ash: 0, 9", "Ash: 0, -9")}, "line 7"),
-        (NODE, {"position": TEXT, "action": 9999}, "action=9999 is not legal here"),
+        (NODE, {"position": TEXT, "action": 9999}, "9999 is not legal in phase ATTACK"),
+        (NODE, {"position": TEXT, "troops": 3}, "troops=3: no amount is asked for"),
+        (NODE, {"position": DRAFT, "troops": -3}, "not legal in phase DRAFT_AMOUNT"),
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
         (NODE, {"text": TEXT}, "the request needs position"),
         (NODE, {"position": "x" * 140_000}, "longer than"),

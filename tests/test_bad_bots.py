@@ -19,8 +19,8 @@ import pytest
 from risk_agents import registry
 from risk_agents import sandbox as sandboxes
 from risk_agents.external import ExternalAgent
+from risk_agents.game_files import save_game
 from risk_agents.play.cli import main as play
-from risk_agents.play.saved import save_game
 from risk_agents.program import KEPT_ERRORS, Program, ProgramFault
 from risk_agents.sandbox import OPEN, SandboxError, sandbox, shown_to
 from risk_agents.tournament import host, jobs
@@ -32,6 +32,7 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase
 from risk_env.game import Game
+from risk_env.saved_game import SavedGame
 from tests.bad_bots.contest import BAD_BOTS, RULES, Contest, agent, program
 
 ROOT = Path(__file__).parent.parent
@@ -327,7 +328,7 @@ def test_a_label_is_not_taken_for_a_program(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_kept_game_of_a_stranger_starts_no_program_unasked(tmp_path: Path) -> None:
     path, mark = tmp_path / "kept.json", tmp_path / "ran"
-    save_game(path, Game(RULES, seed=1), ["human", f"cmd:touch {mark}"])
+    save_game(path, SavedGame.of(Game(RULES, seed=1), ["human", f"cmd:touch {mark}"]))
     with pytest.raises(ValueError, match=r"kept.json starts programs: 'cmd:touch .*--allow-programs"):
         play(["--resume", str(path)])
     assert not mark.exists()

@@ -23,6 +23,7 @@ from risk_env import bots, compiling
 from risk_env.agent import prepare
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
+from risk_env.game import Game
 from risk_training.evaluate import play_piece
 from tests import first_use
 
@@ -81,7 +82,7 @@ class Careful(Agent):
 
 
 def in_play(spec: str) -> None:
-    Table(RULES, load_map("tiny"), 3, ["human", spec], Terminal(io.StringIO(), io.StringIO()), "")
+    Table(Game(RULES, "tiny", seed=3), ["human", spec], Terminal(io.StringIO(), io.StringIO()), "")
 
 
 def in_evaluate(spec: str) -> None:

@@ -502,8 +502,8 @@ def test_determinizing_keeps_what_is_public():
         assert phases[0] == phases[1]
         assert (other.seat, other.turn, other.round) == (game.seat, game.turn, game.round)
         assert other.owner.tolist() == game.owner.tolist() and other.troops.tolist() == game.troops.tolist()
-        sizes = [game.hand_size(seat) for seat in range(game.num_players)]
-        assert [other.hand_size(seat) for seat in range(game.num_players)] == sizes
+        sizes = [len(game.hand(seat)) for seat in range(game.num_players)]
+        assert [len(other.hand(seat)) for seat in range(game.num_players)] == sizes
         assert all_cards(other) == all_cards(game) == sorted(game.board.territories) + ["wild"] * wilds_of(game)
         assert other.to_text()  # a possible position
 

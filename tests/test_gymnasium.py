@@ -653,7 +653,7 @@ def test_a_reset_to_a_position() -> None:
         observation, info = env.reset(seed=3, options={"position": game.to_text()})
         np.testing.assert_array_equal(observation, game.observe(1))
         np.testing.assert_array_equal(info["action_mask"], game.action_mask())
-        assert env.game.record.random == Game.from_position(game.to_text(), game.rules, game.board, 3).record.random
+        assert env.game.record.random == Game(game.rules, game.board, 3, position=game.to_text()).record.random
     with pytest.raises(ValueError, match="instead of"):
         env.reset(options={"position": Game("capital", "tiny", seed=1).to_text()})
     with pytest.raises(ValueError, match="'seed'"):

@@ -7,6 +7,7 @@ import pytest
 from risk_env import Game
 from risk_env.core.types import Phase
 from risk_env.public import public_facts
+from risk_env.words import seat_report
 from tests.hidden import GAMES, compare_pairs
 from tests.positions import position
 
@@ -30,7 +31,7 @@ def test_a_trade_that_may_be_declined_is_seen_as_a_draft() -> None:
     game = trading("Alaska, Alberta, Argentina")
     for seat, phase in ((None, Phase.DRAFT), (1, Phase.DRAFT), (0, Phase.TRADE)):
         assert game.public(seat).phase == phase
-    assert "question to P0: DRAFT" in game.report(1) and "question to P0: TRADE" in game.report(0)
+    assert "question to P0: DRAFT" in seat_report(game, 1) and "question to P0: TRADE" in seat_report(game, 0)
     before = [json.dumps(game.replay(seat=seat).facts) for seat in (None, 1)]
     game.step("done")
     assert [json.dumps(game.replay(seat=seat).facts) for seat in (None, 1)] == before

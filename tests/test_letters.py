@@ -13,7 +13,7 @@ from risk_agents.llm.settings import settings_for
 from risk_agents.tournament.loading import labelled
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError, read_map
-from risk_env.render import ansi
+from risk_env.render import ansi, scene_of
 from risk_env.text.escape import is_label, label
 from risk_env.text.positions import PositionError
 from risk_env.untrusted import composed, read_text, text_of
@@ -69,7 +69,7 @@ def test_such_a_map_is_played_in_texts_of_either_form(tmp_path: Path) -> None:
 
 def test_columns_of_a_terminal_line_up(tmp_path: Path) -> None:
     game = Game(Rules.preset("classic", 2, setup="random"), load_map(marked_map(tmp_path)), seed=1)
-    blocks = [ansi._block(game.board, game.scene(), continent, False) for continent in range(2)]
+    blocks = [ansi._block(game.board, scene_of(game), continent, False) for continent in range(2)]
     assert {cell_len(line) for block in blocks for line in block} == {ansi._block_width(game.board)}
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from risk_agents.game_files import read_games
+
 pytest.importorskip("httpx2")
 
 from risk_agents.llm import agent as llm
@@ -26,7 +28,6 @@ from risk_agents.registry import play_game
 from risk_agents.tournament.cli import main
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.model_notes import are_notes
-from risk_agents.tournament.records import read_records
 from risk_agents.tournament.store import Store
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import Phase
@@ -291,10 +292,10 @@ def test_a_tournament_shows_and_keeps_what_models_did(
         and "exchanges a turn" in told
         and "exchanges a turn" in Path("report.html").read_text()
     )
-    for record in read_records("games.jsonl"):
-        seat = record.facts["agents"].index("fake")
-        notes = record.facts["models"][seat]
-        assert record.facts["models"][1 - seat] is None
+    for saved, result in read_games("games.jsonl"):
+        seat = saved.players.index("fake")
+        notes = result["models"][seat]
+        assert result["models"][1 - seat] is None
         assert notes["exchanges"] and notes["money"] == pytest.approx(notes["tokens_in"] * 2 / 1e6)
         assert (tmp_path / "transcripts" / notes["transcript"]).is_file()
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

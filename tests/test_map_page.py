@@ -8,7 +8,7 @@ import pytest
 import risk_env
 from risk_env import Game, Rules, arena, load_map, presets
 from risk_env.board.maps import Board, MapError, read_map
-from risk_env.render import draw_ansi, draw_rgb, draw_svg
+from risk_env.render import draw_ansi, draw_rgb, draw_svg, scene_of
 from risk_env.render.geometry import geometry_of
 from tests.games import can_be_played
 
@@ -30,9 +30,9 @@ def test_every_preset_can_be_played_and_drawn(isles: Board, preset: str) -> None
     game = Game(rules, isles, seed=1)
     while not game.is_over:
         game.step(int(game.legal_actions()[0]))
-    assert draw_svg(isles, game.scene()).count("<title>") == 8
-    assert draw_rgb(isles, game.scene(), 300).shape[1] == 300
-    assert "Heath" in draw_ansi(isles, game.scene())
+    assert draw_svg(isles, scene_of(game)).count("<title>") == 8
+    assert draw_rgb(isles, scene_of(game), 300).shape[1] == 300
+    assert "Heath" in draw_ansi(isles, scene_of(game))
 
 
 def test_bots_play_on_it(isles: Board) -> None:

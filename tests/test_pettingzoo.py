@@ -26,7 +26,7 @@ from risk_env import Game, GameBatch, IllegalAction, PositionError, Rules, load_
 from risk_env.board.rules import preset_players
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.core.types import Phase
-from risk_env.render import window
+from risk_env.render import scene_of, window
 from tests.bots import spoil
 from tests.games import Player
 
@@ -576,12 +576,12 @@ def test_secret_headquarters_are_not_drawn() -> None:
     env.reset(seed=0)
     choose, marks = Fighter(0), set()
     while env.unwrapped.game.round < 1:
-        scene = env.unwrapped.game.scene()
+        scene = scene_of(env.unwrapped.game)
         assert (scene.headquarters == -1).all()
         marks.add("#" in env.render())
         env.step(choose(env))
     assert marks == {False}
-    assert (env.unwrapped.game.scene().headquarters >= 0).all()
+    assert (scene_of(env.unwrapped.game).headquarters >= 0).all()
     assert "# headquarters" in env.render()
 
 
@@ -591,14 +591,14 @@ def test_scenes_show_a_battle_only_while_it_lasts() -> None:
     choose, seen = Fighter(3), set()
     for _ in env.agent_iter(600):
         game = env.unwrapped.game
-        scene, record = game.scene(), game.record
+        scene, record = scene_of(game), game.record
         seen.add(scene.phase.name)
         battle = scene.phase.name in ("ATTACK_DICE", "DEFEND", "REROLL", "COMMANDER", "OCCUPY")
         assert scene.attack == ((record.source, record.target) if battle else None)
         if any(scene.dice):
             assert [len(dice) for dice in scene.dice] == record.chosen_dice.tolist()
         assert any(scene.dice) == (scene.phase.name in ("REROLL", "COMMANDER", "OCCUPY"))
-        assert scene.hand_sizes.tolist() == [game.hand_size(seat) for seat in range(3)]
+        assert scene.hand_sizes.tolist() == [len(game.hand(seat)) for seat in range(3)]
         env.step(choose(env))
     assert {"ATTACK_DICE", "DEFEND", "OCCUPY", "COMMANDER", "DRAFT", "FORTIFY_FROM"} <= seen
 

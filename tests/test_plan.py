@@ -6,7 +6,9 @@ import pytest
 
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import SYMBOLS
+from risk_env.core.types import AMOUNTS as LISTED
 from risk_env.core.types import Phase
+from risk_env.text.amounts import first_amount
 from risk_env.words.plan import MOST_STEPS, WORDS, Plan, fallback_action, read_plan
 from tests.positions import CLASSIC, position
 from tests.test_public import GAMES, new_game
@@ -60,6 +62,19 @@ def test_any_number_of_troops_is_placed_exactly(number: int) -> None:
     game = in_draft()
     answer(game, f"draft Siam {number}")
     assert troops(game, "Siam") == 2 + number
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 14, 60, 131])
+def test_every_number_of_troops_is_a_sequence_of_legal_amounts(most: int) -> None:
+    for wanted in range(1, most + 1):
+        left, room, chosen = wanted, most, []
+        while left:
+            word, rest = first_amount(left, room)
+            moved = {"all": room, "half": room // 2}.get(word) or int(word)
+            assert moved == left - rest and (word == "all") == (moved == room)
+            assert word in ("all", "half") or (int(word) in LISTED and moved < room)
+            left, room, chosen = rest, room - moved, [*chosen, word]
+        assert len(chosen) <= 5
 
 
 def test_an_amount_beyond_what_there_is_means_all() -> None:

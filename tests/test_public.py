@@ -334,7 +334,7 @@ def test_a_state_is_that_of_the_game():
         assert (state.winner, state.truncated, state.num_players) == (game.winner, game.truncated, game.num_players)
         assert np.array_equal(state.owner, game.owner) and np.array_equal(state.troops, game.troops)
         assert state.owner.dtype == state.troops.dtype == np.int64 and state.alive.dtype == np.bool_
-        assert state.hand_sizes.tolist() == [game.hand_size(seat) for seat in range(game.num_players)]
+        assert state.hand_sizes.tolist() == [len(game.hand(seat)) for seat in range(game.num_players)]
         cards = game.board.num_territories + (game.board.num_wilds if game.rules.deck == "symbol" else 0)
         opened = game.num_players if game.rules.victory == "headquarters" and (state.headquarters >= 0).all() else 0
         assert state.deck + state.hand_sizes.sum() + len(state.discard) + state.discard_wilds + opened == cards

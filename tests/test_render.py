@@ -15,6 +15,7 @@ from risk_env.board.rules import Rules
 from risk_env.core.types import Phase, Reward
 from risk_env.game import Game
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
+from risk_env.render import scene_of as game_scene
 from risk_env.render.geometry import geometry_of
 from risk_env.render.layout import MARGIN, automatic_drawing, drawing_of, nearest_distance
 from risk_env.render.picture import (
@@ -351,7 +352,7 @@ def test_everybody_sees_objectives_and_rewards():
     ]
     assert "Objectives face up: Europe [Airfield]\n" in draw_ansi(load_map("classic"), scene)
     game = Game(Rules.preset("command_room", 3), seed=1)
-    scene = game.scene()
+    scene = game_scene(game)
     laid = [number for number, state in enumerate(scene.objectives) if state == -1]
     assert len(laid) == sum(scene.objectives != -2) == 8
     assert all(scene.objective_rewards[number] >= 0 for number in laid)
@@ -363,8 +364,8 @@ def test_all_pictures_of_a_game_are_of_one_size(preset):
     rng, heights, goals = random.Random(2), set(), set()
     while not game.is_over:
         if rng.random() < 0.05:
-            heights.add(compose(game.board, game.scene()).height)
-            goals.add(tuple(game.scene().goals(game.board)))
+            heights.add(compose(game.board, game_scene(game)).height)
+            goals.add(tuple(game_scene(game).goals(game.board)))
         game.step(rng.choice(game.legal_actions().tolist()))
     assert len(heights) == 1
     assert len(goals) > 1 or preset == "capital"

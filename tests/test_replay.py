@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risk_agents.play.saved import save_game
+from risk_agents.game_files import save_game
 from risk_agents.registry import play_game
 from risk_agents.replay import main as replay
 from risk_agents.replay import moments
@@ -21,7 +21,8 @@ from risk_agents.tournament.replays import parse_selection, selected
 from risk_agents.tournament.results import GameResult
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.cards import FORCED_HAND
-from risk_env.render import draw_rgb
+from risk_env.render import draw_rgb, scene_of
+from risk_env.saved_game import SavedGame
 from tests.games import random_rules
 
 EVIL = "</script><script>alert(1)</script><!--data-->"
@@ -119,15 +120,15 @@ def test_missions_are_open_when_the_game_is_over() -> None:
 
 def test_names_are_data_and_the_page_needs_nothing_else() -> None:
     game = played("classic", 1, 60)
-    page = game.to_html(names=[EVIL, "b", "c"])
+    page = game.replay(names=[EVIL, "b", "c"]).to_html()
     assert EVIL not in page and "alert(1)</script>" not in page
     assert facts_of(page)["names"] == [EVIL, "b", "c"]
     assert re.findall(r"""(?:src|href)=["'](?!#)""", page) == [] and "default-src 'none'" in page
-    assert page == game.to_html(names=[EVIL, "b", "c"])
+    assert page == game.replay(names=[EVIL, "b", "c"]).to_html()
     with pytest.raises(ValueError, match="2 names for num_players=3"):
-        game.to_html(names=["a", "b"])
+        game.replay(names=["a", "b"]).to_html()
     with pytest.raises(ValueError, match="seat=3"):
-        game.to_html(seat=3)
+        game.replay(seat=3).to_html()
 
 
 def test_a_game_of_300_turns_fits_in_600_kilobytes() -> None:
@@ -189,7 +190,7 @@ def test_random_rules_have_replays() -> None:
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     game = played("classic", 1, 60)
-    save_game(tmp_path / "game.json", game, ("human", "grower", "random"))
+    save_game(tmp_path / "game.json", SavedGame.of(game, ("human", "grower", "random")))
     replay([str(tmp_path / "game.json"), "--html", str(tmp_path / "game.html"), "--seat", "0"])
     assert "1 game replayed" in capsys.readouterr().out
     facts = facts_of((tmp_path / "game.html").read_text())
@@ -203,12 +204,12 @@ def test_the_command_writes_moving_pictures(kind: str, tmp_path: Path) -> None:
     imageio = pytest.importorskip("imageio.v2")
     pytest.importorskip("imageio_ffmpeg")
     game = played("classic", 1, 12)
-    save_game(tmp_path / "game.json", game, ("human", "grower", "random"))
+    save_game(tmp_path / "game.json", SavedGame.of(game, ("human", "grower", "random")))
     path = tmp_path / f"game.{kind}"
     replay([str(tmp_path / "game.json"), f"--{kind}", str(path)])
     frames = list(imageio.get_reader(path).iter_data())
     assert len(frames) == len(game.actions) + 1
-    drawn = draw_rgb(game.board, game.scene(("human", "grower", "random")))
+    drawn = draw_rgb(game.board, scene_of(game, ("human", "grower", "random")))
     assert np.abs(frames[-1][: drawn.shape[0], : drawn.shape[1], :3].astype(int) - drawn).mean() < 12
     with pytest.raises(ValueError, match=f"must end in .{kind}"):
         replay([str(tmp_path / "game.json"), f"--{kind}", str(tmp_path / "game.avi")])

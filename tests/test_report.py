@@ -9,7 +9,8 @@ from risk_agents.registry import make
 from risk_env import Game, Rules
 from risk_env.agent import View
 from risk_env.core.types import Phase
-from risk_env.words.last_turns import armies_of
+from risk_env.words import seat_report
+from risk_env.words.last_turns import armies_of, report_since
 from risk_env.words.report import income, read_report
 from tests.positions import position
 from tests.test_public import GAMES, new_game, play, with_other_secrets
@@ -23,7 +24,7 @@ def test_a_report_reads_back_as_the_public_state_it_was_made_of(name: str) -> No
     for number, _ in enumerate(play(game, seed=1, steps=300)):
         seat = number % game.num_players
         state = game.public(seat)
-        facts = read_report(game.report(seat, ("brief", "full")[number % 2]), game.board)
+        facts = read_report(seat_report(game, seat, ("brief", "full")[number % 2]), game.board)
         hands = [size if lives else 0 for size, lives in zip(state.hand_sizes, state.alive, strict=True)]
         expected = {name: getattr(state, name) for name in facts} | {"hand_sizes": hands}
         for field in ("owner", "troops", "alive"):
@@ -41,30 +42,30 @@ def test_hidden_facts_change_no_report(name: str) -> None:
         seat, before = number % game.num_players, armies_of(game)
         other = with_other_secrets(game, seat, number)
         for style in ("brief", "full"):
-            assert game.report_since(seat, before, style) == other.report_since(seat, before, style)
+            assert report_since(game, seat, before, style) == report_since(other, seat, before, style)
 
 
 def test_a_report_shows_ones_own_cards_and_nobody_elses() -> None:
     game = position(
         "classic", "Alaska 9, rest", "Kamchatka 9", "Japan 9", hand_0="Ural, Siam", hand_1="Peru, Egypt, Congo"
     )
-    mine, theirs = (re.search("Your cards: .*", game.report(seat))[0] for seat in (0, 1))
+    mine, theirs = (re.search("Your cards: .*", seat_report(game, seat))[0] for seat in (0, 1))
     assert mine == "Your cards: Ural (cavalry), Siam (artillery)"
     assert theirs == "Your cards: Peru (cavalry), Egypt (infantry), Congo (cavalry)"
 
 
 def test_what_others_did_is_told_until_the_seats_next_turn_ends() -> None:
     game = position("classic, attack=blitz, defender_dice=max", "Alaska 9, rest", "Kamchatka 30", "Japan")
-    assert "Since" not in game.report(0)
+    assert "Since" not in seat_report(game, 0)
     for text in ("done", "done"):
         game.step(text)
     assert game.seat == 1
     game.step("troops all")
     game.step("attack Kamchatka > Irkutsk")
     game.step("occupy all")
-    told = [line for line in game.report(0).splitlines() if line.startswith("Since")]
+    told = [line for line in seat_report(game, 0).splitlines() if line.startswith("Since")]
     assert len(told) == 1 and "P1 +" in told[0] and "took Irkutsk (you)" in told[0]
-    assert game.report(0) == game.copy().report(0)
+    assert seat_report(game, 0) == seat_report(game.copy(), 0)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -83,7 +84,7 @@ def test_the_income_is_what_the_next_turn_begins_with(name: str) -> None:
 
 def test_a_style_that_does_not_exist_is_refused_with_those_that_do() -> None:
     with pytest.raises(ValueError, match="style='long' must be 'brief' or 'full'"):
-        Game("classic", seed=1).report(0, "long")
+        seat_report(Game("classic", seed=1), 0, "long")
 
 
 @pytest.mark.parametrize("text", ["", "Risk", "Risk report 2: map Tiny, 6 players, domination. You are P0.\nRound 1"])
@@ -103,6 +104,6 @@ def test_reports_of_six_players_are_as_short_as_they_promise(style: str) -> None
     rng, counts = random.Random(4), []
     while not game.is_over:
         if rng.random() < 0.02:
-            counts.append(max(tokenizer.count_tokens(game.report(seat, style)) for seat in range(6)))
+            counts.append(max(tokenizer.count_tokens(seat_report(game, seat, style)) for seat in range(6)))
         game.step(agents[game.seat].act(View(game)))
     assert len(counts) > 10 and max(counts) <= MOST_TOKENS[style]

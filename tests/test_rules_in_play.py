@@ -14,7 +14,7 @@ from risk_env import Game, Rules, presets
 from risk_env.agent import View
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MOST_TROOPS, Phase
-from risk_env.public import most_troops
+from risk_env.text.amounts import most_troops
 from tests import test_twin
 from tests.conftest import mode
 from tests.games import random_rules
@@ -350,7 +350,7 @@ def last_stand(mine, theirs, rules="classic", **lines):
 def test_3_3_1_the_eliminator_takes_all_cards():
     game = last_stand(1, 3)
     assert game.alive.tolist() == [True, False, True]
-    assert (game.hand_size(0), game.hand_size(1)) == (4, 0)
+    assert (len(game.hand(0)), len(game.hand(1))) == (4, 0)
     assert game.returns().tolist() == [0.0, -0.5, 0.0]
 
 
@@ -358,7 +358,7 @@ def test_3_3_1_the_eliminator_takes_all_cards():
 def test_3_3_2_with_fewer_than_six_nothing_is_traded(mine, theirs):
     game = play(last_stand(mine, theirs), "done")
     assert in_phase(game, Phase.ATTACK, 0)
-    assert game.hand_size(0) == 5
+    assert len(game.hand(0)) == 5
 
 
 @pytest.mark.parametrize(("hand", "kept"), [(6, 3), (7, 4), (8, 2), (9, 3)])
@@ -369,7 +369,7 @@ def test_3_3_2_traded_until_four_three_or_two_are_held(hand, kept):
         play(game, legal(game)[0])
         while in_phase(game, Phase.BONUS, 0):
             play(game, legal(game)[0])
-    assert game.hand_size(0) == kept
+    assert len(game.hand(0)) == kept
     assert in_phase(game, Phase.DRAFT, 0)
 
 
@@ -406,7 +406,7 @@ def test_3_3_2_a_drawn_sixth_card_triggers_nothing():
         ),
         "done",
     )
-    assert game.hand_size(0) == 6
+    assert len(game.hand(0)) == 6
     assert in_phase(game, Phase.FORTIFY_FROM, 0)
 
 
@@ -484,7 +484,7 @@ def test_3_4_the_card_comes_before_the_move():
     lines = {"held_at_start": "Alaska, Alberta", "captured": "yes"}
     game = play(position("classic", "Alaska 9, Alberta 9, Ontario", *OPENING[1:], **lines), "done")
     assert in_phase(game, Phase.FORTIFY_FROM, 0)
-    assert game.hand_size(0) == 1
+    assert len(game.hand(0)) == 1
 
 
 def test_3_5_the_next_surviving_player_clockwise():
@@ -597,7 +597,7 @@ FOOT, HORSE, GUNS = ([name for name in BY_SYMBOL[symbol] if name not in HELD_IN_
 def test_5_1_a_set(hand):
     game = trade(trading(*hand), *hand)
     assert to_draft(game) == 3 + 4
-    assert game.hand_size(0) == 0
+    assert len(game.hand(0)) == 0
     assert in_phase(game, Phase.DRAFT, 0)
 
 
@@ -724,16 +724,16 @@ def test_5_3_with_five_cards_a_set_must_be_traded():
 def test_5_3_with_four_it_may_be():
     game = trading(*FOOT[:3], HORSE[0])
     assert in_phase(play(game, "done"), Phase.DRAFT, 0)
-    assert game.hand_size(0) == 4
+    assert len(game.hand(0)) == 4
 
 
 def test_5_3_only_the_first_is_forced_a_second_may_be_traded():
     game = trade(trading(*FOOT[:3], *HORSE[:3]), *FOOT[:3])
     assert in_phase(game, Phase.TRADE, 0)
     declined = play(game.copy(), "done")
-    assert (to_draft(declined), declined.hand_size(0)) == (3 + 4, 3)
+    assert (to_draft(declined), len(declined.hand(0))) == (3 + 4, 3)
     trade(game, *HORSE[:3])
-    assert (to_draft(game), game.hand_size(0)) == (3 + 4 + 6, 0)
+    assert (to_draft(game), len(game.hand(0))) == (3 + 4 + 6, 0)
 
 
 def test_5_3_any_five_cards_hold_a_set():
@@ -862,7 +862,7 @@ def test_6_2_the_attacker_s_opponent_rolls_for_the_neutral_army(turn):
 def test_6_2_a_neutral_territory_earns_a_card():
     game = position("two_player", f"Alaska {LOTS}, Alberta 9", *DUEL[1:])
     play(game, "attack Alaska > Northwest Territory", "blitz", "done")
-    assert to_next_turn(game).hand_size(0) == 1
+    assert len(to_next_turn(game).hand(0)) == 1
 
 
 def test_6_3_neutral_territories_need_not_fall():
@@ -935,7 +935,7 @@ def test_7_1_its_card_is_never_drawn():
     )
     lines = {**HQ, "hand_1": hands, "held_at_start": "Alaska", "captured": "yes"}
     game = to_next_turn(position("capital", "Alaska 9, Alberta 9", "Kamchatka 9", "rest", **lines))
-    assert game.hand_size(0) == 0
+    assert len(game.hand(0)) == 0
 
 
 def test_7_2_losing_one_s_headquarters_does_not_eliminate():
@@ -1072,7 +1072,7 @@ def test_8_2_judged_before_any_forced_trade():
     hands = {"hand_0": cards(*FOOT[:3]), "hand_1": cards(*HORSE[:3])}
     game = position(FOUR, f"Alaska {LOTS}", "Kamchatka", "Brazil 9", "rest", **missions(DESTROY + 1, 0, 1, 2), **hands)
     play(game, "attack Alaska > Kamchatka", "blitz")
-    assert (game.winner, game.hand_size(0)) == (0, 6)
+    assert (game.winner, len(game.hand(0))) == (0, 6)
 
 
 @pytest.mark.parametrize(("lost", "over"), [("Egypt", True), ("Egypt, Iceland", False)])
@@ -1406,7 +1406,7 @@ def test_11_3_what_a_capture_asks_for_still_happens():
     assert in_phase(game, Phase.OCCUPY, 0)
     play(game, "occupy all")
     assert in_phase(game, Phase.FORTIFY_FROM, 0)
-    assert game.hand_size(0) == 1
+    assert len(game.hand(0)) == 1
 
 
 # ------------------------------------------------------------------------------------------------ actions

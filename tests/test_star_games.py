@@ -195,7 +195,7 @@ def test_9_5_taking_an_objective_means_no_card_that_turn():
         play(two_met(goals={"Europe": ("face up", "additional maneuver")}), "done", "objective Europe")
     )
     declined = to_next_turn(two_met())
-    assert (taken.hand_size(0), declined.hand_size(0)) == (0, 1)
+    assert (len(taken.hand(0)), len(declined.hand(0))) == (0, 1)
 
 
 def test_9_5_the_card_is_drawn_last():
@@ -207,7 +207,7 @@ def test_9_5_the_card_is_drawn_last():
 
 def test_9_5_no_capture_no_card():
     game = to_next_turn(command_room("Alaska 5", "Kamchatka", "rest"))
-    assert game.hand_size(0) == 0
+    assert len(game.hand(0)) == 0
 
 
 # ------------------------------------------------------------------------------------------------ rewards
@@ -236,18 +236,18 @@ def met_with(reward, **lines):
 
 def test_9_8_a_guaranteed_card_needs_no_capture_and_counts_this_turn_already():
     game = to_next_turn(met_with("guaranteed card"))
-    assert game.hand_size(0) == 1
+    assert len(game.hand(0)) == 1
 
 
 def test_9_8_a_guaranteed_card_comes_every_turn():
     game = to_next_turn(with_reward("guaranteed card"))
-    assert game.hand_size(0) == 1
+    assert len(game.hand(0)) == 1
 
 
 def test_9_8_a_guaranteed_card_is_never_two():
     army = "Alaska 9, Alberta 9, Ontario 9"
     lines = {"held_at_start": "Alaska, Alberta", "captured": "yes"}
-    assert to_next_turn(with_reward("guaranteed card", army, "Kamchatka 9", "rest", **lines)).hand_size(0) == 1
+    assert len(to_next_turn(with_reward("guaranteed card", army, "Kamchatka 9", "rest", **lines)).hand(0)) == 1
 
 
 def test_9_8_a_guaranteed_card_comes_beside_an_objective():
@@ -257,12 +257,12 @@ def test_9_8_a_guaranteed_card_comes_beside_an_objective():
         "rest",
         goals={"Asia": (0, "guaranteed card"), "Europe": ("face up", "additional maneuver")},
     )
-    assert to_next_turn(play(game, "done", "objective Europe")).hand_size(0) == 1
+    assert len(to_next_turn(play(game, "done", "objective Europe")).hand(0)) == 1
 
 
 def test_9_8_nobody_else_draws_by_a_guaranteed_card():
     game = to_next_turn(with_reward("guaranteed card", seat=1))
-    assert game.hand_size(0) == 0
+    assert len(game.hand(0)) == 0
 
 
 def moves(game):
@@ -538,7 +538,7 @@ def test_3_3_3_cards_and_objectives_pass_on_rewards_do_not():
 
 def test_3_3_3_no_trade_is_forced_and_the_cards_wait_for_the_next_draft():
     game = play(eliminating(), "attack Alaska > Kamchatka", "blitz", "done")
-    assert game.hand_size(0) == 6
+    assert len(game.hand(0)) == 6
     assert in_phase(game, Phase.ATTACK, 0)
     assert in_phase(to_own_draft(game), Phase.TRADE, 0) or game.is_over
 
@@ -554,8 +554,8 @@ def test_3_3_3_the_capital_of_the_loser_stays_and_counts():
 def test_3_3_3_inherited_objectives_do_not_cost_the_turn_s_card():
     goals = {"Asia": (1, "additional maneuver"), "an enemy capital": ("face up", "starting maneuver")}
     game = play(eliminating(goals=goals), "attack Alaska > Kamchatka", "blitz", "done", "done")
-    assert to_next_turn(game.copy()).hand_size(0) == 6 + 1
-    assert to_next_turn(play(game, "objective an enemy capital")).hand_size(0) == 6
+    assert len(to_next_turn(game.copy()).hand(0)) == 6 + 1
+    assert len(to_next_turn(play(game, "objective an enemy capital")).hand(0)) == 6
 
 
 def test_3_3_3_beside_inherited_objectives_the_turn_s_own_may_be_taken():
@@ -619,7 +619,7 @@ def test_9_7_inherited_objectives_count_for_the_win():
 def test_9_7_the_card_of_the_winning_turn_is_still_drawn():
     game = command_room("Alaska 5, Alberta 5", "Kamchatka", "rest", goals=THREE, held_at_start="Alaska", captured="yes")
     assert to_next_turn(game).winner == 0
-    assert game.hand_size(0) == 1
+    assert len(game.hand(0)) == 1
 
 
 def test_9_7_world_conquest_goes_on_after_three_objectives():
@@ -670,7 +670,7 @@ def test_9_4_stars_are_worth(stars, troops):
     if in_phase(game, Phase.TRADE):  # else the last card left nothing to ask
         play(game, "done")
     assert to_draft(game) - before == troops
-    assert game.hand_size(0) == 0
+    assert len(game.hand(0)) == 0
 
 
 def test_9_4_three_cards_with_four_stars_are_seven_troops():
@@ -707,7 +707,7 @@ def test_9_4_once_a_draft():
     game = command_room("Alaska 9, Alberta 9", "Kamchatka", "rest", phase="trade", hand_0=", ".join(TWO_STARS[:4]))
     play(game, f"card {TWO_STARS[0]}", "done")
     assert in_phase(game, Phase.DRAFT, 0)
-    assert game.hand_size(0) == 3
+    assert len(game.hand(0)) == 3
 
 
 def test_9_4_the_territories_on_the_cards_do_not_matter():
@@ -720,7 +720,7 @@ def test_9_4_the_territories_on_the_cards_do_not_matter():
 def test_9_4_five_cards_force_nothing():
     game = command_room("Alaska 9, Alberta 9", "Kamchatka", "rest", phase="trade", hand_0=", ".join(TWO_STARS[:6]))
     play(game, "done")
-    assert (in_phase(game, Phase.DRAFT, 0), game.hand_size(0), to_draft(game)) == (True, 6, 4)
+    assert (in_phase(game, Phase.DRAFT, 0), len(game.hand(0)), to_draft(game)) == (True, 6, 4)
 
 
 def test_2_4_an_empty_star_deck_is_made_of_the_discard_pile():
@@ -773,7 +773,7 @@ def test_9_1_basic_training_starts_from_its_chart(players):
     assert game.owner.tolist() == list(chart.owner) and game.troops.tolist() == list(chart.troops)
     assert [int(game.troops[game.owner == seat].sum()) for seat in range(players)] == [total] * players
     assert [int(place) for place in game.record.capital[:players]] == list(chart.capitals)
-    assert [game.hand_size(seat) for seat in range(players)] == [0, 0, 1, 1, 2][:players]
+    assert [len(game.hand(seat)) for seat in range(players)] == [0, 0, 1, 1, 2][:players]
     assert (game.turn, game.round) == (0, 1)
 
 
@@ -842,7 +842,7 @@ def test_9_3_starting_cards_by_turn_order(players):
     for seed in range(6):
         game = Game(Rules.preset(ROOM, num_players=players), seed=seed)
         starters.add(game.turn)
-        assert [game.hand_size((game.turn + place) % players) for place in range(players)] == [0, 0, 1, 1, 2][:players]
+        assert [len(game.hand((game.turn + place) % players)) for place in range(players)] == [0, 0, 1, 1, 2][:players]
     assert len(starters) > 1
 
 

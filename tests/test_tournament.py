@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from risk_agents.replay import main as replay
+from risk_agents.replay import replayed_games
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import summarise
 from risk_agents.tournament.cli import main as tournament
@@ -27,11 +28,11 @@ from risk_agents.tournament.cli import show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
 from risk_agents.tournament.host import NO_DEAL
-from risk_agents.tournament.jobs import Cutter, close_pools, play
+from risk_agents.tournament.jobs import close_pools, play
 from risk_agents.tournament.loading import compiled_bot, make_config, split_agents
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
-from risk_agents.tournament.records import RecordError, read_records, write_records
+from risk_agents.tournament.records import write_records
 from risk_agents.tournament.report import PLOTS, picture, write_report
 from risk_agents.tournament.results import (
     FORFEIT,
@@ -45,11 +46,12 @@ from risk_agents.tournament.results import (
 )
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
-from risk_agents.tournament.schedule import duel_pairings, pairings
+from risk_agents.tournament.schedule import Cutter, duel_pairings, pairings
 from risk_agents.tournament.store import Store, StoreError
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command
 from risk_env.game import Game
+from risk_env.saved_game import SavedGameError
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
 from tests.kill_tournaments import kill_runs
@@ -81,7 +83,7 @@ def timeless(results: list[GameResult]) -> list[GameResult]:
 
 
 def played(config: TournamentConfig, games: int) -> list[GameResult]:
-    left = Cutter(config, config.schedule(games))
+    left = Cutter(config.schedule(games), config.is_compiled)
     return [result for chunk in iter(left.cut, ()) for result in play(config, chunk)]
 
 
@@ -135,7 +137,7 @@ def test_a_block_of_the_sequential_test_holds_the_lone_agent_in_every_seat() -> 
 )
 def test_chunks_fit_the_workers_and_get_smaller(workers: int, games: int, first: int, sizes: list[int]) -> None:
     config = config_of("random", "grower", players=2)
-    left = Cutter(config, config.schedule(games))
+    left = Cutter(config.schedule(games), config.is_compiled)
     chunk = left.cut(workers)
     assert len(chunk) == first
     left.ended(chunk, first / 100)  # 100 games a second
@@ -555,25 +557,23 @@ def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "games.sqlite", config)
     conduct(store, 12)
     write_records(store, tmp_path / "games.jsonl")
-    for record, result in zip(read_records(tmp_path / "games.jsonl"), store.results(), strict=True):
-        game = record.replay()
+    replayed = replayed_games(str(tmp_path / "games.jsonl"), None)
+    for (_, game, _), result in zip(replayed, store.results(), strict=True):
         assert game.round == result.rounds
         if result.ending != FORFEIT:
             assert final_places(game.placements().tolist(), int(game._chance)) == result.places
     store.close()
     lines = (tmp_path / "games.jsonl").read_text().splitlines()
     assert len(lines) == 12
-    facts = json.loads(next(line for line in lines if json.loads(line)["ending"] != FORFEIT))
+    facts = next(facts for facts in map(json.loads, lines) if facts["result"]["ending"] != FORFEIT)
     for changes, told in (
         ({"seed": facts["seed"] + 1}, "line 1"),
         ({"actions": facts["actions"][:-1]}, "over is False, recorded True"),
-        ({"map_digest": "0" * 64}, "map 0000000000000000, but 'classic' is map"),
-        ({"num_actions": 7}, "recorded with 7 actions"),
-        ({"schema": 99}, "schema 99; this version reads schema 1"),
+        ({"result": facts["result"] | {"winner": 5}}, "winner is .*, recorded 5"),
     ):
         (tmp_path / "changed.jsonl").write_text(json.dumps({**facts, **changes}))
-        with pytest.raises(RecordError, match=told):
-            [record.replay() for record in read_records(tmp_path / "changed.jsonl")]
+        with pytest.raises(SavedGameError, match=told):
+            list(replayed_games(str(tmp_path / "changed.jsonl"), None))
 
 
 # ------------------------------------------------------------------------------------------------ statistics

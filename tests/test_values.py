@@ -102,7 +102,7 @@ def slow_features(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[f
     for other in order:
         held = [t for t in range(T) if owner[t] == other]
         army = sum(troops[t] for t in held)
-        cards = game.hand_size(other) if other < P else 0
+        cards = len(game.hand(other)) if other < P else 0
         cards += int(other == seat == int(game.record.turn) and bool(game.record.captured))
         owners += [(army / 100) ** 0.5, army / sum(troops), len(held) / T]
         owners += [due.get(other, 0) / 10, cards / 5, float(cards > 2), float(cards > 3)]

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from risk_env.saved_game import SavedGame
+
 pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from risk_agents.play.saved import save_game
-from risk_agents.replay import Replayed
+from risk_agents.game_files import save_game
 from risk_agents.web.cli import main as serve
 from risk_agents.web.store import GameStore
 from risk_agents.web.table import Setting
@@ -58,6 +59,25 @@ def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
         assert found.lobby.tables[begin["game"]].game == game
 
 
+def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
+    text = POSITION.partition("[")[0].splitlines()[1:3]
+    places = "[territories]\nAsh: 0, 5\nBirch: 0\nCedar: 1\nDune: 1\nEmber: 1\nFlint: 1\n"
+    position = "\n".join(["risk_env game 1", *text, "phase: draft_amount", "draft left: 40", "target: Ash", places])
+    with client(tmp_path) as found:
+        begin = begun(found, position=position, players=["human", "human"])
+        game = found.lobby.tables[begin["game"]].game
+        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+            for wrong, told in (({"troops": 0}, "not legal"), ({"troops": 7, "x": 1}, "needs"), ({}, "None")):
+                socket.send_json({"decision": question(socket)["decision"] if wrong == {"troops": 0} else 0, **wrong})
+                while not (message := socket.receive_json()).get("refused"):
+                    pass
+                assert told in message["refused"] and game.actions == ()
+            socket.send_json({"decision": 0, "troops": 37})
+            now = question(socket)
+            assert (now["phase"], now["decision"]) == ("DRAFT", len(game.actions)) and len(game.actions) > 1
+            assert (game.troops[0], game.record.draft_left) == (42, 3)
+
+
 def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text("from risk_env import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
@@ -89,7 +109,7 @@ def test_nobody_is_asked_before_the_agents_have_prepared(tmp_path: Path) -> None
             assert "preparing" in message["problem"] and message["question"] is None
             assert found.get("/api/games").json()[0]["state"] == "preparing"
             Path(f"{bot}.go").touch()
-            for _ in range(6):
+            for _ in range(7):  # the last answer may not be played yet
                 now = question(socket)
                 socket.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
         table = found.lobby.tables[begin["game"]]
@@ -181,13 +201,13 @@ def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path
 # ------------------------------------------------------------------------------------------------ moments of games
 
 
-def finished() -> Replayed:
+def finished() -> SavedGame:
     """A game with missions that was played elsewhere."""
     rules = Rules.preset("secret_mission", 3, max_rounds=4, defender_dice="max")
     game, rng = Game(rules, "classic", seed=9, lane=3), random.Random(0)
     while not game.is_over:
         game.step(int(rng.choice(game.legal_actions())))
-    return Replayed(game, ("Ann", "Bob", "bot\u202e"), "", lane=3)
+    return SavedGame.of(game, ("Ann", "Bob", "bot\u202e"))
 
 
 def moment(game: str, frame: int, token: str = "") -> dict[str, Any]:
@@ -195,24 +215,24 @@ def moment(game: str, frame: int, token: str = "") -> dict[str, Any]:
 
 
 def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None:
-    replayed = finished()
+    saved = finished()
     with client(tmp_path) as found:
-        name = found.lobby.add_recorded(replayed)
-        assert found.lobby.add_recorded(replayed) == name  # once
+        name = found.lobby.add_recorded(saved)
+        assert found.lobby.add_recorded(saved) == name  # once
         with seated(found, name, "") as socket:
             names, seen = socket.receive_json()["facts"]["names"], frames(socket)
         assert names == ["Ann", "Bob", "bot"]
         battle = next(n for n, (_, events) in enumerate(seen) if "battle" in {event["kind"] for event in events})
         opened = posted(found, "/api/moment", moment(name, battle))
         there = Game.from_text(opened["position"])
-        past = replayed.game.beginning()
-        for action in replayed.game.actions:
+        past = saved.start()
+        for action in saved.actions:
             if past.public() == there.public():
                 break
             past.step(action)
         assert [there.hand(s) for s in range(3)] == [past.hand(s) for s in range(3)]
         begin = begun(found, position=opened["position"], players=["human"] * 3)
-        assert found.lobby.tables[begin["game"]].game.public() == past.public() != replayed.game.public()
+        assert found.lobby.tables[begin["game"]].game.public() == past.public() != saved.replay().public()
         assert posted(found, "/api/moment", moment(name, len(seen) - 1))["over"]
         for wrong in (moment(name, len(seen)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
             assert refused(found, "/api/moment", wrong)
@@ -222,7 +242,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     monkeypatch.setattr("risk_agents.serving.connections.run", lambda *given, **options: None)
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
-    save_game(file, game, ["grower", "grower", "random"])
+    save_game(file, SavedGame.of(game, ["grower", "grower", "random"]))
     serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
@@ -266,21 +286,24 @@ def final_message(found: TestClient, game: str) -> str:
 
 def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
     rules, program = Rules.preset("classic", 2, setup="random"), f"cmd:touch {tmp_path / 'started'}"
-    facts = Setting.new(rules, "tiny", ["human", program], ["a", "b"]).to_dict()
+    game = Game(rules, "tiny", seed=1)
+    facts, theirs = (
+        Setting.new(SavedGame.of(game, players), ["a", "b"]).to_dict()
+        for players in (["human", "random"], ["human", program])
+    )
     with client(tmp_path) as found:
-        found.lobby.store.add_game("theirs", facts)
-        found.lobby.store.add_game("map", facts | {"players": ["human", "random"], "map": "/dev/zero"})
+        found.lobby.store.add_game("theirs", theirs)
+        found.lobby.store.add_game("map", facts | {"game": facts["game"] | {"map": "/dev/zero"}})
         found.lobby.store.add_game("odd", {"names": 7})
-        names = {"names": ["\x1b[2J", "b"], "players": ["human", "random"]}
-        found.lobby.store.add_game("names", facts | names)
-        found.lobby.store.add_game("seats", facts | {"players": ["human"]})
+        found.lobby.store.add_game("names", facts | {"names": ["\x1b[2J", "b"]})
+        found.lobby.store.add_game("seats", facts | {"tokens": ["one"]})
         assert "--allow-programs" in final_message(found, "theirs")
         assert "/dev/zero" in final_message(found, "map")
-        assert "this version" in final_message(found, "odd")
+        assert "a saved game of the page has" in final_message(found, "odd")
         assert "name that cannot be shown" in final_message(found, "names")
-        assert "this version" in final_message(found, "seats")
+        assert "one name and one token a seat" in final_message(found, "seats")
         listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
-        assert listed["names"]["names"] == listed["odd"]["names"] == [] and "this version" in listed["odd"]["state"]
+        assert listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
     assert not (tmp_path / "started").exists()
 
 
@@ -436,9 +459,8 @@ def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Pa
 
 
 def test_a_moment_of_a_game_is_played_on_and_analysed(browser: Any, tmp_path: Path) -> None:
-    replayed = finished()
     with served(tmp_path) as (address, lobby):
-        name = lobby.add_recorded(replayed)
+        name = lobby.add_recorded(finished())
         with opened_page(browser, f"{address}/game/{name}#40", PHONE) as page:
             page.wait_for_selector("body[data-ready]")
             assert page.evaluate("live.view.frame") == 40 and page.locator("#pace-of-agents").is_hidden()

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from risk_agents.play.saved import load_game, save_game
+from risk_agents.game_files import load_game, read_games, save_game
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.loading import make_config
-from risk_agents.tournament.records import read_records, write_records
+from risk_agents.tournament.records import write_records
 from risk_agents.tournament.store import Store
 from risk_agents.whole_file import new_file, new_folder, whole_file
 from risk_env import Game, Rules
+from risk_env.saved_game import SavedGame
 from tests.full_disk import full_disk
 
 RULES = Rules.preset("classic", 2, max_rounds=3, attack="blitz", defender_dice="max", initial_troops=8)
@@ -84,7 +85,7 @@ def test_games_that_a_full_disk_refused_are_played_when_it_has_room(tmp_path: Pa
         write_records(store, tmp_path / "games.jsonl")
         with full_disk(5000), pytest.raises(OSError):
             write_records(store, tmp_path / "games.jsonl")
-    assert len([*read_records(tmp_path / "games.jsonl")]) == 40
+    assert len([*read_games(tmp_path / "games.jsonl")]) == 40
 
 
 def test_tournaments_that_begin_in_the_same_second_have_files_of_their_own(
@@ -106,19 +107,19 @@ def test_tournaments_that_begin_in_the_same_second_have_files_of_their_own(
 
 def test_a_kept_game_replaces_only_itself(tmp_path: Path) -> None:
     path, first, second = tmp_path / "game.json", Game(RULES, "tiny", 1), Game(RULES, "tiny", 2)
-    assert save_game(path, first, ["human", "random"]) == path
-    assert save_game(path, second, ["human", "random"]) == tmp_path / "game-2.json"
+    assert save_game(path, SavedGame.of(first, ["human", "random"])) == path
+    assert save_game(path, SavedGame.of(second, ["human", "random"])) == tmp_path / "game-2.json"
     first.step(int(first.legal_actions()[0]))
-    assert save_game(path, first, ["human", "random"], is_own=True) == path
-    assert load_game(path).actions == first.actions and load_game(tmp_path / "game-2.json").start.seed == 2
+    assert save_game(path, SavedGame.of(first, ["human", "random"]), is_own=True) == path
+    assert load_game(path).actions == first.actions and load_game(tmp_path / "game-2.json").seed == 2
 
 
 def test_a_kept_game_on_a_full_disk_leaves_nothing_or_what_was_there(tmp_path: Path) -> None:
     path, game = tmp_path / "game.json", Game(RULES, "tiny", 1)
     with full_disk(100), pytest.raises(OSError):
-        save_game(path, game, ["human", "random"])
+        save_game(path, SavedGame.of(game, ["human", "random"]))
     assert list(tmp_path.iterdir()) == []
-    save_game(path, game, ["human", "random"])
+    save_game(path, SavedGame.of(game, ["human", "random"]))
     with full_disk(100), pytest.raises(OSError):
-        save_game(path, game, ["human", "random"], is_own=True)
+        save_game(path, SavedGame.of(game, ["human", "random"]), is_own=True)
     assert load_game(path).actions == ()

@@ -14,13 +14,12 @@ from risk_env.board.tables import tables
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.events import Event
 from risk_env.game import Game
-from risk_env.public import hand_of, members, most_troops, public_facts
-from risk_env.text.notation import QUESTIONS
+from risk_env.public import hand_of, members, public_facts
+from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.words.plan import MOST_STEPS, Plan
 
 PROTOCOL = 1
 _MAP_FIELDS = ("name", "digest", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
-_AMOUNTS = [phase for phase, question in QUESTIONS.items() if question.block == "amount"]
 
 
 class Answers:
@@ -87,7 +86,7 @@ def state_facts(game: Game, seat: int) -> dict[str, Any]:
     facts["headquarters"][seat] = game.records["headquarters"].item(0, seat)
     facts["hand"] = hand_of(game.records, seat, game.tables)
     facts["mission"] = None if mission is None else vars(mission)
-    if phase in _AMOUNTS:
+    if phase in AMOUNT_PHASES:
         position = SimpleNamespace(phase=phase, **facts)
         facts["amount"] = {"least": 1, "most": most_troops(position, game.rules.max_troops)}
     if phase == Phase.OCCUPY and facts["target"] != NOWHERE:

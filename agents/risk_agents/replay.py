@@ -3,30 +3,21 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from risk_agents.play.saved import is_saved_game, load_game, played
+from risk_agents.game_files import read_games
 from risk_agents.rollouts import chances_by_play
-from risk_agents.tournament.records import read_records
+from risk_agents.tournament.records import check_result
 from risk_agents.whole_file import whole_file
 from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame
+from risk_env.render.scene import scene_of
 from risk_env.render.video import import_imageio, write_video
+from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal
 
 PICTURES = ("html", "gif", "mp4")
 MOMENTS = ("decision", "turn", "round")
-
-
-class Replayed(NamedTuple):
-    """A game that was played again."""
-
-    game: Game
-    names: tuple[str, ...]  # of the seats, or none
-    line: str  # about the game
-    lane: int = 0
-    episode: int = 0
 
 
 def main(argv: Sequence[str]) -> None:
@@ -39,17 +30,18 @@ def main(argv: Sequence[str]) -> None:
     for kind, path in outputs:
         check_output(f"--{kind}", path, *([f".{kind}"] if kind != "html" else []))
     count = 0
-    for count, replayed in enumerate(replayed_games(arguments.file, arguments.game), 1):
+    for count, found in enumerate(replayed_games(arguments.file, arguments.game), 1):
+        saved, game, line = found
         if outputs and count > 1:
             raise ValueError(f"{arguments.file} holds several games: choose one with --game")
-        _print(replayed, arguments)
+        _print(game, line, arguments)
     if not count:
         which = "no game" if arguments.game is None else f"no game {arguments.game}"
         raise ValueError(f"{arguments.file} holds {which}")
     print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
     for kind, path in outputs:
         with whole_file(Path(path)) as fresh:
-            _WRITERS[kind](replayed, arguments, str(fresh))
+            _WRITERS[kind](game, saved.players, arguments, str(fresh))
         print(f"{path}: {Path(path).stat().st_size / 1000:,.0f} kB")
 
 
@@ -69,41 +61,38 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def replayed_games(path: str, number: int | None) -> Iterator[Replayed]:
-    """The games of a file, or the one with this number, played to their recorded ends."""
-    if is_saved_game(Path(path)):
-        saved = load_game(path)
-        game = played(saved.start, saved.actions)
-        yield Replayed(game, saved.players, f"saved game ({', '.join(saved.players)}): round {game.round}")
-        return
-    for record in read_records(path):
-        facts = record.facts
-        if number in (None, facts.get("game")):
-            names = tuple(map(str, facts.get("agents", ())))
-            seats = ", ".join(f"{seat}: {label}" for seat, label in enumerate(names))
-            end = f"{facts['ending']}, winner {facts['winner']}, {facts['rounds']} rounds"
-            line = f"game {facts.get('game')} ({seats}): {end}"
-            yield Replayed(record.replay(), names, line, facts["lane"], facts["episode"])
+def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, Game, str]]:
+    """Play the games of a file again, or the one with this number; also return a line about each game."""
+    for saved, result in read_games(path):
+        if number not in (None, result.get("game")):
+            continue
+        game, seats = saved.replay(), ", ".join(f"{seat}: {label}" for seat, label in enumerate(saved.players))
+        if result:
+            check_result(saved, game, result)
+            end = f"{result['ending']}, winner {result.get('winner')}, {game.round} rounds"
+            yield saved, game, f"game {result.get('game')} ({seats}): {end}"
+        else:
+            yield saved, game, f"saved game ({seats}): round {game.round}"
 
 
-def _print(replayed: Replayed, arguments: argparse.Namespace) -> None:
+def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
     if arguments.log:
-        print(*replayed.game.log, sep="\n")
+        print(*game.log, sep="\n")
     if arguments.board:
-        print(replayed.game)
+        print(game)
     if arguments.log or arguments.board or arguments.game is not None:
-        print(for_terminal(replayed.line))
+        print(for_terminal(line))
 
 
-def _write_html(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:
-    game, bot = replayed.game, arguments.chances
+def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
+    bot = arguments.chances
     evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
-    game.replay(replayed.names, arguments.seat, evaluate).save(path)
+    game.replay(names, arguments.seat, evaluate).save(path)
 
 
-def _write_video(replayed: Replayed, arguments: argparse.Namespace, path: str) -> None:
-    scenes = moments(replayed.game, arguments.every)
-    write_video(path, (draw_rgb(replayed.game.board, game.scene(replayed.names)) for game in scenes))
+def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
+    scenes = (scene_of(past, names) for past in moments(game, arguments.every))
+    write_video(path, (draw_rgb(game.board, scene) for scene in scenes))
 
 
 def moments(game: Game, every: str) -> Iterator[Game]:

@@ -24,7 +24,8 @@ from risk_env.core import types
 
 SCHEMA = 1  # version of the format of `ActionSpace.to_json`
 WILD, BLITZ, DONE = "wild", "blitz", "done"
-AMOUNTS = (*types.AMOUNTS, "half", "all")
+HALF, ALL = "half", "all"
+AMOUNTS = (*types.AMOUNTS, HALF, ALL)
 FACES = tuple(range(1, types.NUM_FACES + 1))
 ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
 

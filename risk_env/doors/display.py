@@ -18,9 +18,9 @@ def draw(game: Game, render_mode: str) -> Any:
     """
     if render_mode == "ansi":
         return str(game)
-    from risk_env.render.rgb import draw_rgb
+    from risk_env.render import draw_rgb, scene_of
 
-    return draw_rgb(game.board, game.scene())
+    return draw_rgb(game.board, scene_of(game))
 
 
 class Display:
@@ -45,10 +45,11 @@ class Display:
         return None
 
     def _show(self, game: Game) -> None:
+        from risk_env.render import scene_of
         from risk_env.render.window import Window
 
         self.window = self.window or Window()
-        self.window.show(game.board, game.scene())
+        self.window.show(game.board, scene_of(game))
         if self.window.is_open:
             time.sleep(max(0.0, self._next_frame - time.monotonic()))
             self._next_frame = time.monotonic() + self._pause

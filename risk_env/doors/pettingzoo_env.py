@@ -147,9 +147,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.render()
 
     def _new_game(self, position: str | None, seed: int, episode: int) -> Game:
-        if position is None:
-            return Game(self.rules, self.board, seed, episode=episode)
-        game = Game.from_position(position, self.rules, self.board, seed, episode=episode)
+        game = Game(self.rules, self.board, seed, episode=episode, position=position)
         if game.is_over:
             raise ValueError("position: the game is over")
         return game

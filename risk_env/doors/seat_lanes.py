@@ -236,7 +236,8 @@ class SeatLanes:
         """
         batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
-        batch.records[lane] = Game.from_position(position, self.rules, self.board, seed, lane, episode).record
+        game = Game(self.rules, self.board, seed, lane=lane, episode=episode, position=position)
+        batch.records[lane] = game.record
         lanes = self._all[lane : lane + 1]
         self.arena.seat_players(lanes)
         self._clear_results(lanes)

@@ -5,7 +5,7 @@ Everything is drawn from a `Scene`: a `PublicState` with names. It contains no h
 
 from risk_env.render.ansi import draw_ansi
 from risk_env.render.rgb import draw_rgb
-from risk_env.render.scene import Scene
+from risk_env.render.scene import Scene, scene_of
 from risk_env.render.svg import draw_svg
 
-__all__ = ["Scene", "draw_ansi", "draw_rgb", "draw_svg"]
+__all__ = ["Scene", "draw_ansi", "draw_rgb", "draw_svg", "scene_of"]

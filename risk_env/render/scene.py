@@ -84,11 +84,13 @@ class Scene(PublicState):
         return ", ".join(words)
 
 
-def scene_of(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:
-    """Return the scene of a public state of a game by these rules.
+def scene_of(game: Any, names: Sequence[str] = ()) -> Scene:
+    """Return the scene of a game, with the names of its seats."""
+    return public_scene(game.public(), game.rules, names)
 
-    When the game is over, no seat is in turn.
-    """
+
+def public_scene(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:
+    """Return the scene of a public state of a game with these rules. If the game is over, it is nobody's turn."""
     facts: dict[str, Any] = vars(state) | {"turn": -1} if state.phase == Phase.OVER else vars(state)
     return Scene(**facts, names=tuple(names), signs=_signs(rules))
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.board.maps import Board, found_map
-from risk_env.board.rules import Rules, read_option
+from risk_env.board.rules import OPTIONS, Rules, read_option
 from risk_env.board.tables import Tables, tables
 from risk_env.board.toml_table import near
 from risk_env.core import entry, types
@@ -56,6 +56,22 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
     lines = [HEADER, f"rules: {options or '-'}", f"map: {board.source} {board.digest[:16]}"]
     lines += [*_entry_lines(position), *_territory_lines(position)]
     return "\n".join([*lines, f"checksum: {_checksum(lines)}", ""])
+
+
+def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
+    """Return the position of a text (array of game_dtype, shape (1,)) to play on by `rules` on `board`.
+
+    Raise ValueError if the text has another map, or rules that differ in more than `max_rounds`.
+    """
+    given, _, games = from_text(text, board)
+    other = [
+        f"{option}={getattr(given, option)!r} instead of {getattr(rules, option)!r}"
+        for option in OPTIONS
+        if option != "max_rounds" and getattr(given, option) != getattr(rules, option)
+    ]
+    if other:
+        raise ValueError(f"position: of a game with {', '.join(other)}")
+    return games
 
 
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:

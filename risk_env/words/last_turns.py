@@ -1,18 +1,10 @@
-"""The armies at the end of each seat's last turn, for the comparison in a report."""
+"""Reports of games: the armies at the end of a seat's last turn are compared with the present ones."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Armies(NamedTuple):
-    """Owners and troops at some moment, and the seats that were in the game.
-
-    An owner is a seat, or -1 if the territory is free.
-    """
-
-    owner: list[int]  # (T,)
-    troops: list[int]  # (T,)
-    alive: list[bool]  # (P,)
+from risk_env.public import members
+from risk_env.words.report import Armies, Reader, write_report
 
 
 def armies_of(game: Any) -> Armies:
@@ -39,3 +31,21 @@ class LastTurns:
     def before(self, seat: int) -> Armies | None:
         """Return the armies when this seat's last turn ended, or None if it has had no turn."""
         return self._ended.get(seat)
+
+
+def seat_report(game: Any, seat: int, style: str = "brief") -> str:
+    """Return what a seat of a game may know, in words: situation, question, legal answers and odds (docs/llm.md).
+
+    `style` is "brief" or "full". The game's history is played again to find what the other seats did since the
+    seat's last turn; a `TextMatch` keeps count of it instead.
+    """
+    last_turns = LastTurns(game.beginning())
+    last_turns.catch_up(game.actions)
+    return report_since(game, seat, last_turns.before(seat), style)
+
+
+def report_since(game: Any, seat: int, before: Armies | None, style: str = "brief") -> str:
+    """Return the report of a seat compared with the armies of another moment (`armies_of`), or with none."""
+    reader = Reader(seat, game.hand(seat), game.mission(seat), game.headquarters(seat))
+    legal = members(game.records["legal"][0]) if seat == game.seat else []
+    return write_report(game.public(seat), legal, game.tables, game.rules, reader, style, before)

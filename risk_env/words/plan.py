@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DONE
+from risk_env.board.action_space import ALL, BLITZ, BLOCK_OF, DONE
 from risk_env.board.maps import Board
 from risk_env.core.types import NOWHERE, Phase
-from risk_env.public import most_troops
+from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text
 from risk_env.untrusted import composed, shortened
 
@@ -25,7 +25,6 @@ REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # reasons why a plan sto
 FALLBACK, NUMBER = "fallback", "number"  # words of steps that no answer contains
 _NO_ACTION = 2**31  # more than any action's number
 WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
-_NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 _BULLET = re.compile(r"^[\W\d_]+")
 _NUMBER = re.compile(r"\s*[0-9]{1,10}\s*")
 _AMOUNT = re.compile(r"(\d{1,9}|all|half)")
@@ -409,15 +408,13 @@ class Plan:
         word, wanted = step.word, step.argument.casefold()
         if not wanted.isdecimal():
             return str(step), _decline_rest(phase)
-        number, most = int(wanted), most_troops(game.record, game.rules.max_troops)
-        if number == 0 and phase == Phase.OCCUPY:
-            return DONE, []
-        if number >= most:
-            return f"{word} all", []
-        if number in _NUMBERS or number == 0:
-            return f"{word} {number}", _decline_rest(phase)
-        first = max(amount for amount in _NUMBERS if amount < number)
-        again = [Step(word, str(number - first))]
+        number = int(wanted)
+        if number == 0:
+            return (str(step) if phase == Phase.DRAFT_AMOUNT else DONE), []
+        first, left = first_amount(number, most_troops(game.record, game.rules.max_troops))
+        if not left:
+            return f"{word} {first}", [] if first == ALL else _decline_rest(phase)
+        again = [Step(word, str(left))]
         if phase == Phase.DRAFT_AMOUNT:
             again = [Step("draft", game.board.territories[game.record.target]), *again]
         return f"{word} {first}", again

@@ -17,9 +17,9 @@ from risk_env.core.cards import ONE_OF_EACH, THREE_ARTILLERY, THREE_CAVALRY, THR
 from risk_env.core.draft import MIN_DRAFT, TERRITORIES_A_TROOP
 from risk_env.core.odds import win_probability
 from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
-from risk_env.public import PublicState, most_troops
+from risk_env.public import PublicState
+from risk_env.text.amounts import most_troops
 from risk_env.text.notation import QUESTIONS, reward_name
-from risk_env.words.last_turns import Armies
 
 VERSION = 1  # version of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
@@ -38,6 +38,14 @@ class Style(NamedTuple):
 
 
 STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, True, True)}
+
+
+class Armies(NamedTuple):
+    """Who held what at some moment: seat (-1 free) and troops of each territory, and which seats were in the game."""
+
+    owner: list[int]  # (T,)
+    troops: list[int]  # (T,)
+    alive: list[bool]  # (P,)
 
 
 class Reader(NamedTuple):

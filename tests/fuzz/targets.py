@@ -368,12 +368,12 @@ def read_a_wish(data: bytes) -> None:
     from risk_agents.web.table import Setting, Table
 
     setting = lobby()._setting(json.loads(data))
-    Table(Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), [], lambda number, action: None)
+    Table(Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), lambda number, action, is_open: None)
 
 
 def messages() -> list[dict[str, Any]]:
     """Return messages of a browser on its socket."""
-    return [{"decision": 0, "action": 3}, {"pace": 0.5}, {"token": "x", "have": 2}]
+    return [{"decision": 0, "action": 3}, {"decision": 0, "troops": 3}, {"pace": 0.5}, {"token": "x", "have": 2}]
 
 
 class Socket:
@@ -408,7 +408,7 @@ def read_a_message(data: bytes) -> None:
 
     text = data.decode(errors="replace")
     asyncio.run(Pages(lobby()).live(Socket(text, text[:40])))  # type: ignore[arg-type]
-    table = Table(lobby()._setting(wishes()[0]), [], lambda number, action: None)
+    table = Table(lobby()._setting(wishes()[0]), lambda number, action, is_open: None)
     with contextlib.suppress(WebSocketDisconnect):
         asyncio.run(_listen(Socket(text), table, table.people[0], True))  # type: ignore[arg-type]
 
@@ -468,13 +468,15 @@ def store_file() -> bytes:
     """Return a file with some games of the page."""
     from risk_agents.web.lobby import Lobby
     from risk_agents.web.store import GameStore
+    from risk_agents.web.table import Setting
+    from risk_env.saved_game import SavedGame
 
     path = folder() / "games.sqlite"
     kept = Lobby(GameStore(path))
     for seed in range(3):
         game = played("classic", seed, 20, num_players=2, initial_troops=9)
-        facts = kept._setting(wishes()[0]).to_dict() | {"rules": game.rules.to_dict(), "seed": seed}
-        kept.store.add_game(f"game-{seed}", facts, game.actions)
+        setting = Setting.new(SavedGame.of(game, ["human", "random"]), ["A", "B"])
+        kept.store.add_game(f"game-{seed}", setting.to_dict(), game.actions)
     kept.close()
     return path.read_bytes()
 
@@ -534,77 +536,48 @@ def read_a_call(data: bytes) -> None:
 def records() -> tuple[dict[str, Any], ...]:
     """Return lines of `tournament --record`."""
     from risk_agents.registry import play_game
+    from risk_env.saved_game import SavedGame
 
     found = []
     for seed in range(4):
         rules = Rules.preset("classic", 2, initial_troops=12, max_rounds=3, attack="blitz", defender_dice="max")
         game = play_game(rules, load_map("tiny"), ["random", "attacker"], seed)
-        found.append(
-            {
-                "format": "risk_env game record",
-                "schema": 1,
-                "game": seed,
-                "rules": rules.to_dict(),
-                "map": "tiny",
-                "map_digest": game.board.digest,
-                "num_actions": game.num_actions,
-                "seed": seed,
-                "lane": 0,
-                "episode": 0,
-                "agents": ["random", "attacker"],
-                "versions": ["1", "1"],
-                "winner": game.winner,
-                "ending": "truncated" if game.truncated else "won",
-                "places": game.placements().tolist(),
-                "rounds": game.round,
-                "forfeit_seat": -1,
-                "forfeit_reason": "",
-                "actions": list(game.actions),
-            }
-        )
+        result = {
+            "game": seed,
+            "versions": ["1", "1"],
+            "winner": game.winner,
+            "ending": "truncated" if game.truncated else "won",
+            "places": game.placements().tolist(),
+            "rounds": game.round,
+            "forfeit_seat": -1,
+            "forfeit_reason": "",
+        }
+        found.append(SavedGame.of(game, ["random", "attacker"]).to_dict() | {"result": result})
     return tuple(found)
 
 
 def read_replays(data: bytes) -> None:
     """Read a file of records, and play all games again."""
-    from risk_agents.tournament.records import read_records
+    from risk_agents.replay import replayed_games
 
-    for record in read_records(written("games.jsonl", data)):
-        record.replay()
+    for _ in replayed_games(str(written("games.jsonl", data)), None):
+        pass
 
 
 def kept_games() -> list[dict[str, Any]]:
-    """Return the facts of games that `play` has saved, without the checksum."""
-    from risk_agents.play.saved import save_game
+    """The games that `play` saves, with and without the position that they began with."""
+    from risk_env.saved_game import SavedGame
 
-    found = []
-    for seed in range(4):
-        game = played("classic", seed, 30, num_players=2, initial_troops=9)
-        path = save_game(folder() / f"kept-{seed}.json", game, ["human", "random"])
-        facts = json.loads(path.read_bytes())
-        del facts["checksum"]
-        found.append(facts)
-    return found
-
-
-def change_kept(facts: dict[str, Any], rng: random.Random) -> bytes:
-    """Change values and set the correct checksum, or change bytes."""
-    changed = change_value(facts, rng)
-    if isinstance(changed, dict):
-        changed["checksum"] = hashlib.sha256(as_json(changed, sort_keys=True)).hexdigest()[:32]
-    return change_bytes(as_json(changed), rng) if rng.random() < 0.1 else as_json(changed)
+    begun = [played("classic", seed, 30, num_players=2, initial_troops=9) for seed in range(4)]
+    begun += [Game(game.rules, game.board, seed=1, position=game.to_text()) for game in begun if not game.is_over]
+    return [SavedGame.of(game, ["human", "random"]).to_dict() for game in begun]
 
 
 def read_a_kept_game(data: bytes) -> None:
     """Read the game, and play it up to its last saved action."""
-    from risk_agents.play.saved import SavedGameError, load_game
-    from risk_agents.play.saved import played as play_again
+    from risk_agents.game_files import load_game
 
-    saved = load_game(written("kept.json", data))
-    try:
-        play_again(saved.start, saved.actions)
-    except IllegalAction as error:  # as `risk-env play --resume` does
-        raise SavedGameError(str(error)) from error
+    load_game(written("kept.json", data)).replay()
 
 
 # Trained files
@@ -1033,8 +1006,7 @@ def named() -> dict[str, Target]:
     """Return all targets by name. A database is a target if its reader is a function."""
     from risk_agents.external import ProgramFault
     from risk_agents.llm.endpoint import EndpointError
-    from risk_agents.play.saved import SavedGameError
-    from risk_agents.tournament.records import RecordError
+    from risk_env.saved_game import SavedGameError
 
     def texts_of(change: Callable[[Game], str]) -> Callable[[], list[str]]:
         return lambda: [change(game) for game in games()]
@@ -1054,8 +1026,8 @@ def named() -> dict[str, Target]:
         "http": Target(requests, change_json, read_a_request, (ValueError,)),
         "store": Target(lambda: [store_file()], change_bytes, read_a_store, (ValueError,)),
         "mcp": Target(tool_calls, change_json, read_a_call, (ValueError, TypeError, ArithmeticError)),
-        "replay": Target(records, change_json, read_replays, (RecordError,)),
-        "kept": Target(kept_games, change_kept, read_a_kept_game, (SavedGameError,)),
+        "replay": Target(records, change_json, read_replays, (SavedGameError,)),
+        "kept": Target(kept_games, change_json, read_a_kept_game, (SavedGameError,)),
         "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),
         "value": Target(lambda: [shipped("value")], change_arrays, read_a_trained_file, files),
         "maps": Target(lambda: [["policy", "tiny", "classic", "tiny"]], change_map, read_a_trained_file, files),

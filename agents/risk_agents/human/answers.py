@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from risk_env.agent import View
-from risk_env.board.action_space import DONE
+from risk_env.board.action_space import DONE, HALF
 from risk_env.core.types import Phase
-from risk_env.public import most_troops
+from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, Question
 from risk_env.untrusted import composed
 
-# Blocks whose actions have numbers in a list; in the other blocks a number is an amount, dice or a face
-NUMBERED = ("territory", "border", "card", "objective")
-HALF = "half"
-_NOT, _BEGINS, _IS = range(3)  # grades of how well words fit a name
+NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
+_NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 
 
 class Understood(NamedTuple):
@@ -126,16 +124,10 @@ def movable(view: View) -> int:
 def _amount(wanted: int, view: View) -> Understood:
     """Return the answers for any number of troops; several answers if no single action has this number."""
     total = movable(view)
-    question = QUESTIONS[view.phase]
-    word = question.word
     if not 1 <= wanted <= total:
         raise ValueError(f"{wanted} troops: {total} is the most here, 1 the least")
-    for said, number in (("all", total), (str(wanted), wanted), (HALF, total // 2)):
-        if wanted == number and f"{word} {said}" in view.texts:
-            return Understood(_number(f"{word} {said}", view))
-    legal = [int(said) for text in view.texts if (said := argument_of(text, question)).isdecimal()]
-    first = max(number for number in legal if number < wanted)
-    again: tuple[str, ...] = (str(wanted - first),)
-    if view.phase == Phase.DRAFT_AMOUNT:
+    first, left = first_amount(wanted, total)
+    again = (str(left),) if left else ()
+    if left and view.phase == Phase.DRAFT_AMOUNT:
         again = (view.board.territories[view.position.target], *again)
-    return Understood(_number(f"{word} {first}", view), again)
+    return Understood(_number(f"{QUESTIONS[view.phase].word} {first}", view), again)

@@ -18,7 +18,7 @@ from risk_env.core.cards import (
 )
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
-from risk_env.render.scene import scene_of
+from risk_env.render.scene import public_scene
 from risk_env.text.notation import QUESTIONS, reward_name
 from risk_env.words.report import mission_in_words
 
@@ -171,7 +171,7 @@ def _objective(name: str, view: View) -> str:
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
     """Return the lines of the board and of the worth of the next set of cards."""
-    scene = scene_of(view.position, view.rules, words.names[: view.rules.num_players])
+    scene = public_scene(view.position, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
     sets = [_set_worth(view, "The next set of cards")] if is_played_for_sets else []

@@ -20,7 +20,7 @@ from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase
-from risk_env.words.last_turns import Armies, armies_of
+from risk_env.words.last_turns import Armies, armies_of, report_since
 from risk_env.words.plan import Plan
 
 PREFIX = "llm:"
@@ -138,7 +138,7 @@ class ModelAgent(Agent):
     def _messages(self, view: View) -> list[dict[str, str]]:
         """Return the messages: prompts of the game and the phase, account of the last plan, and report."""
         account = self.plan.account(view.game)
-        report = view.game.report_since(self.seat, self._before, self.settings.style)
+        report = report_since(view.game, self.seat, self._before, self.settings.style)
         primer, asked = prompt(self.settings.prompts, PRIMERS[view.phase]), "\n".join(filter(None, (account, report)))
         messages = [_said("system", f"{self._system}\n\n{primer}"), _said("user", asked)]
         self.transcript.write("question", round=view.position.round, phase=view.phase.name, messages=messages)

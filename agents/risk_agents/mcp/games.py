@@ -15,10 +15,9 @@ from risk_env import bots
 from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules
-from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import MAX_ROUNDS
-from risk_env.match import Match, PlayerFault
-from risk_env.words.plan import Plan
+from risk_env.match import PlayerFault
+from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client
 MOST_GAMES = 256  # most games at once
@@ -31,17 +30,13 @@ LONGEST_HISTORY = 1_000_000  # most bytes of one reply about the history
 _WIDTH = 400  # letters of a line of the history
 
 
-class OpenGame(Match):
-    """A match of bots and clients, with the plans of the clients' seats and a lock.
-
-    `client` is the address of the client that started the game.
-    """
+class OpenGame(TextMatch):
+    """A match of bots and clients, and its lock. `client` is who began it."""
 
     def __init__(
         self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""
     ) -> None:
         super().__init__(rules, board, players, seed)
-        self.plans = {seat: Plan(seat) for seat, player in enumerate(players) if player is None}
         self.client = client
         self.used = time.monotonic()  # time of the last request
         self.lock = Lock()
@@ -52,11 +47,10 @@ class OpenGame(Match):
             raise ValueError(f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game")
         super().step(action)
 
-    def play_on(self) -> None:
+    def play_on(self) -> int:
         """Play until a client must act or the game is over; raise ValueError if a bot fails."""
         try:
-            while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
-                self.step(action)
+            return super().play_on()
         except PlayerFault as fault:
             raise ValueError(f"the game cannot go on: {fault}") from fault
 
@@ -126,7 +120,7 @@ class OpenGames:
         """Return the facts that the seat may know, in words."""
         table, seat = self._find(token)
         with table.lock:
-            return table.game.report(seat, style)
+            return table.report(seat, style)
 
     def act(self, token: str, plan: str, style: str = "brief") -> str:
         """Play a plan, then the other seats until a client must act; return the account and the new report.
@@ -141,7 +135,7 @@ class OpenGames:
                 raise ValueError("the game is over" if game.is_over else f"P{game.seat} decides now; ask again later")
             table.plans[seat].give(plan, game)
             table.play_on()
-            return "\n".join(filter(None, (table.plans[seat].account(game), game.report(seat, style))))
+            return "\n".join(filter(None, (table.plans[seat].account(game), table.report(seat, style))))
 
     def legal_actions(self, token: str) -> list[str]:
         """Return the legal actions of the seat in words; empty while another seat is to act."""

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from risk_agents.game_files import load_game
 from risk_agents.human.terminal import Terminal
-from risk_agents.play.saved import load_game
 from risk_agents.play.table import Leave, Table
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
+from risk_env.game import Game
 
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # who sits there if nobody is named
 HELP = {
@@ -117,7 +118,7 @@ def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
         raise FileExistsError(f"--save {path}: exists; choose another name, or continue it by --resume")
-    table = Table(rules, board, seed, players, terminal, path)
+    table = Table(Game(rules, board, seed), players, terminal, path)
     terminal.say(f"{_title(table, arguments.preset or 'classic')}, seed {seed}")
     return table
 
@@ -132,8 +133,7 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, saved.players)
-    start = saved.start
-    table = Table(start.rules, start.board, start.seed, saved.players, terminal, arguments.resume)
+    table = Table(saved.start(), saved.players, terminal, arguments.resume)
     try:
         table.resume(saved)
     except BaseException:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
+from risk_agents.game_files import save_game
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import board_lines, mission_in_words
 from risk_agents.human.terminal import Terminal
-from risk_agents.play.saved import SavedGame, SavedGameError, digest, save_game
 from risk_agents.program import ProgramFault
 from risk_agents.registry import HUMAN, make
 from risk_env.agent import Agent
-from risk_env.board.maps import Board
-from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
+from risk_env.game import Game
 from risk_env.match import Match, PlayerFault
+from risk_env.saved_game import SavedGame, SavedGameError
 from risk_env.text.escape import label
 
 YOU = "You"
@@ -27,9 +27,7 @@ class Leave(Exception):
 class Table(Match):
     """A match at a terminal: the players at the seats, and the events that each person has seen."""
 
-    def __init__(
-        self, rules: Rules, board: Board, seed: int, specs: Sequence[str], terminal: Terminal, path: str
-    ) -> None:
+    def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:
         self.specs, self.terminal = tuple(specs), terminal
         self.path = path  # the file to keep the game in
         self._own = ""  # file in which this game was last saved, or from which it was resumed
@@ -38,7 +36,7 @@ class Table(Match):
         seated: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in specs]
         self._people = {seat: agent for seat, agent in enumerate(seated) if isinstance(agent, Human)}
         self.names = (*_names(seated), "neutral")
-        super().__init__(rules, board, [None if seat in self._people else a for seat, a in enumerate(seated)], seed)
+        self._set_up(game, [None if seat in self._people else agent for seat, agent in enumerate(seated)])
         self._seen = dict.fromkeys(self._people, 0)  # number of events that each person has seen
         self._watched_round = NOBODY
         self._is_live = False  # whether actions are played live, not replayed
@@ -93,8 +91,7 @@ class Table(Match):
                 changed |= self.replay([action])
             except ValueError as error:
                 raise SavedGameError(f"{self.path}: {error}") from error
-        if digest(self.game) != saved.state:
-            raise SavedGameError(f"{self.path}: this version of the program plays its actions otherwise")
+        saved.check_end(self.game)
         for name in sorted(self.names[seat] for seat in changed):
             self.terminal.say(f"{name} would play otherwise now than when the game was kept.")
 
@@ -172,7 +169,8 @@ class Table(Match):
 
     def keep(self, path: str) -> None:
         """Save the game in this file; if the file holds something else, change the name (`path`)."""
-        self.path = self._own = str(save_game(path, self.game, self.specs, is_own=path == self._own))
+        saved = SavedGame.of(self.game, self.specs)
+        self.path = self._own = str(save_game(path, saved, is_own=path == self._own))
 
     def _quit(self, rest: str) -> None:
         raise Leave

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,9 @@ from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.core.types import Phase
+from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
+from risk_env.match import Match
 
 NARROW = 4  # positions that a plan's beam keeps at each depth
 SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
@@ -250,18 +252,13 @@ class Strategist(Agent):
         return PlanEstimate(plan.name, len(values), float(values.mean()), error, self._captures(plan, game))
 
     def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
-        """Return the attacks that a plan makes in a sample, as (source, target) by name."""
-        game, adviser, names = game.copy(), CompiledAgent(plan), []
-        adviser.reset(self.seat, self.rules, self.board, self.seed)
-        turn = game.round, game.turn
-        while not game.is_over and (game.round, game.turn) == turn:
-            action = adviser.act(View(game)) if game.seat == self.seat else int(game.legal_actions()[-1])
-            text = game.action_text(action)
-            if game.phase == Phase.ATTACK and text.startswith("attack "):
-                source, target = text.removeprefix("attack ").split(" > ")
-                names.append((source, target))
-            game.step(action)
-        return tuple(dict.fromkeys(names))
+        """The attacks that a plan makes in a sample. The other seats play their last legal actions in this turn."""
+        match, turn = Match.of(game.copy(), _alone(plan, self.seat, game.num_players)), (game.round, game.turn)
+        while match.run() != NOBODY and (match.game.round, match.game.turn) == turn:
+            match.step(int(match.game.legal_actions()[-1]))
+        events, names = takewhile(lambda event: event.kind != "turn_end", match.game.events()), game.board.territories
+        battles = [(names[event.source], names[event.target]) for event in events if event.kind == "battle"]
+        return tuple(dict.fromkeys(battles))
 
 
 class LongStrategist(Strategist):
@@ -300,5 +297,11 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
         raise ValueError(f"phase={game.phase.name}: there are plans where a seat is asked in its own turn only")
     agent = Strategist(budget)
-    agent.reset(game.seat, game.rules, game.board, seed)
-    return agent._explain(*agent._begin_turn(View(game, chance=seed)))
+    match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
+    match.begin()
+    return agent._explain(*agent._begin_turn(match.view()))
+
+
+def _alone(player: CompiledBot | Agent, seat: int, num_players: int) -> list[CompiledBot | Agent | None]:
+    """The players of a match in which only this seat has a player."""
+    return [player if other == seat else None for other in range(num_players)]

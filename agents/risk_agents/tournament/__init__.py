@@ -19,7 +19,6 @@ _HOMES = {
     "Summary": "analysis",
     "conduct": "running",
     "make_config": "loading",
-    "read_records": "records",
     "summarise": "analysis",
     "write_csv": "exports",
     "write_json": "exports",

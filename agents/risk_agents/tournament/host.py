@@ -31,11 +31,10 @@ from risk_env.agent import CompiledAgent, View, prepares
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.compiling import compile_games
-from risk_env.core.types import Phase
+from risk_env.core.types import NOBODY, Phase
 from risk_env.events import Event
 from risk_env.game import Game
-from risk_env.match import MOST_BITS, as_action
-from risk_env.seeds import bot_seed, game_seed, veiled
+from risk_env.match import MOST_BITS, Match, as_action
 from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is installed
@@ -170,7 +169,7 @@ class AgentServer:
         """Load all that a view needs, so that no agent waits for it in its own time."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
-        view = View(Game(self.rules, self.board, seed=0))
+        view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()
         str((view.observation, view.codes, view.texts, view.position, view.hand, view.rng, view.samples(np.arange(2))))
 
     def _agent(self, seat: int) -> Any:
@@ -219,17 +218,16 @@ class AgentServer:
         """
         game, chance = Game(self.rules, self.board, seed=0, lane=NO_DEAL), np.random.default_rng(0)
         seat, known = game.seat, set[Phase]()
-        agent.reset(seat, self.rules, self.board, veiled(int(bot_seed(int(game_seed(0, NO_DEAL)), seat))))
-        while not game.is_over and game.alive[seat] and game.round <= REHEARSED_ROUNDS and seconds > 0:
+        match = Match.of(game, [agent if other == seat else None for other in range(game.num_players)])
+        match.begin()
+        while match.run(until={seat}) != NOBODY and game.alive[seat] and game.round <= REHEARSED_ROUNDS and seconds > 0:
             if game.seat != seat:
-                game.step(int(chance.choice(game.legal_actions())))
+                match.step(int(chance.choice(game.legal_actions())))
                 continue
-            view, start = View(game, seat), time.perf_counter()
-            action = int(agent.act(view))
-            if game.phase in known:
-                seconds -= time.perf_counter() - start
-            known.add(game.phase)
-            game.step(action)
+            phase, before = game.phase, match.seconds[seat]
+            match.step(match.query_player())
+            seconds -= (match.seconds[seat] - before) * (phase in known)
+            known.add(phase)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The work of a tournament in pieces that any `concurrent.futures` executor can do."""
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from multiprocessing.util import Finalize
 from threading import get_ident
@@ -11,54 +10,12 @@ from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.runner import play_compiled, play_single
-from risk_agents.tournament.schedule import Pairing
+from risk_agents.tournament.schedule import Chunk
 from risk_agents.tournament.store import Store
 from risk_agents.workers.processes import begin_process
 from risk_env.bots import CompiledBot
 
-MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
-FIRST_GAMES = 32  # at most, in chunks that are cut before it is known how long a game takes
-SHORTEST, LONGEST = 0.25, 20.0  # seconds of a chunk: it costs the driver about a millisecond, and may be lost
-FOR_EACH = 0.002  # seconds of a chunk for each worker, so that one driver hands out those of all
-SHARES = 2  # of the games that are left, for each worker
-
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
-
-Chunk = tuple[Pairing, ...]
-
-
-class Cutter:
-    """Cuts games into chunks, as workers become free: smaller ones towards the end, so that all end at a time."""
-
-    def __init__(self, config: TournamentConfig, pairings: Sequence[Pairing]) -> None:
-        self._compiled = deque(pairing for pairing in pairings if config.is_compiled(pairing))
-        self._singles = deque(pairing for pairing in pairings if not config.is_compiled(pairing))
-        self._total = len(self._compiled)
-        self._games, self._seconds = 0, 0.0  # of compiled bots, in chunks that have ended
-
-    def __bool__(self) -> bool:
-        """Whether games are left."""
-        return bool(self._compiled or self._singles)
-
-    def cut(self, workers: int = 1) -> Chunk:
-        """The next chunk for one of several workers, or nothing where no games are left; slow games come first."""
-        if self._singles:
-            return (self._singles.popleft(),)
-        count = MOST_GAMES if workers == 1 else self._share(workers)
-        return tuple(self._compiled.popleft() for _ in range(min(count, len(self._compiled))))
-
-    def _share(self, workers: int) -> int:
-        share = -(-len(self._compiled) // (SHARES * workers))
-        if not self._seconds:
-            return min(share, FIRST_GAMES)
-        games_a_second = self._games / self._seconds
-        shortest = min(int(max(SHORTEST, FOR_EACH * workers) * games_a_second), -(-self._total // workers))
-        return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
-
-    def ended(self, chunk: Chunk, seconds: float) -> None:
-        """A chunk has taken a worker that long."""
-        if len(chunk) > 1:
-            self._games, self._seconds = self._games + len(chunk), self._seconds + seconds
 
 
 def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:

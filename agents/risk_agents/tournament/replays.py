@@ -1,15 +1,13 @@
 """Replays of a tournament's games: which games, and a page for each."""
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from risk_agents.tournament.analysis import Summary
-from risk_agents.tournament.records import Record, record_of
+from risk_agents.tournament.records import saved_game
 from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
 from risk_agents.tournament.store import Store
 from risk_agents.whole_file import whole_file
-from risk_env.game import Game
 
 FORMS = "all, every:N, longest:N, upsets:N or forfeits"
 _NUMBERED = ("every", "longest", "upsets")
@@ -29,12 +27,11 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))
-    num_actions = Game(config.rules, config.board, 0).num_actions
     folder.mkdir(parents=True, exist_ok=True)
     for result in store.results(actions=True):
         if result.game in wanted:
-            facts = json.loads(json.dumps(record_of(config, result, num_actions)))
-            replay = Record(result.game, facts).replay(config.board).replay(facts["agents"])
+            saved = saved_game(config, result)
+            replay = saved.replay(config.board).replay(saved.players)
             with whole_file(folder / f"game-{result.game}.html") as page:
                 replay.save(page)
     return len(wanted)

@@ -6,7 +6,8 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
-from risk_agents.tournament.jobs import Chunk, Cutter, begin_job, close_pools, play, play_and_return, play_and_store
+from risk_agents.tournament.jobs import begin_job, close_pools, play, play_and_return, play_and_store
+from risk_agents.tournament.schedule import Chunk, Cutter
 from risk_agents.tournament.store import Store
 from risk_agents.workers import ProcessExecutor, WorkExecutor, WorkInProgress
 from risk_agents.workers.executor import PULSE, WorkLostError
@@ -33,8 +34,8 @@ def conduct(
     its games to this process. A game that has ended is in the file, whatever stops this. A chunk that takes a process
     longer than `limit` seconds begins again (`workers.executor.Limits`); RuntimeError if that happens again and again.
     """
-    done = store.finished()
-    left = Cutter(store.config, [pairing for pairing in store.config.schedule(games) if pairing.game not in done])
+    done, config = store.finished(), store.config
+    left = Cutter([pairing for pairing in config.schedule(games) if pairing.game not in done], config.is_compiled)
     progress(*store.count())
     if not left or enough():
         return

@@ -6,11 +6,17 @@ is a pure function of its arguments, and a shorter one is the beginning of a lon
 """
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, permutations, repeat, starmap
 from typing import NamedTuple
 
 ALL_SEATINGS_UP_TO = 3  # players; from four on rotations of two orders
+MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
+FIRST_GAMES = 32  # at most, in chunks that are cut before it is known how long a game takes
+SHORTEST, LONGEST = 0.25, 20.0  # seconds of a chunk: it costs the driver about a millisecond, and may be lost
+FOR_EACH = 0.002  # seconds of a chunk for each worker, so that one driver hands out those of all
+SHARES = 2  # of the games that are left, for each worker
 
 
 class Pairing(NamedTuple):
@@ -19,6 +25,9 @@ class Pairing(NamedTuple):
     game: int  # number in the schedule
     deal: int
     seats: tuple[int, ...]  # (P,) number of the agent at each seat
+
+
+Chunk = tuple[Pairing, ...]
 
 
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
@@ -84,3 +93,37 @@ def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]
     lots = [rng.random() for _ in line_up]
     order = [agent for _, agent in sorted(zip(lots, line_up, strict=True))]
     return list(dict.fromkeys((*way[k:], *way[:k]) for way in (order, order[::-1]) for k in range(len(way))))
+
+
+class Cutter:
+    """Cuts games into chunks, as workers become free: smaller ones towards the end, so that all end at a time."""
+
+    def __init__(self, pairings: Sequence[Pairing], is_compiled: Callable[[Pairing], bool]) -> None:
+        self._compiled = deque(pairing for pairing in pairings if is_compiled(pairing))
+        self._singles = deque(pairing for pairing in pairings if not is_compiled(pairing))
+        self._total = len(self._compiled)
+        self._games, self._seconds = 0, 0.0  # of compiled bots, in chunks that have ended
+
+    def __bool__(self) -> bool:
+        """Whether games are left."""
+        return bool(self._compiled or self._singles)
+
+    def cut(self, workers: int = 1) -> Chunk:
+        """The next chunk for one of several workers, or nothing where no games are left; slow games come first."""
+        if self._singles:
+            return (self._singles.popleft(),)
+        count = MOST_GAMES if workers == 1 else self._share(workers)
+        return tuple(self._compiled.popleft() for _ in range(min(count, len(self._compiled))))
+
+    def _share(self, workers: int) -> int:
+        share = -(-len(self._compiled) // (SHARES * workers))
+        if not self._seconds:
+            return min(share, FIRST_GAMES)
+        games_a_second = self._games / self._seconds
+        shortest = min(int(max(SHORTEST, FOR_EACH * workers) * games_a_second), -(-self._total // workers))
+        return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
+
+    def ended(self, chunk: Chunk, seconds: float) -> None:
+        """A chunk has taken a worker that long."""
+        if len(chunk) > 1:
+            self._games, self._seconds = self._games + len(chunk), self._seconds + seconds

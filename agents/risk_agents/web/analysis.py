@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from risk_agents.web.analyst import Analyst
-from risk_agents.web.table import position_of, question_of
+from risk_agents.web.table import amount_words, position_of, question_of
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.public import hand_of
 from risk_env.seeds import game_seed
+from risk_env.text_env import TextMatch
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 
@@ -34,8 +35,8 @@ class Analysis:
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:
-        """The position of a text, or after an action in it (`action`), with the chance of a number (`chance`)."""
-        found = checked_wish(wish, {"position": str}, {"action": int, "chance": int})
+        """The position of a text, or after an action or a number of troops in it, with the chance of a number."""
+        found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
@@ -88,12 +89,10 @@ def checked_wish(wish: Any, needed: dict[str, type], optional: dict[str, type] |
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
     """A position for the board. The map comes with a text, and stays the same after actions."""
     game = position_of(wish["position"])
-    facts = {} if "action" in wish else {"map": map_data(game.board), "players": game.num_players}
-    words = ""
-    if "action" in wish:
-        game = _with_chance(game, wish.get("chance", 0))
-        words = _words(game, wish["action"])
-        game.step(wish["action"])
+    facts, words = {"map": map_data(game.board), "players": game.num_players}, ""
+    if "action" in wish or "troops" in wish:
+        game, facts = _with_chance(game, wish.get("chance", 0)), {}
+        words = _play(game, wish)
     frames = Frames(game.tables, game.seat)
     game.watched(frames.watch)
     return facts | {
@@ -112,11 +111,17 @@ def _with_chance(game: Game, number: int) -> Game:
     return Game.from_record(game.rules, game.board, records)
 
 
-def _words(game: Game, action: int) -> str:
-    """The words of a legal action; IllegalAction for any other."""
-    if action not in game.legal_actions():
-        raise Refused(f"action={action} is not legal here")
-    return game.action_text(action)
+def _play(game: Game, wish: dict[str, Any]) -> str:
+    """Play the action or the number of troops of a wish, and return it in words; ValueError if it is not legal."""
+    match = TextMatch.of(game, [None] * game.num_players)
+    if "troops" in wish:
+        words = amount_words(game, wish["troops"])
+        match.plans[game.seat].give(words, game)
+        match.play_on()
+    else:
+        words = game.action_text(wish["action"])
+        match.step(wish["action"])
+    return words
 
 
 def _hidden(game: Game) -> dict[str, Any]:

@@ -21,9 +21,10 @@ from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_agents.web.table import position_of
 from risk_env import bots
-from risk_env.agent import View, chance_seed, prepare
+from risk_env.agent import prepare
 from risk_env.board.rules import Rules
 from risk_env.game import Game
+from risk_env.match import Match
 
 MOST_KNOWN = 1000  # agents, rules and maps that are remembered
 LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; for our own question while code is compiled
@@ -118,9 +119,9 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
     game, player = position_of(position), make(agent)
     if not isinstance(player, Explaining):
         raise ValueError(f"agent={agent!r} has no method explain()")
-    seed = chance_seed(player, 0)
-    player.reset(game.seat, game.rules, game.board, seed)
-    player.act(View(game, chance=seed))
+    match = Match.of(game, [player if seat == game.seat else None for seat in range(game.num_players)])
+    match.begin()
+    match.query_player()
     explanation = player.explain()
     if explanation is None:
         raise ValueError(f"{agent} has nothing to say about this question")

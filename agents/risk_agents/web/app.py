@@ -183,8 +183,8 @@ async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) 
         if not rate.allows():
             raise Refused("too many messages")
         try:
-            if "action" in message:
-                answer = checked_wish(message, {"decision": int, "action": int})
+            if "decision" in message:
+                answer = checked_wish(message, {"decision": int}, {"action": int, "troops": int})
                 table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))

@@ -69,4 +69,4 @@ def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
             f"--from {arguments.source}: {'several games' if found else 'no game'}: choose one with --game"
         )
     step = "" if arguments.at is None else f"#{arguments.at}"
-    return f"game/{lobby.add_recorded(found[0])}{step}"
+    return f"game/{lobby.add_recorded(found[0][0])}{step}"

@@ -1,22 +1,24 @@
 """All games of a server: begun from a browser's wishes, found again after a restart."""
 
 import asyncio
+import hashlib
+import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from risk_agents.play.saved import digest
 from risk_agents.registry import HUMAN
-from risk_agents.replay import Replayed
 from risk_agents.web.store import GameStore
 from risk_agents.web.table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
-from risk_env.board.maps import load_map, map_names
-from risk_env.board.rules import Rules, check_rules, preset_players, presets
+from risk_env.board.maps import map_names
+from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.game import Game
+from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
-from risk_env.viewer.replay import seat_names
 
 MOST_GAMES = 200  # open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
@@ -26,6 +28,7 @@ CLOSERS = 16  # threads that close games
 MOST_LOOKING = 64  # lists of games, and moments of games, that are made at a time
 MOST_OPENING = 16  # games that are begun at a time, and as many that are opened
 LONGEST_SPEC = 200
+SEED_BITS = 48  # of a new game's seed
 
 
 class Lobby:
@@ -61,7 +64,7 @@ class Lobby:
 
     def _begun(self, name: str, wish: Any) -> Table:
         """A new game, which is not kept yet."""
-        table = self._new_table(name, self._setting(wish), [])
+        table = self._new_table(name, self._setting(wish))
         try:
             check_armies(table.game)
         except ValueError:
@@ -76,11 +79,11 @@ class Lobby:
         position = wish.get("position", "")
         if not isinstance(position, str):
             raise Refused("position must be a text")
-        rules, map_name = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
+        start = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
         names = _list(wish, "names", 6) or _names(players)
         if len(names) != len(players) or any(not isinstance(name, str) for name in names):
             raise Refused("names must be a text for each seat")
-        return Setting.new(rules, map_name, players, [label(name) for name in names], position)
+        return Setting.new(SavedGame.of(start, players), [label(name) for name in names])
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
@@ -112,43 +115,39 @@ class Lobby:
         found = self.store.load(name)
         if found is None:
             raise Refused("there is no such game")
-        return self._new_table(name, self._kept(found[0]), found[1])
+        return self._new_table(name, self._kept(*found))
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[Table, Game]:
         """Return a game, and its state at a moment from which the viewer with this token may continue."""
         table = await self.table(name)
         return table, await self._looking.run(table.moment, table.viewer(token), frame)
 
-    def _kept(self, facts: Any) -> Setting:
+    def _kept(self, facts: Any, actions: list[int]) -> Setting:
         """The setting of a kept game; Refused where the file names what a browser could not ask for."""
-        setting = Setting.from_dict(facts)
-        for player in setting.players:
+        setting = Setting.from_dict(facts, actions)
+        for player in setting.game.players:
             if player != RECORDED:
                 self._player(player)
-        if setting.map not in map_names():
-            raise Refused(f"map={setting.map!r}: not known")
+        if setting.game.map not in map_names():
+            raise Refused(f"map={setting.game.map!r}: not known")
         return setting
 
-    def add_recorded(self, replayed: Replayed) -> str:
+    def add_recorded(self, saved: SavedGame) -> str:
         """Keep a game that was played elsewhere, so that it can be watched and continued; its name."""
-        game = replayed.game
-        if game.board.source not in map_names():
-            raise ValueError(f"map={game.board.source!r}: games on the page are played on {', '.join(map_names())}")
-        if len(game.actions) > MOST_DECISIONS:
-            raise ValueError(f"the game has {len(game.actions)} decisions; at most {MOST_DECISIONS} are shown")
-        names = [label(name) for name in seat_names(replayed.names, game.num_players)]
-        setting = Setting.recorded(game, names, replayed.lane, replayed.episode)
-        name = f"recorded-{digest(game)[:16]}"
+        if saved.map not in map_names():
+            raise ValueError(f"map={saved.map!r}: games on the page are played on {', '.join(map_names())}")
+        if len(saved.actions) > MOST_DECISIONS:
+            raise ValueError(f"the game has {len(saved.actions)} decisions; at most {MOST_DECISIONS} are shown")
+        seats = len(saved.players)
+        game, names = replace(saved, players=(RECORDED,) * seats), tuple(map(label, saved.players))
+        setting = Setting(game, names, tokens=("",) * seats, owner="")
+        name = f"recorded-{hashlib.sha256(json.dumps(saved.to_dict()).encode()).hexdigest()[:16]}"
         if self.store.load(name) is None:
-            self.store.add_game(name, setting.to_dict(), game.actions)
+            self.store.add_game(name, setting.to_dict(), saved.actions)
         return name
 
-    def _new_table(self, name: str, setting: Setting, actions: list[int]) -> Table:
-        def keep(number: int, action: int) -> None:
-            self.store.add_action(name, number, action, lambda: not table.is_closed)
-
-        table = Table(setting, actions, keep, lambda: self._why_stopped(name))
-        return table
+    def _new_table(self, name: str, setting: Setting) -> Table:
+        return Table(setting, partial(self.store.add_action, name), lambda: self._why_stopped(name))
 
     def _why_stopped(self, name: str) -> str:
         """Why an open game may not grow, "" if it may: other games that nobody watches make room for it."""
@@ -223,26 +222,25 @@ class Lobby:
         self.store.close()
 
 
-def _of_preset(wish: dict[str, Any], num_players: int) -> tuple[Rules, str]:
-    """Rules and map of a wish; ValueError names what is wrong."""
+def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
+    """A new game with the rules and the map of a wish; ValueError names what is wrong."""
     if wish["map"] not in map_names() or wish["preset"] not in presets():
         raise Refused(f"preset={wish['preset']!r}, map={wish['map']!r}: not known")
     options = wish.get("options", {})
     if not isinstance(options, dict):
         raise Refused("options must be a table")
     rules = Rules.preset(wish["preset"], num_players=num_players, **options)
-    check_rules(rules, load_map(wish["map"]))
-    return rules, wish["map"]
+    return Game(rules, wish["map"], secrets.randbits(SEED_BITS))
 
 
-def _of_position(text: str, num_players: int) -> tuple[Rules, str]:
-    """Rules and map of a position (docs/positions.md); ValueError names line and problem."""
+def _of_position(text: str, num_players: int) -> Game:
+    """A game that begins with a position (docs/positions.md); ValueError names line and problem."""
     game = position_of(text)
     if game.num_players != num_players:
         raise Refused(f"the position has {game.num_players} players, not {num_players}")
     if game.is_over:
         raise Refused("the game of the position is over")
-    return game.rules, game.board.source
+    return Game(game.rules, game.board, secrets.randbits(SEED_BITS), position=text)
 
 
 def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:

@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -17,16 +17,18 @@ from risk_agents.registry import HUMAN, make
 from risk_agents.web.store import NotKept
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
-from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules, check_rules
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
 from risk_env.match import Match, PlayerFault
-from risk_env.public import VEILED_PHASES, most_troops
+from risk_env.public import VEILED_PHASES
+from risk_env.saved_game import SavedGame
+from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.text.escape import is_label
+from risk_env.text.notation import QUESTIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
+from risk_env.words.plan import Plan
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
@@ -35,95 +37,61 @@ MOST_TROOPS = 20_000  # troops of all armies, on the map and to place, at the st
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 PIECE = 1 << 16  # characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
-AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
 
 _COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
 _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
-_EXAMPLE: tuple[Any, ...] = ({}, "", 0, [], [], [], "", "", 0, 0)  # values of a setting as JSON has them
-_DEFAULTS: dict[str, Any] = {"position": "", "lane": 0, "episode": 0}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a game is: enough, with its actions, to play it again."""
+    """A game, and who may play it on the page."""
 
-    rules: dict[str, Any]
-    map: str
-    seed: int
-    players: tuple[str, ...]  # `human`, the spec of an agent, or `recorded`, for each seat
-    names: tuple[str, ...]
-    tokens: tuple[str, ...]  # a secret for each seat of a person, "" for agents
+    game: SavedGame  # its players are `human`, the spec of an agent, or `recorded`
+    names: tuple[str, ...]  # (P,)
+    tokens: tuple[str, ...]  # (P,) a secret for each seat of a person, "" for agents
     owner: str  # the secret of who began the game
-    position: str = ""  # text of the position that the game begins with, "" for a set-up
-    lane: int = 0
-    episode: int = 0
 
     @classmethod
-    def new(
-        cls, rules: Rules, map_name: str, players: Sequence[str], names: Sequence[str], position: str = ""
-    ) -> Setting:
-        """A new game with a random seed and new secrets."""
-        tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in players)
-        seed, owner = secrets.randbits(48), secrets.token_urlsafe(16)
-        return cls(rules.to_dict(), map_name, seed, tuple(players), tuple(names), tokens, owner, position)
+    def new(cls, game: SavedGame, names: Sequence[str]) -> Setting:
+        """Return a game with new secrets."""
+        tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in game.players)
+        return cls(game, tuple(names), tokens, secrets.token_urlsafe(16))
 
     @classmethod
-    def recorded(cls, game: Game, names: Sequence[str], lane: int, episode: int) -> Setting:
-        """The setting of a game that was played elsewhere with the chance of its seed, `lane` and `episode`."""
-        players, tokens = ((text,) * game.num_players for text in (RECORDED, ""))
-        facts = (game.rules.to_dict(), game.board.source, game.seed, players, tuple(names), tokens)
-        return cls(*facts, owner="", lane=lane, episode=episode)
-
-    @classmethod
-    def from_dict(cls, facts: Any) -> Setting:
-        """The setting of a dict of `to_dict`; Refused for any other."""
-        types = {field.name: type(example) for field, example in zip(fields(cls), _EXAMPLE, strict=True)}
-        values = _DEFAULTS | facts if isinstance(facts, dict) else {}
-        lists = [value for value in values.values() if isinstance(value, list)]
-        if {name: type(value) for name, value in values.items()} != types or not _are_seats(values["rules"], lists):
-            raise Refused("the game was not kept by this version")
-        if not all(map(is_label, values["names"])):
+    def from_dict(cls, facts: Any, actions: Sequence[int] = ()) -> Setting:
+        """Return the setting of a dict of `to_dict`, with the actions of its game; raise Refused for any other dict."""
+        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _KINDS:
+            raise Refused(f"a saved game of the page has {', '.join(_KINDS)}")
+        game = SavedGame.from_dict(facts["game"] | {"actions": list(actions)})
+        names, tokens = facts["names"], facts["tokens"]
+        if not len(names) == len(tokens) == len(game.players) or not all(type(token) is str for token in tokens):
+            raise Refused("the saved game has not one name and one token a seat")
+        if not all(map(is_label, names)):
             raise Refused("the game has a name that cannot be shown")
-        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return cls(**values)
+        return cls(game, tuple(names), tuple(tokens), facts["owner"])
 
     def to_dict(self) -> dict[str, Any]:
-        """A dict for `json.dumps`."""
-        return asdict(self)
-
-    def table(self) -> tuple[Rules, Board]:
-        """Return rules and map; raise ValueError if they do not fit each other."""
-        rules, board = Rules.from_dict(self.rules), load_map(self.map)
-        check_rules(rules, board)
-        return rules, board
-
-    def start(self) -> Game:
-        """Return the game before its first decision."""
-        rules, board = self.table()
-        if self.position:
-            return Game.from_position(self.position, rules, board, self.seed, self.lane, self.episode)
-        return Game(rules, board, self.seed, lane=self.lane, episode=self.episode)
+        """Return a dict for `json.dumps`, without the actions of the game."""
+        return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-def _are_seats(rules: dict[str, Any], lists: list[list[Any]]) -> bool:
-    """Whether each of the lists holds a text for each seat."""
-    return all(len(texts) == rules.get("num_players") and all(isinstance(t, str) for t in texts) for texts in lists)
+_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # of the values of `Setting.to_dict`
 
 
 class Table(Match):
-    """A match on the page. `keep(number, action)` saves an action before it is played; it may raise NotKept.
+    """A match on the page.
 
-    `has_no_room` says why the game may not grow, "" if it may; it is called before each decision.
+    `keep(number, action, is_open)` saves an action before it is played; it raises NotKept if this fails, or if
+    `is_open()` is false. `has_no_room` says why the game may not grow, "" if it may; it is called before each decision.
     Everything that takes long is done in threads, one at a time; what viewers see is changed on the event loop.
     """
 
     def __init__(
         self,
         setting: Setting,
-        actions: Sequence[int],
-        keep: Callable[[int, int], None],
+        keep: Callable[[int, int, Callable[[], bool]], None],
         has_no_room: Callable[[], str] = lambda: "",
     ) -> None:
         self.setting, self.pace = setting, PACE
@@ -131,8 +99,7 @@ class Table(Match):
         self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
-        agents, (lane, episode, position) = _seated(setting, actions), (setting.lane, setting.episode, setting.position)
-        super().__init__(*setting.table(), agents, setting.seed, lane=lane, episode=episode, position=position)
+        self._set_up(setting.game.start(), _seated(setting.game))
         self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
@@ -142,9 +109,11 @@ class Table(Match):
         self.held_back: set[int] = set()  # viewers who are told nothing at the moment
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
+        self._plans = {seat: Plan(seat) for seat in self.people}
+        self._planned: int | None = None  # action that completes an earlier answer of the seat to act
         self._log = self.game.watched(self._watch)
         self._show()
-        self._restore(actions)
+        self._restore(setting.game.actions)
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
@@ -168,7 +137,7 @@ class Table(Match):
     @property
     def people(self) -> list[int]:
         """The seats of people."""
-        return [seat for seat, player in enumerate(self.setting.players) if player == HUMAN]
+        return [seat for seat, player in enumerate(self.setting.game.players) if player == HUMAN]
 
     @property
     def is_busy(self) -> bool:
@@ -190,7 +159,7 @@ class Table(Match):
         """Play to the end; an agent that fails stops the game, and `problem` says so."""
         try:
             await self._prepare()
-            while not self.game.is_over and self.setting.players[self.game.seat] != RECORDED:
+            while not self.game.is_over and self.setting.game.players[self.game.seat] != RECORDED:
                 self.problem = self._bound()
                 if self.problem:
                     break
@@ -225,6 +194,8 @@ class Table(Match):
     async def _decision(self) -> int:
         """Return the action of the seat to act; raise PlayerFault if an agent has failed."""
         player = self.players[self.game.seat]
+        if self._planned is not None:
+            return self._planned
         if player is None:
             self._answer = asyncio.get_running_loop().create_future()
             return await self._answer
@@ -253,7 +224,7 @@ class Table(Match):
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
         """Save an action, play it, and make the next question."""
-        self._keep(len(self.game.actions), action)
+        self._keep(len(self.game.actions), action, lambda: not self.is_closed)
         self.step(action)
         return self._asked()
 
@@ -263,14 +234,27 @@ class Table(Match):
         super().step(action)
         self._log.catch_up(self.game.actions)
 
-    def answer(self, seat: int, decision: int, action: int) -> None:
-        """A person's answer; Refused unless this seat was asked this decision and the action is legal."""
+    def answer(self, seat: int, decision: int, action: int | None = None, troops: int | None = None) -> None:
+        """Take a person's answer: an action, or a number of troops, which may take several actions.
+
+        Raise Refused unless this seat was asked this decision and the answer is legal.
+        """
         is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
         if not is_asked or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
-        if action not in self.game.legal_actions():
+        if troops is not None:
+            action = self._first_action(seat, troops)
+        if action is None or not self.game.is_legal(action):
             raise Refused(f"action {action} is not legal")
         self._answer.set_result(action)
+
+    def _first_action(self, seat: int, troops: int) -> int | None:
+        """Return the first action that places or moves this many troops; the seat's plan has the other actions."""
+        try:
+            self._plans[seat].give(amount_words(self.game, troops), self.game)
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        return self._plans[seat].next_action(self.game)
 
     def set_pace(self, seconds: float) -> None:
         """How long agents wait between two decisions; Refused if it is not a number."""
@@ -307,9 +291,11 @@ class Table(Match):
             unseen.clear()
 
     def _asked(self) -> tuple[int, dict[str, Any] | None]:
-        """Return the seat to act and its question; the question is made only for a person."""
+        """Return the seat to act and its question, or None if no person has to answer."""
         seat = self.game.seat
-        return seat, question_of(self.game, self._answers[seat]) if seat in self.people else None
+        self._planned = self._plans[seat].next_action(self.game) if seat in self._plans else None
+        is_asked = seat in self._plans and self._planned is None
+        return seat, question_of(self.game, self._answers[seat]) if is_asked else None
 
     def _announce(self) -> None:
         """Wake all who wait for `changed`."""
@@ -334,9 +320,8 @@ class Table(Match):
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
-        game = self.setting.start()
-        for action in self.game.actions[: self._decisions[viewer][frame]]:
-            game.step(action)
+        actions = self.game.actions[: self._decisions[viewer][frame]]
+        game = replace(self.setting.game.beginning(), actions=actions).replay(self.game.board)
         if self.game.is_over or not self.people:
             return game
         if viewer == NOBODY:
@@ -364,17 +349,15 @@ class Table(Match):
         return question if viewer == seat and not self.is_preparing else None
 
 
-def _seated(setting: Setting, actions: Sequence[int]) -> list[Agent | None]:
-    """Return the agent of each seat that an agent plays; none if the game is over after these actions.
+def _seated(saved: SavedGame) -> list[Agent | None]:
+    """Return the agent of each seat that an agent plays; none if the game is over.
 
     Raise Refused, with the name of the agent, if an agent cannot be made.
     """
-    game, seated = setting.start(), list[Agent | None]()
-    for action in actions:
-        game.step(action)
-    for seat, player in enumerate(setting.players):
+    is_over, seated = saved.replay().is_over, list[Agent | None]()
+    for seat, player in enumerate(saved.players):
         try:
-            seated.append(None if game.is_over or player in (HUMAN, RECORDED) else make(player))
+            seated.append(None if is_over or player in (HUMAN, RECORDED) else make(player))
         except Exception as error:
             for agent in seated:
                 getattr(agent, "close", lambda: None)()
@@ -428,6 +411,13 @@ def check_armies(game: Game) -> None:
     troops = sum(int(record[field].sum()) for field in ("troops", "to_place", "draft_left"))
     if troops > MOST_TROOPS:
         raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
+
+
+def amount_words(game: Game, troops: int) -> str:
+    """Return a number of troops as an answer in words; raise Refused if no amount is asked for."""
+    if game.phase not in AMOUNT_PHASES:
+        raise Refused(f"troops={troops}: no amount is asked for")
+    return f"{QUESTIONS[game.phase].word} {troops}"
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:

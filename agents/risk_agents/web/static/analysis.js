@@ -12,14 +12,14 @@ import { Words } from "risk/words";
 const byId = (id) => document.getElementById(id);
 const share = (chance) => `${Math.round(100 * chance)} %`;
 
-/** A position and what led to it: {parent, children, action, chance, position, words, state, events, question}. */
+/** A position and what led to it: {parent, children, answer, chance, position, words, state, events, question}. */
 class Analysis {
   constructor() {
     this.node = null; // the position that is shown
     this.root = null;
     this.patterns = element("div");
     document.body.append(this.patterns);
-    this.asker = new Asker((action) => this.play(action));
+    this.asker = new Asker((answer) => this.play(answer));
     this.listen();
     listenToLooks();
   }
@@ -102,16 +102,21 @@ class Analysis {
     document.body.dataset.ready = "true";
   }
 
-  /** Play an action; one that was tried before is shown again, with the dice that it had. */
-  play(action) {
-    const known = this.node.children.find((child) => child.action === action);
-    return known ? this.show(known) : this.grow(this.node, action, 0);
+  /** Play an answer; one that was tried before is shown again, with the dice that it had. */
+  play(answer) {
+    const [known] = this.played(this.node, answer);
+    return known ? this.show(known) : this.grow(this.node, answer, 0);
   }
 
-  async grow(parent, action, chance) {
+  /** The positions after an answer in a position, one for each chance. */
+  played(parent, { action, troops }) {
+    return parent.children.filter(({ answer }) => answer.action === action && answer.troops === troops);
+  }
+
+  async grow(parent, answer, chance) {
     try {
-      const found = await post("/api/analysis/node", { position: parent.position, action, chance });
-      const node = { ...found, parent, children: [], action, chance };
+      const found = await post("/api/analysis/node", { position: parent.position, ...answer, chance });
+      const node = { ...found, parent, children: [], answer, chance };
       parent.children.push(node);
       this.show(node);
     } catch ({ message }) {
@@ -131,8 +136,8 @@ class Analysis {
   /** The move that led here once more, with other dice. */
   again() {
     if (!this.node?.parent) return;
-    const { parent, action } = this.node;
-    this.grow(parent, action, parent.children.filter((child) => child.action === action).length);
+    const { parent, answer } = this.node;
+    this.grow(parent, answer, this.played(parent, answer).length);
   }
 
   playOn() {

@@ -9,14 +9,12 @@ const NUMBERED = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move"
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
-  /** `send(action, question)` plays an answer; `asksBack` is asked before attacks that are likely to succeed are ended. */
+  /** `send(answer, question)` plays `{action}` or `{troops}`; `asksBack` is asked before likely attacks are given up. */
   constructor(send, asksBack = () => true) {
     Object.assign(this, { send, asksBack });
     this.board = null; // board.js, once there is one
     this.question = null;
     this.source = null; // the territory from which an attack was begun by a click
-    this.place = null; // the territory chosen last
-    this.wanted = null; // what is left of a number that takes several answers: {next, left, place}
     document.addEventListener("keydown", (event) => this.key(event));
     byId("answers").addEventListener("keydown", (event) => event.target.matches("input") && event.stopPropagation());
   }
@@ -31,7 +29,6 @@ export class Asker {
   /** Show a question and its answers, or say what is going on. */
   ask(question, words = "") {
     this.question = question;
-    if (question && this.goOn()) return;
     this.source = null;
     set(byId("question"), "data-asked", Boolean(question));
     write(byId("asked"), question ? QUESTIONS[question.phase] : words);
@@ -41,12 +38,16 @@ export class Asker {
 
   answer(action) {
     const { question } = this;
-    const { kind, places } = question.legal.find((choice) => choice.action === action);
+    const { kind } = question.legal.find((choice) => choice.action === action);
     const leavesMuch = question.legal.some((choice) => choice.kind === "attack" && choice.chance > 0.5);
     if (kind === "done" && leavesMuch && !this.asksBack()) return;
-    if (kind === "territory") [this.place] = places;
+    this.give({ action });
+  }
+
+  give(answer) {
+    const { question } = this;
     this.ask(null, "…");
-    this.send(action, question);
+    this.send(answer, question);
   }
 
   // --------------------------------------------------------------------------------------------- answers
@@ -89,34 +90,11 @@ export class Asker {
     return form;
   }
 
-  /** Answer by a number: of dice, or of troops by as many answers as it takes. */
+  /** Answer by a number of troops or of dice. */
   number(number) {
-    const { phase, legal, most } = this.question;
-    if (!most) return this.answer(legal.find(({ kind, places }) => kind === "dice" && places[0] === number).action);
-    if (number === 0) return this.answer(this.done.action);
-    const word = { [most]: "all", [Math.floor(most / 2)]: "half" }[number];
-    const parts = legal.filter(({ kind, places }) => kind === "amount" && (places[0] === word || places[0] <= number));
-    const part = parts.find(({ places }) => places[0] === word) ?? parts.reduce((a, b) => (a.places[0] > b.places[0] ? a : b));
-    const left = part.places[0] === word ? 0 : number - part.places[0];
-    const [next, isOver] = phase === "DRAFT_AMOUNT" ? ["DRAFT", left === 0] : [phase, number === most];
-    this.wanted = isOver ? null : { next, left, place: this.place };
-    this.answer(part.action);
-  }
-
-  /** Answer for what is left of a number; whether there was anything left. */
-  goOn() {
-    const { wanted, question } = this;
-    this.wanted = null;
-    if (wanted?.next !== question.phase) return false;
-    if (wanted.next !== "DRAFT") {
-      this.number(wanted.left);
-      return true;
-    }
-    const place = question.legal.find(({ kind, places }) => kind === "territory" && places[0] === wanted.place);
-    if (!place) return false;
-    this.wanted = { ...wanted, next: "DRAFT_AMOUNT" };
-    this.answer(place.action);
-    return true;
+    const { legal, most } = this.question;
+    if (most) this.give({ troops: number });
+    else this.answer(legal.find(({ kind, places }) => kind === "dice" && places[0] === number).action);
   }
 
   // --------------------------------------------------------------------------------------------- the board

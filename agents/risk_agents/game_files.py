@@ -1,0 +1,63 @@
+"""Files of saved games: JSON Lines, one `SavedGame` a line. A tournament adds a `result` to each line."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from risk_agents.whole_file import new_file, whole_file
+from risk_env.saved_game import SavedGame, SavedGameError
+from risk_env.untrusted import parse_json, shortened
+
+LONGEST_LINE = 1 << 24  # bytes of a game
+
+
+def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
+    """Write a game to a file, completely or not at all, and return the file's path.
+
+    An existing file is replaced only if `is_own`, that is, if it holds this game. Otherwise -2, -3, ... is added
+    to the name.
+    """
+    path = Path(path) if is_own else new_file(Path(path))
+    try:
+        with whole_file(path) as fresh:
+            fresh.write_text(json.dumps(saved.to_dict()) + "\n", encoding="utf-8")
+    except BaseException:
+        if not is_own:
+            path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def load_game(path: str | Path) -> SavedGame:
+    """Read the game of a file with a single game; raise SavedGameError for any other file."""
+    found = [saved for saved, _ in islice(read_games(path), 2)]
+    if len(found) != 1:
+        raise SavedGameError(f"{path}: {'several games' if found else 'no saved game'}, must be one game")
+    return found[0]
+
+
+def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
+    """Read the games of a file one by one, each with its result if there is one; raise SavedGameError for others."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+    with open(path, "rb") as lines:
+        for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE + 1), b""), 1):
+            if line.strip():
+                yield _read(line, f"{path}, line {number}")
+
+
+def _read(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
+    """Read a line; `place` says where the line stands."""
+    if len(line) > LONGEST_LINE:
+        raise SavedGameError(f"{place}: more than {LONGEST_LINE} bytes")
+    try:
+        facts = parse_json(line)
+    except ValueError as error:
+        raise SavedGameError(f"{place}: not a saved game, or a damaged one: {error}") from error
+    result = facts.pop("result", {}) if isinstance(facts, dict) else {}
+    if not isinstance(result, dict):
+        raise SavedGameError(f"{place}: result is {shortened(result)}, must be of type dict")
+    return SavedGame.from_dict(facts, place), result

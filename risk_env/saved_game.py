@@ -1,0 +1,186 @@
+"""SavedGame: a game as files, databases and messages keep it. Its actions restore the game and the dice to come.
+
+saved = SavedGame.of(game, ["human", "beam", "random"])
+text = json.dumps(saved.to_dict())
+match = SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])   # goes on where the game was left
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules
+from risk_env.board.toml_table import near
+from risk_env.game import Game
+from risk_env.match import Match
+from risk_env.untrusted import shortened
+
+FORMAT = "risk_env game"
+SCHEMA = 1
+_KINDS: dict[str, type] = {  # of the values of `SavedGame.to_dict`
+    "format": str,
+    "schema": int,
+    "rules": dict,
+    "map": str,
+    "map_digest": str,
+    "num_actions": int,
+    "seed": int,
+    "lane": int,
+    "episode": int,
+    "position": str,
+    "players": list,
+    "actions": list,
+    "state": str,
+}
+_ITEMS: dict[str, type] = {"players": str, "actions": int}  # of the values of lists
+
+
+class SavedGameError(ValueError):
+    """A saved game that is damaged, or that this version cannot continue; the message names place and problem."""
+
+
+@dataclass(frozen=True)
+class SavedGame:
+    """A game by its beginning and its actions. `start`, `replay` and `match` raise SavedGameError.
+
+    The game can be restored only on the same map and by a version that numbers actions in the same way.
+    """
+
+    rules: Rules
+    map: str  # argument of `load_map`
+    map_digest: str
+    num_actions: int
+    seed: int
+    players: tuple[str, ...]  # (P,) the spec or the name of the player at each seat
+    lane: int = 0
+    episode: int = 0
+    position: str = ""  # text of the position that the game began with, "" for a set-up
+    actions: tuple[int, ...] = ()
+    state: str = ""  # `state_digest` after the actions, "" if it is not known
+    place: str = field(default="", compare=False)  # where the game was read, for error messages
+
+    @classmethod
+    def of(cls, game: Game, players: Sequence[str]) -> SavedGame:
+        """Return a game with all its actions; raise ValueError if they do not restore it.
+
+        `players` are the specs or names of the players, one a seat.
+        """
+        seed, lane, episode, position = game.origin
+        if position is None:
+            raise ValueError(f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()")
+        if len(players) != game.num_players:
+            raise ValueError(f"{len(players)} players, the game has {game.num_players} seats")
+        saved = cls(
+            game.rules,
+            game.board.source,
+            game.board.digest,
+            game.num_actions,
+            seed,
+            tuple(players),
+            lane=lane,
+            episode=episode,
+            position=position,
+            actions=game.actions,
+        )
+        return replace(saved, state=state_digest(saved.replay(game.board)))
+
+    @classmethod
+    def from_dict(cls, facts: Any, place: str = "") -> SavedGame:
+        """Return the game of a dict of `to_dict`; raise SavedGameError for any other value."""
+        with _errors(place):
+            _check_facts(facts)
+            lists = {name: tuple(facts[name]) for name in _ITEMS}
+            values = {name: facts[name] for name in _KINDS if name not in ("format", "schema")} | lists
+            values["rules"] = Rules.from_dict(facts["rules"])
+            saved = cls(**values, place=place)
+            if len(saved.players) != saved.rules.num_players:
+                raise ValueError(f"{len(saved.players)} players, the rules have {saved.rules.num_players} seats")
+        return saved
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dict for `json.dumps`."""
+        values = {"rules": self.rules.to_dict()} | {name: list(getattr(self, name)) for name in _ITEMS}
+        facts = {"format": FORMAT, "schema": SCHEMA} | {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in (facts | values).items() if name != "place"}
+
+    def beginning(self) -> SavedGame:
+        """Return the game without its actions."""
+        return replace(self, actions=(), state="")
+
+    def start(self, board: Board | None = None) -> Game:
+        """Return the game before its first action. `board` is the map if it is loaded already."""
+        with _errors(self.place):
+            board = load_map(self.map) if board is None else board
+            if board.digest != self.map_digest:
+                saved, loaded = self.map_digest[:16], board.digest[:16]
+                raise ValueError(f"saved on map {shortened(saved)}, but {board.source!r} is map {loaded}")
+            lane, episode, position = self.lane, self.episode, self.position or None
+            game = Game(self.rules, board, self.seed, lane=lane, episode=episode, position=position)
+            if game.num_actions != self.num_actions:
+                raise ValueError(f"saved with {self.num_actions} actions, this version has {game.num_actions}")
+        return game
+
+    def replay(self, board: Board | None = None) -> Game:
+        """Return the game after its actions, compared with `state`."""
+        game = self.start(board)
+        for number, action in enumerate(self.actions):
+            with _errors(self.place, f"action {number}: "):
+                game.step(action)
+        self.check_end(game)
+        return game
+
+    def match(self, players: Sequence[Any], board: Board | None = None) -> Match:
+        """Return a match that goes on where the game was left.
+
+        The players are asked again for all earlier decisions, so that they remember the game.
+        """
+        match = Match.of(self.start(board), players)
+        with _errors(self.place):
+            match.replay(self.actions)
+        self.check_end(match.game)
+        return match
+
+    def check_end(self, game: Game) -> None:
+        """Raise SavedGameError unless a game after the actions is in the saved state."""
+        if self.state not in ("", state_digest(game)):
+            problem = "the actions lead to another state: the file was changed, or another version wrote it"
+            with _errors(self.place):
+                raise ValueError(problem)
+
+
+def state_digest(game: Game) -> str:
+    """Return a digest of the state of a game, dice to come included."""
+    return hashlib.sha256(game.to_record()).hexdigest()[:32]
+
+
+@contextmanager
+def _errors(place: str, what: str = "") -> Iterator[None]:
+    """Turn ValueError into SavedGameError, with the place of the saved game."""
+    try:
+        yield
+    except ValueError as error:
+        raise SavedGameError(f"{place}: {what}{error}" if place else f"{what}{error}") from error
+
+
+def _check_facts(facts: Any) -> None:
+    """Raise ValueError unless a value has the form of `SavedGame.to_dict`."""
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise ValueError("not a saved game")
+    if facts.get("schema") != SCHEMA:
+        raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
+    if missing := sorted(_KINDS.keys() - facts.keys()):
+        raise ValueError(f"{', '.join(missing)} missing")
+    if strange := sorted(facts.keys() - _KINDS.keys()):
+        raise ValueError(f"{shortened(strange[0])} is unknown{near(str(strange[0])[:80], tuple(_KINDS))}")
+    for name, kind in _KINDS.items():
+        if type(facts[name]) is not kind:
+            raise ValueError(f"{name} is {shortened(facts[name])}, must be of type {kind.__name__}")
+    for name, kind in _ITEMS.items():
+        for item in facts[name]:
+            if type(item) is not kind:
+                raise ValueError(f"{name} has {shortened(item)}, every value must be of type {kind.__name__}")

@@ -1,0 +1,33 @@
+"""Numbers of troops as legal amounts: how many can be placed or moved, and the amount to choose first."""
+
+from typing import Any
+
+from risk_env.board.action_space import ALL, AMOUNTS, HALF
+from risk_env.core.types import MOST_TROOPS, Phase
+from risk_env.text.notation import QUESTIONS
+
+AMOUNT_PHASES = tuple(phase for phase, question in QUESTIONS.items() if question.block == "amount")
+_NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
+
+
+def most_troops(position: Any, max_troops: int | None) -> int:
+    """Return how many troops can be placed or moved where an amount is asked for (docs/decisions.md).
+
+    `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the like.
+    """
+    is_draft = position.phase == Phase.DRAFT_AMOUNT
+    most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
+    return min(most, (max_troops or MOST_TROOPS) - int(position.troops[position.target]))
+
+
+def first_amount(wanted: int, most: int) -> tuple[str, int]:
+    """Return the legal amount to choose first to place or move `wanted` of `most` troops, and how many remain then.
+
+    `wanted` is at least 1; `most` or more means all.
+    """
+    if wanted >= most:
+        return ALL, 0
+    if wanted == most // 2 and wanted not in _NUMBERS:
+        return HALF, 0
+    first = max(number for number in _NUMBERS if number <= wanted)
+    return str(first), wanted - first
