@@ -25,7 +25,7 @@ LANES, STEPS = 256, 128  # of a rollout
 GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 2048
 
 
-class Policy(nn.Module):
+class ActorCritic(nn.Module):
     """Logits of the legal actions, and the value of a position for the deciding seat."""
 
     def __init__(self, inputs: int, actions: int) -> None:
@@ -45,7 +45,7 @@ class Policy(nn.Module):
 
 
 @torch.no_grad()
-def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
+def collect(policy: ActorCritic, batch: GameBatch) -> dict[str, Tensor]:
     """Play STEPS steps in every lane; returns the k decisions with known advantages, as tensors (k, ...)."""
     lanes, shape = np.arange(LANES), (STEPS, LANES)
     last_step = np.full((LANES, batch.num_players), -1)  # of each stream in this rollout
@@ -95,7 +95,7 @@ def along_streams(
     return found, known
 
 
-def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:
+def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:
     """EPOCHS epochs of PPO."""
     advantages, returns = data["advantages"], data["advantages"] + data["values"]
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
@@ -113,7 +113,7 @@ def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tens
 
 
 @torch.no_grad()
-def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
+def against_random(policy: ActorCritic, games: int = 1000) -> tuple[float, float]:
     """Shares of games won and truncated by the policy in one seat against random moves; the seat changes by lane."""
     batch = GameBatch(RULES, BOARD, games, seed=10**6, autoreset=False)
     codes, masks, seat = batch.reset()
@@ -131,7 +131,7 @@ def main(updates: int = 80) -> None:
     torch.set_num_threads(1)  # enough for a network of this size, and much faster where the cores are shared
     batch = GameBatch(RULES, BOARD, LANES, seed=0)
     batch.reset()
-    policy = Policy(batch.observation.shape[1], batch.num_actions)
+    policy = ActorCritic(batch.observation.shape[1], batch.num_actions)
     optimiser = torch.optim.Adam(policy.parameters(), 1e-3, eps=1e-5)
     begin = time.perf_counter()
     for update in range(updates + 1):

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from risk_env.board.action_space import ActionSpace
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
+    from risk_env.bots import CompiledBot
     from risk_env.events import Event
     from risk_env.game import Game, SaveError
-    from risk_env.match import Match, MatchResult, PlayerFault
+    from risk_env.match import Match, MatchResult
+    from risk_env.players import PlayerFault, Policy
     from risk_env.public import PublicState
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
@@ -26,6 +28,7 @@ _HOMES = {
     "ActionSpace": "board.action_space",
     "Agent": "agent",
     "Board": "board.maps",
+    "CompiledBot": "bots",
     "Event": "events",
     "Game": "game",
     "GameBatch": "batch",
@@ -33,7 +36,8 @@ _HOMES = {
     "MapError": "board.maps",
     "Match": "match",
     "MatchResult": "match",
-    "PlayerFault": "match",
+    "PlayerFault": "players",
+    "Policy": "players",
     "PositionError": "text.positions",
     "PublicState": "public",
     "Rules": "board.rules",
@@ -47,6 +51,7 @@ __all__ = [
     "ActionSpace",
     "Agent",
     "Board",
+    "CompiledBot",
     "Event",
     "Game",
     "GameBatch",
@@ -55,6 +60,7 @@ __all__ = [
     "Match",
     "MatchResult",
     "PlayerFault",
+    "Policy",
     "PositionError",
     "PublicState",
     "Rules",

@@ -599,7 +599,7 @@ def test_a_policy_answers_for_all_lanes_at_once() -> None:
 @pytest.mark.parametrize("answer", [10**6, -1, 0.5])
 def test_a_policy_that_answers_wrongly_is_named(answer: float) -> None:
     class Wrong:
-        def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+        def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
             return np.full(len(seats), answer)
 
     with pytest.raises(ValueError, match="Wrong"):
@@ -736,7 +736,7 @@ def test_ended_lanes_begin_again_whatever_is_asked(make_one: Any) -> None:
 class Wrong:
     """A policy whose answers are not legal."""
 
-    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+    def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         """No action at all."""
         return np.full(len(seats), -1)
 

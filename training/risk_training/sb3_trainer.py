@@ -25,7 +25,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from risk_agents.agent_player import LikeliestPlayer
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
@@ -213,7 +212,7 @@ class Trainer(Run):
 
     def seating(self) -> Seating:
         """The policy, asked for all lanes at once."""
-        return lambda: LikeliestPlayer(Sb3Policy(self.model.policy), self.rules, self.board)
+        return lambda: Sb3Policy(self.model.policy, self.rules, self.board)
 
     def evaluate(self) -> Metrics:
         """The evaluations; the best policy so far is kept."""

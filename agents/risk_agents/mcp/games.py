@@ -17,7 +17,8 @@ from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import MAX_ROUNDS
-from risk_env.match import Match, PlayerFault
+from risk_env.match import Match
+from risk_env.players import PlayerFault
 from risk_env.words.plan import Plan
 
 OPEN = "open"  # a seat for another client

@@ -13,7 +13,8 @@ from risk_env.agent import Agent
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
-from risk_env.match import Match, PlayerFault
+from risk_env.match import Match
+from risk_env.players import PlayerFault
 from risk_env.text.escape import label
 
 YOU = "You"

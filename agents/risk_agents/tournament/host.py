@@ -34,7 +34,7 @@ from risk_env.compiling import compile_games
 from risk_env.core.types import Phase
 from risk_env.events import Event
 from risk_env.game import Game
-from risk_env.match import MOST_BITS, as_action
+from risk_env.players import MOST_BITS, as_action
 from risk_env.seeds import bot_seed, game_seed, veiled
 from risk_env.text.escape import label
 

@@ -22,7 +22,8 @@ from risk_env.board.rules import Rules, check_rules
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
-from risk_env.match import Match, PlayerFault
+from risk_env.match import Match
+from risk_env.players import PlayerFault
 from risk_env.public import VEILED_PHASES, most_troops
 from risk_env.text.escape import is_label
 from risk_env.viewer.frames import Frames
@@ -377,7 +378,8 @@ def _seated(setting: Setting, actions: Sequence[int]) -> list[Agent | None]:
             seated.append(None if game.is_over or player in (HUMAN, RECORDED) else make(player))
         except Exception as error:
             for agent in seated:
-                getattr(agent, "close", lambda: None)()
+                if agent is not None:
+                    agent.close()
             raise Refused(f"seat {seat}, {player}, cannot play: {error or type(error).__name__}") from error
     return seated
 
