@@ -16,6 +16,7 @@ One loop drives whole games, tournaments, the doors' opponents, trainers' games 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from time import perf_counter
 from typing import Any
 
@@ -48,8 +49,8 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.lanes import FixedArrays, Lanes, check_count, check_memory, whole_numbers
-from risk_env.players import AgentFactory, Named, Policy, find_player
-from risk_env.seated import AgentSeats, PolicySeats, Seated
+from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
+from risk_env.seated import AgentSeats, Seated, seated
 from risk_env.text import notation
 
 __all__ = [
@@ -85,7 +86,7 @@ class TallyBook:
         self._log = np.zeros((batch.num_games, 512 if keeps_actions else 0), np.int32)
 
     @property
-    def log(self) -> Numbers:
+    def log(self) -> Array:
         """The array with the actions of each lane's game, (N, A)."""
         return self._log
 
@@ -162,7 +163,7 @@ class Arena(FixedArrays):
         stops_at_illegal: bool = False,
     ) -> None:
         self.batch = batch
-        self.players = tuple(_seated(player, batch) for player in players)
+        self.players = _seated(players, batch)
         has_agents = any(isinstance(player, AgentSeats) for player in self.players)  # which may read `view.events`
         self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
         self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
@@ -394,7 +395,7 @@ class Arena(FixedArrays):
         """The players that are not compiled bots, in the order of `players`."""
         return [player for player in self.players if isinstance(player, Seated)]
 
-    def continue_as(self, in_python: Sequence[Seated], log: Numbers) -> None:
+    def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
         """Let these players and this log of actions, of a copied arena, take the places of the arena's own."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
@@ -450,14 +451,11 @@ class Arena(FixedArrays):
         self._bind()
 
 
-def _seated(player: Any, batch: Lanes) -> CompiledBot | Seated:
-    """Return the player that anything `find_player` takes stands for, as it sits in the lanes of a batch."""
-    if isinstance(player, Seated):
-        return player
-    found = find_player(player)
-    if isinstance(found, CompiledBot):
-        return found
-    return PolicySeats(found, batch) if isinstance(found, Policy) else AgentSeats(found, batch)
+def _seated(players: Sequence[Named | Seated], batch: Lanes) -> tuple[CompiledBot | Seated, ...]:
+    """Return the players that these stand for (`find_player`), as they sit in the lanes of a batch."""
+    found = [player if isinstance(player, Seated) else find_player(player) for player in players]
+    check_seats(player for player in found if isinstance(player, Agent))
+    return tuple(player if isinstance(player, CompiledBot | Seated) else seated(player, batch) for player in found)
 
 
 # ------------------------------------------------------------------------------------------------ whole games
@@ -481,9 +479,8 @@ def play(
     line_ups: Array | None = None,
     deals: Array | None = None,
 ) -> Array:
-    """Play whole games between players of any kind; the results do not depend on the number of `lanes`.
+    """Play whole games between players of any kind; the results do not depend on the number of `lanes` (agents: 1).
 
-    With agents one lane is played, so that each seat needs one agent. Agents that are made here are closed at the end.
     Player s sits at seat s in every game; or, by `line_ups` int (games, P), player line_ups[g, s] at seat s of game g.
     Game g is deal g, by `deals` int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`. Returns a structured
     array (`result_dtype`), a row a game. `progress` is called with the number of games that have just ended.
@@ -503,18 +500,16 @@ def play(
         batch.begin_seeded(free, results["seed"][numbers])
         arena.seat_players(free)
 
-    try:
+    with closing(arena):
         for ended, numbers in arena.run_games(games, begin):
             _write_results(results, numbers, batch, ended)
             if progress is not None:
                 progress(len(ended))
-    finally:
-        arena.close()
     return results
 
 
 def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:
-    """Return an arena with these players, with one lane if an agent is among them, and with the buffers they need."""
+    """Return an arena with these players and the buffers that they need; one lane with agents, to need fewer of them."""
     found = [find_player(player) for player in players]
     if any(isinstance(player, Agent | AgentFactory) for player in found):
         lanes = 1

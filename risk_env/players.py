@@ -167,11 +167,13 @@ def as_agent(named: Any) -> Agent:
 
 def check_seats(agents: Iterable[Agent | None]) -> None:
     """Raise ValueError if one agent has two of these seats: an agent plays one seat of a game."""
-    seen: list[Agent] = []
+    seen = set[int]()
     for agent in agents:
-        if agent is not None and any(agent is other for other in seen):
-            raise one_seat(agent, "several seats")
-        seen += [agent] if agent is not None else []
+        if agent is not None:
+            number = id(agent.plain if isinstance(agent, PlainAgent) else agent)
+            if number in seen:
+                raise one_seat(agent, "several seats")
+            seen.add(number)
 
 
 def one_seat(agent: Agent, asked: str) -> ValueError:
@@ -186,7 +188,7 @@ class PlainAgent(Agent):
     """An object with a method `act`, whose class is not derived from `Agent`."""
 
     def __init__(self, plain: Any) -> None:
-        self.name = type(plain).__name__
+        self.plain, self.name = plain, type(plain).__name__
         _take_over(self, plain, ("name", "version", "prepare", "reset", "act", "close"))
 
 

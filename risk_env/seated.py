@@ -141,3 +141,8 @@ class AgentSeats(Seated):
             for agent in self._agents.values():
                 agent.close()
         self._agents.clear()
+
+
+def seated(player: Policy | Agent | AgentFactory, batch: Lanes) -> Seated:
+    """Return a player as it sits in the lanes of a batch."""
+    return PolicySeats(player, batch) if isinstance(player, Policy) else AgentSeats(player, batch)

@@ -196,7 +196,7 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
 
-def _opponents(opponents: Named | Sequence[Named], num_players: int) -> list[Agent]:
+def _opponents(opponents: Any, num_players: int) -> list[Agent]:
     """Return an agent for each of the other seats; raise ValueError if one object is named for several of them."""
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     agents = [as_agent(player) for player in (opponents if several else [opponents] * (num_players - 1))]
