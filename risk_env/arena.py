@@ -509,7 +509,7 @@ def play(
 
 
 def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:
-    """Return an arena with these players and the buffers that they need; one lane with agents, to need fewer of them."""
+    """Return an arena with these players and the buffers that they need; with agents it has one lane."""
     found = [find_player(player) for player in players]
     if any(isinstance(player, Agent | AgentFactory) for player in found):
         lanes = 1
