@@ -20,22 +20,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks.kept_out import kept_out
-from risk_agents.agent_player import AgentPlayer
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
 from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_env.agent import Agent, CompiledAgent, View
-from risk_env.arena import MAX_LANES, Player, play
+from risk_env.arena import MAX_LANES, play
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, read_option
 from risk_env.bots import CompiledBot
 from risk_env.doors.seat_lanes import training_rules
+from risk_env.players import Named
 from risk_training.win_rate import WinRate
 
-LANES = 48
-KEPT_OUT = "kept_out"  # name of the held-out opponents in a field
+KEPT_OUT = "kept_out"  # in a field
 
 
 class Clock:
@@ -116,11 +115,11 @@ def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, c
     """Play whole deals, at least `games` games, with the agent in every seat of each deal."""
     judged = _judged_by(spec)
     agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
-    return win_rate_in_field(AgentPlayer(lambda: Timed(agents(), clock)), field, rules, games, seed, LANES)
+    return win_rate_in_field(lambda: Timed(agents(), clock), field, rules, games, seed)
 
 
 def win_rate_in_field(
-    player: Player | CompiledBot, field: Sequence[str], rules: Rules, games: int, seed: int, lanes: int = MAX_LANES
+    player: Named, field: Sequence[str], rules: Rules, games: int, seed: int, lanes: int = MAX_LANES
 ) -> WinRate:
     """Play whole deals, at least `games` games, with the player in every seat of each deal.
 

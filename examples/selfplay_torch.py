@@ -26,8 +26,8 @@ LANES, STEPS = 256, 128  # size of a rollout
 GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 2048
 
 
-class Policy(nn.Module):
-    """Logits of the legal actions, and the value of a position for the seat to act."""
+class ActorCritic(nn.Module):
+    """Logits of the legal actions, and the value of a position for the deciding seat."""
 
     def __init__(self, inputs: int, actions: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Policy(nn.Module):
 
 
 @torch.no_grad()
-def collect(policy: Policy, batch: GameBatch) -> dict[str, Tensor]:
+def collect(policy: ActorCritic, batch: GameBatch) -> dict[str, Tensor]:
     """Play STEPS steps in every lane and return the k decisions with known advantages as tensors (k, ...)."""
     lanes, shape = np.arange(LANES), (STEPS, LANES)
     last_step = np.full((LANES, batch.num_players), -1)  # last step of each stream in this rollout
@@ -96,7 +96,7 @@ def along_streams(
     return found, known
 
 
-def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:
+def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:
     """Run EPOCHS epochs of PPO."""
     advantages, returns = data["advantages"], data["advantages"] + data["values"]
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
@@ -114,7 +114,7 @@ def learn(policy: Policy, optimiser: torch.optim.Optimizer, data: dict[str, Tens
 
 
 @torch.no_grad()
-def against_random(policy: Policy, games: int = 1000) -> tuple[float, float]:
+def against_random(policy: ActorCritic, games: int = 1000) -> tuple[float, float]:
     """Play one seat with the policy against random moves and return the shares of games won and truncated.
 
     The seat changes by lane.
@@ -135,7 +135,7 @@ def main(updates: int = 80) -> None:
     torch.set_num_threads(1)  # enough for this small network, and much faster on shared cores
     batch = GameBatch(RULES, BOARD, LANES, seed=0)
     batch.reset()
-    policy = Policy(batch.observation.shape[1], batch.num_actions)
+    policy = ActorCritic(batch.observation.shape[1], batch.num_actions)
     optimiser = torch.optim.Adam(policy.parameters(), 1e-3, eps=1e-5)
     begin = time.perf_counter()
     for update in range(updates + 1):

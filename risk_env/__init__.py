@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from risk_env.board.action_space import ActionSpace
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
+    from risk_env.bots import CompiledBot
     from risk_env.events import Event
     from risk_env.game import Game, SaveError
-    from risk_env.match import Match, MatchResult, PlayerFault
+    from risk_env.match import Match, MatchResult
+    from risk_env.players import PlayerFault, Policy
     from risk_env.public import PublicState
     from risk_env.saved_game import SavedGame, SavedGameError
     from risk_env.text.notation import IllegalAction
@@ -27,6 +29,7 @@ _HOMES = {
     "ActionSpace": "board.action_space",
     "Agent": "agent",
     "Board": "board.maps",
+    "CompiledBot": "bots",
     "Event": "events",
     "Game": "game",
     "GameBatch": "batch",
@@ -34,7 +37,8 @@ _HOMES = {
     "MapError": "board.maps",
     "Match": "match",
     "MatchResult": "match",
-    "PlayerFault": "match",
+    "PlayerFault": "players",
+    "Policy": "players",
     "PositionError": "text.positions",
     "PublicState": "public",
     "Rules": "board.rules",
@@ -50,6 +54,7 @@ __all__ = [
     "ActionSpace",
     "Agent",
     "Board",
+    "CompiledBot",
     "Event",
     "Game",
     "GameBatch",
@@ -58,6 +63,7 @@ __all__ = [
     "Match",
     "MatchResult",
     "PlayerFault",
+    "Policy",
     "PositionError",
     "PublicState",
     "Rules",

@@ -6,7 +6,7 @@ as in a batch.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,12 @@ class View:
     """The facts that a seat sees when it decides.
 
     A view is made from a copy of the game in which all hidden facts are drawn again. `chance` is the seed of
-    `rng`. `history` returns the events that a seat has seen.
+    `rng`. `history` returns the events that a seat has seen; by default these are the events of `game`.
     """
 
     def __init__(self, game: Game, seat: int | None = None, chance: int = 0, history: History | None = None) -> None:
         self.seat = game.seat if seat is None else seat
-        self._history = history
+        self._history = history or partial(_events_of, game)
         self._game = game.determinize(self.seat, _BLIND_SEED)
         self._chance = chance
 
@@ -49,8 +49,8 @@ class View:
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events that the seat has seen so far; empty if the caller keeps no history."""
-        return self._history(self.seat) if self._history is not None else ()
+        """The events that the seat has seen so far."""
+        return self._history(self.seat)
 
     @property
     def rules(self) -> Rules:
@@ -130,6 +130,10 @@ class View:
         return games
 
 
+def _events_of(game: Game, seat: int) -> Sequence[Event]:
+    return game.events(seat=seat)
+
+
 class Agent:
     """A player of one seat. Subclasses set `name` and `version`, and override `act`."""
 
@@ -176,21 +180,9 @@ class CompiledAgent(Agent):
         return self.seated.choose(view._game)
 
 
-def prepares(agent: Any) -> bool:
-    """Return whether the agent defines a method `prepare` of its own."""
-    return getattr(type(agent), "prepare", Agent.prepare) is not Agent.prepare
-
-
-def prepare(agent: Any, rules: Rules, board: Board) -> None:
-    """Call the agent's method `prepare`, if there is one."""
-    if prepares(agent):
-        agent.prepare(rules, board)
-
-
-def close(agent: Any) -> None:
-    """End what an agent has started. A class that is no `Agent` may lack the method."""
-    if hasattr(agent, "close"):
-        agent.close()
+def prepares(player: Any, base: type[Any] = Agent) -> bool:
+    """Return whether the player has a method `prepare` of its own, other than that of the base class."""
+    return getattr(player.prepare, "__func__", player.prepare) is not base.prepare
 
 
 def chance_seed(agent: Agent, seed: int) -> int:

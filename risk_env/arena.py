@@ -16,19 +16,20 @@ One loop drives whole games, tournaments, the doors' opponents, trainers' games 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.agent import Agent
 from risk_env.arrays import Array, Numbers
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot, compiled
+from risk_env.bots import CompiledBot
 from risk_env.compiler import BoundKernel
 from risk_env.compiler.calls import COUNTS_CYCLES, NO_ADDRESS, address_of
-from risk_env.core.observe import MOST_CODE
 from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.engine import batch_loop
 from risk_env.engine.play_on import (
@@ -47,8 +48,9 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
-from risk_env.game import split_view
 from risk_env.lanes import FixedArrays, Lanes, check_count, check_memory, whole_numbers
+from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
+from risk_env.seated import AgentSeats, Seated, seated
 from risk_env.text import notation
 
 __all__ = [
@@ -58,8 +60,6 @@ __all__ = [
     "REFUSED",
     "STOPPED",
     "Arena",
-    "Player",
-    "Policy",
     "TallyBook",
     "play",
     "result_dtype",
@@ -69,30 +69,6 @@ MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they are asked
 _SHORT, _LONG = 0.01, 0.05  # seconds that one call of the kernel should take: an interrupt waits for its end
 _MOST_AT_ONCE = 1 << 10  # actions that one call plays in a lane
-
-
-@runtime_checkable
-class Policy(Protocol):
-    """A player that answers for many lanes in one inference."""
-
-    def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
-        """A legal action for each of k lanes, int (k,), from what their seats to decide see.
-
-        Observations are float32 (k, D), or structured (`as_floats`); masks int8 (k, n); seats int64 (k,).
-        """
-
-
-class Player(Protocol):
-    """Any other player: an agent in Python, a program, a network that reads the batch's own arrays."""
-
-    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
-        """Games have begun in these lanes (k,), in which the player has these seats (k,)."""
-
-    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
-        """Write an action for the seat to decide in each of these lanes (k,) into actions[lanes], actions int64 (N,).
-
-        `batch.ask(lanes)` writes what these seats see into the batch's buffers.
-        """
 
 
 class TallyBook:
@@ -108,6 +84,11 @@ class TallyBook:
         self._last_round = np.full(shape, -1)
         self._cycles = np.zeros(shape if COUNTS_CYCLES else (0, 0), np.uint64)
         self._log = np.zeros((batch.num_games, 512 if keeps_actions else 0), np.int32)
+
+    @property
+    def log(self) -> Array:
+        """The array with the actions of each lane's game, (N, A)."""
+        return self._log
 
     def arrays(self) -> Tally:
         """As the kernel takes them."""
@@ -159,8 +140,9 @@ class TallyBook:
 class Arena(FixedArrays):
     """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays on.
 
-    `players` are compiled bots (by name, or `CompiledBot`s), `Policy`s or `Player`s; `numbers[lane, seat]` says which
-    of them plays there, CALLER that the caller decides. With `on_answers(lanes)` every decision goes through Python:
+    `players` are of any kind (`players.find_player`); `numbers[lane, seat]` is the number of the player of a seat, or
+    CALLER if the caller decides. A class of agents makes one agent for each seat of each lane; agents make the arena
+    keep the actions. With `on_answers(lanes)` every decision goes through Python:
     it is called with the lanes whose answers, in `actions`, are about to be played. An illegal answer raises
     IllegalAction or, with `stops_at_illegal`, stops its lane (REFUSED in `states`).
 
@@ -173,17 +155,17 @@ class Arena(FixedArrays):
     def __init__(
         self,
         batch: Lanes,
-        players: Sequence[str | CompiledBot | Policy | Player],
+        players: Sequence[Named | Seated],
         *,
-        observation: str = "flat",
         counts: bool = False,
         keeps_actions: bool = False,
         on_answers: Callable[[Numbers], None] | None = None,
         stops_at_illegal: bool = False,
     ) -> None:
         self.batch = batch
-        self.tally = TallyBook(batch, counts, keeps_actions)
-        self.players = tuple(_player(player, observation) for player in players)
+        self.players = _seated(players, batch)
+        has_agents = any(isinstance(player, AgentSeats) for player in self.players)  # which may read `view.events`
+        self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
         self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
@@ -220,7 +202,7 @@ class Arena(FixedArrays):
         for number, player in enumerate(self.players):
             if not isinstance(player, CompiledBot):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
-                player.begin(self.batch, lanes[rows], seats)
+                player.begin(self, lanes[rows], seats)
 
     def prepare(self) -> None:
         """Compile or load the code of the loop and of all compiled bots. No game is played."""
@@ -396,7 +378,7 @@ class Arena(FixedArrays):
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
             asked = int(self._asked(refused)[0])
-            name = "the caller" if asked == CALLER else getattr(self.players[asked], "name", self.players[asked])
+            name = "the caller" if asked == CALLER else self.players[asked].name
             error = self.illegal_action(lane)
             error.args = (f"lane {lane}, {name}: {error}",)
             raise error
@@ -405,6 +387,25 @@ class Arena(FixedArrays):
         """What is wrong with the answer in a lane that is REFUSED."""
         batch, lane = self.batch, self.batch.as_lane(lane)
         return notation.illegal_action(batch.games[lane], batch.tables, batch.board, int(self.actions[lane]))
+
+    # ------------------------------------------------------------------------------------------ players in Python
+
+    @property
+    def in_python(self) -> list[Seated]:
+        """The players that are not compiled bots, in the order of `players`."""
+        return [player for player in self.players if isinstance(player, Seated)]
+
+    def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
+        """Let these players and this log of actions, of a copied arena, take the places of the arena's own."""
+        left = iter(in_python)
+        self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
+        self.tally._log = log
+        self._bind()
+
+    def close(self) -> None:
+        """Close the agents that the arena has made."""
+        for player in self.in_python:
+            player.close()
 
     # ------------------------------------------------------------------------------------------ calls
 
@@ -415,10 +416,10 @@ class Arena(FixedArrays):
         self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,): the last for CALLER
         self._kernel = None
 
-    def _chooser(self, player: CompiledBot | Player) -> Callable[[Numbers], None]:
+    def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
         """The call by which a player answers in lanes, into `actions`."""
         if not isinstance(player, CompiledBot):
-            return lambda lanes: player.choose(self.batch, lanes, self.actions)
+            return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)
         records, T = self.batch.records, self.batch.tables
         return lambda lanes: call(records, T.board, T.rules, lanes, self.randoms, self.memory, self.actions)
@@ -432,7 +433,7 @@ class Arena(FixedArrays):
         flow = Flow(self.actions, self.states, self._stopped, self._left)
         return BoundKernel(play_on, batch._records, batch._results, seats, stops, self.tally.arrays(), flow)
 
-    def _address(self, player: CompiledBot | Player) -> int:
+    def _address(self, player: CompiledBot | Seated) -> int:
         """The address of a bot's entry point, NO_ADDRESS where it is to be asked from Python."""
         is_timed_here = self.tally.counts and not COUNTS_CYCLES
         if not isinstance(player, CompiledBot) or self._on_answers is not None or is_timed_here:
@@ -450,50 +451,11 @@ class Arena(FixedArrays):
         self._bind()
 
 
-class PolicyPlayer:
-    """A `Policy` as a player; `observation` is "flat" or "structured"."""
-
-    def __init__(self, policy: Policy, observation: str = "flat") -> None:
-        self.policy, self.observation = policy, observation
-
-    def begin(self, batch: Lanes, lanes: Numbers, seats: Numbers) -> None:
-        """Policies keep nothing of a game."""
-
-    def choose(self, batch: Lanes, lanes: Numbers, actions: Numbers) -> None:
-        """One inference for all these lanes; ValueError for an answer that is not legal."""
-        batch.ask(lanes)
-        masks = np.asarray(batch.action_mask)[lanes]
-        seen = as_floats(np.asarray(batch.observation)[lanes], batch.board, self.observation)
-        found = self.policy.act_batch(seen, masks, batch.seat[lanes])
-        answers = whole_numbers(found, (len(masks),), f"{self.policy!r} must answer with")
-        inside = (answers >= 0) & (answers < masks.shape[1])
-        legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] > 0)
-        if not legal.all():
-            k = int(legal.argmin())
-            problem = f"{answers[k]}, which is not legal: legal are {np.flatnonzero(masks[k])}"
-            raise ValueError(f"{self.policy!r} answered {problem}")
-        actions[lanes] = answers
-
-
-def as_floats(codes: Array, board: Board, observation: str = "flat") -> Any:
-    """Observations int8 (k, D) as learners get them: float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)}.
-
-    New arrays, with values from 0 to 1; `observation` is "flat" or "structured".
-    """
-    values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
-    if observation == "flat":
-        return values
-    return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
-
-
-def _player(player: str | CompiledBot | Policy | Player, observation: str) -> CompiledBot | Player:
-    if isinstance(player, str | CompiledBot):
-        return compiled(player)
-    if isinstance(player, Policy):
-        return PolicyPlayer(player, observation)
-    if hasattr(player, "choose"):
-        return player
-    raise ValueError(f"player={player!r} must be a bot's name, a CompiledBot, a Policy or a Player (risk_env.arena)")
+def _seated(players: Sequence[Named | Seated], batch: Lanes) -> tuple[CompiledBot | Seated, ...]:
+    """Return the players that these stand for (`find_player`), as they sit in the lanes of a batch."""
+    found = [player if isinstance(player, Seated) else find_player(player) for player in players]
+    check_seats(player for player in found if isinstance(player, Agent))
+    return tuple(player if isinstance(player, CompiledBot | Seated) else seated(player, batch) for player in found)
 
 
 # ------------------------------------------------------------------------------------------------ whole games
@@ -508,7 +470,7 @@ def result_dtype(num_players: int) -> np.dtype[Any]:
 def play(
     rules: Rules,
     board: Board,
-    players: Sequence[Any],
+    players: Sequence[Named],
     games: int,
     seed: int = 0,
     lanes: int = MAX_LANES,
@@ -517,7 +479,7 @@ def play(
     line_ups: Array | None = None,
     deals: Array | None = None,
 ) -> Array:
-    """Play whole games between any players; the results do not depend on the number of `lanes` (`Player`s may).
+    """Play whole games between players of any kind; the results do not depend on the number of `lanes` (agents: 1).
 
     Player s sits at seat s in every game; or, by `line_ups` int (games, P), player line_ups[g, s] at seat s of game g.
     Game g is deal g, by `deals` int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`. Returns a structured
@@ -528,10 +490,8 @@ def play(
     check_count("lanes", lanes)
     check_memory("games", games, result_dtype(P).itemsize + 8 * P)
     line_ups = _checked_line_ups(line_ups, len(players), games, P)
-    needs_views = any(not isinstance(player, str | CompiledBot) for player in players)
-    shown: dict[str, Any] = {} if needs_views else {"observation": None, "mask": None}
-    batch = Lanes(rules, board, min(lanes, games), seed, autoreset=False, **shown)
-    arena = Arena(batch, players)
+    arena = _arena_for(rules, board, players, min(lanes, games), seed)
+    batch = arena.batch
     results = np.zeros(games, result_dtype(P))
     results["seed"] = _seeds_of(batch.seed_word, np.arange(games) if deals is None else deals, games)
 
@@ -540,11 +500,23 @@ def play(
         batch.begin_seeded(free, results["seed"][numbers])
         arena.seat_players(free)
 
-    for ended, numbers in arena.run_games(games, begin):
-        _write_results(results, numbers, batch, ended)
-        if progress is not None:
-            progress(len(ended))
+    with closing(arena):
+        for ended, numbers in arena.run_games(games, begin):
+            _write_results(results, numbers, batch, ended)
+            if progress is not None:
+                progress(len(ended))
     return results
+
+
+def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:
+    """Return an arena with these players and the buffers that they need; with agents it has one lane."""
+    found = [find_player(player) for player in players]
+    if any(isinstance(player, Agent | AgentFactory) for player in found):
+        lanes = 1
+    shown: dict[str, Any] = {"observation": None, "mask": None}
+    if any(isinstance(player, Policy) for player in found):
+        shown = {}
+    return Arena(Lanes(rules, board, lanes, seed, autoreset=False, **shown), found)
 
 
 def _write_results(results: Array, numbers: Numbers, batch: Lanes, ended: Numbers) -> None:

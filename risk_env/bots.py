@@ -1,7 +1,4 @@
-"""Find players by name in the entry-point group `risk_env.agents`.
-
-A player is a `CompiledBot` or a subclass of `risk_env.agent.Agent`.
-"""
+"""Compiled bots, and players by name: the entry-point group `risk_env.agents`."""
 
 import sys
 from collections.abc import Callable
@@ -80,7 +77,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Any:
-    """The registered player with this name, a `CompiledBot` or a class of agents; ValueError if there is none."""
+    """Return what is registered with this name, such as a `CompiledBot` or a class of agents, else raise ValueError."""
     known = _registered()
     if name not in known:
         registered = ", ".join(names()) or "none"
@@ -99,5 +96,5 @@ def compiled(bot: str | CompiledBot) -> CompiledBot:
     """A compiled bot by name, or the bot itself; ValueError if it is not compiled."""
     found = find(bot) if isinstance(bot, str) else bot
     if not isinstance(found, CompiledBot):
-        raise ValueError(f"bot={bot!r} is not compiled; here only compiled bots can play")
+        raise ValueError(f"bot={bot!r} is not a CompiledBot: only compiled bots can play here")
     return found

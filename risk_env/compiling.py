@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from risk_env import arena, bots
-from risk_env.agent import prepare
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, preset_players, presets
@@ -25,6 +24,7 @@ from risk_env.core.types import NOBODY
 from risk_env.events import new_rolls
 from risk_env.game import Game
 from risk_env.lanes import LEAST_LANES
+from risk_env.players import as_agent
 
 
 def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
@@ -65,15 +65,15 @@ RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compi
 
 
 def compile_player(found: Any) -> None:
-    """Compile a compiled bot, or let a Python agent prepare for every preset that the agent plays."""
+    """Compile a compiled bot, or let an agent or a policy prepare for every preset that it plays."""
     if isinstance(found, bots.CompiledBot):
         bots.SeatedBot(found, seed=0).load(Game(seed=0).tables)
         return
-    agent, board = found(), load_map("classic")
+    agent, board = as_agent(found), load_map("classic")
     for preset in presets():
         for players in preset_players(preset):
             with suppress(ValueError):  # raised if the agent does not play such games
-                prepare(agent, Rules.preset(preset, players), board)
+                agent.prepare(Rules.preset(preset, players), board)
 
 
 def compile_part(part: str) -> float:

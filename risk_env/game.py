@@ -582,6 +582,25 @@ def observation_size(board: Board) -> int:
     return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
 
 
+def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
+    """Return the game of a lane with this seed (`Lanes.seeds`), with its history from the set-up on."""
+    game = Game(rules, board, seed=0)
+    game._chance = chance
+    game._set_up()
+    return game
+
+
+def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") -> Any:
+    """Observations int8 (k, D) as learners get them: float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)}.
+
+    New arrays, with values from 0 to 1; `observation` is "flat" or "structured".
+    """
+    values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
+    if observation == "flat":
+        return values
+    return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
+
+
 def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
     """Flat observations (..., D) as {"territories": (..., T, F), "globals": (..., G)}, views of them where possible."""
     border = TERRITORY_WIDTH * board.num_territories

@@ -8,40 +8,20 @@ print(match.result)
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from risk_env import bots
-from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, close, prepare
-from risk_env.arena import Policy, as_floats
+from risk_env.agent import Agent, View, chance_seeds
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
-from risk_env.lanes import whole_numbers
+from risk_env.players import Named, as_agent, check_seats, fault_of, query_agent
 from risk_env.seeds import game_seed
-from risk_env.text.notation import illegal_action
-
-MOST_BITS = 63  # most bits of an action number
-FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFault`
-
-
-class PlayerFault(RuntimeError):
-    """A player at `seat` did not return a legal action; `reason` is the error message.
-
-    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. If the exception
-    has an attribute `kind` with a value of `FAULTS`, this value is used instead, such as "time" for a program.
-    """
-
-    def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
-        super().__init__(f"{name} at seat {seat}: {reason}")
-        self.seat, self.kind, self.reason = seat, kind, reason
 
 
 class MatchResult(NamedTuple):
@@ -59,7 +39,7 @@ class MatchResult(NamedTuple):
 class Match:
     """One game with a player at each seat.
 
-    A player is an `Agent`, a `CompiledBot`, a `Policy`, the name of a registered bot, or None if the caller
+    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name, a class of agents, or None if the caller
     plays the seat. `rules`, `board` and `seed` have the same meaning as for `Game`. `position` is the text of
     a position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
     player's seat.
@@ -71,7 +51,7 @@ class Match:
         self,
         rules: Rules | str,
         board: Board | str,
-        players: Sequence[str | CompiledBot | Agent | Policy | None],
+        players: Sequence[Named | None],
         seed: int | None = None,
         *,
         lane: int = 0,
@@ -81,19 +61,20 @@ class Match:
         self._set_up(Game(rules, board, seed, lane=lane, episode=episode, position=position), players)
 
     @classmethod
-    def of(cls, game: Game, players: Sequence[str | CompiledBot | Agent | Policy | None]) -> Self:
+    def of(cls, game: Game, players: Sequence[Named | None]) -> Self:
         """Return a match that plays on in a game. The match steps this game, not a copy."""
         match = cls.__new__(cls)
         match._set_up(game, players)
         return match
 
-    def _set_up(self, game: Game, players: Sequence[str | CompiledBot | Agent | Policy | None]) -> None:
+    def _set_up(self, game: Game, players: Sequence[Named | None]) -> None:
         """Seat the players."""
         self.game = game
         P = self.game.num_players
         if len(players) != P:
             raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
         self.players = tuple(None if player is None else as_agent(player) for player in players)
+        check_seats(self.players)
         seated = [player or Agent() for player in self.players]
         self._chance = chance_seeds(seated, int(game_seed(*game.origin[:3])))
         self.decisions: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
@@ -104,7 +85,7 @@ class Match:
 
     def prepare(self) -> None:
         """Let the players compile and load code; raise PlayerFault if a player cannot play this game."""
-        self._tell_players(lambda player, seat: prepare(player, self.game.rules, self.game.board))
+        self._tell_players(lambda player, seat: player.prepare(self.game.rules, self.game.board))
 
     def begin(self) -> None:
         """Reset the players for this game; raise PlayerFault if a player cannot play this game."""
@@ -118,7 +99,7 @@ class Match:
                 try:
                     tell(player, seat)
                 except Exception as error:
-                    raise self._crash(seat, error) from error
+                    raise fault_of(player, seat, error) from error
 
     def _begin_once(self) -> None:
         if not self._has_begun:
@@ -156,20 +137,14 @@ class Match:
         self._count(seat)
         start = perf_counter()
         try:
-            action = as_action(player.act(view))
-        except Exception as error:
-            raise self._crash(seat, error) from error
+            return query_agent(player, view, self.game)
         finally:
             self.seconds[seat] += perf_counter() - start
-        if not self.game.is_legal(action):
-            illegal = illegal_action(self.game.record, self.game.tables, self.game.board, action)
-            raise PlayerFault(seat, player.name, "illegal", str(illegal))
-        return action
 
     def view(self, seat: int | None = None) -> View:
         """Return the view of a seat, with the events that this seat has seen. Default: the seat to act."""
         game, seat = self.game, self.game.seat if seat is None else seat
-        return View(game, seat, self._chance[seat], lambda of: game.events(seat=of))
+        return View(game, seat, self._chance[seat])
 
     def replay(self, actions: Sequence[int]) -> set[int]:
         """Play recorded actions. Players are asked as well, so that their memories match the game.
@@ -186,7 +161,8 @@ class Match:
     def close(self) -> None:
         """Close the players; the match cannot continue afterwards."""
         for player in self.players:
-            close(player)
+            if player is not None:
+                player.close()
 
     # ------------------------------------------------------------------------------------------ the result
 
@@ -199,52 +175,7 @@ class Match:
             game.winner, places, game.round, game.truncated, *(tuple(count.tolist()) for count in counts)
         )
 
-    def _crash(self, seat: int, error: Exception) -> PlayerFault:
-        """Return the PlayerFault for an error of a player."""
-        name, kind = getattr(self.players[seat], "name", ""), getattr(error, "kind", None)
-        if kind in FAULTS:
-            return PlayerFault(seat, name, str(kind), str(error))
-        return PlayerFault(seat, name, "crash", f"{type(error).__name__}: {error}")
-
     def _count(self, seat: int) -> None:
         self.decisions[seat] += 1
         self.turns[seat] += self._last_round[seat] != self.game.round
         self._last_round[seat] = self.game.round
-
-
-class PolicyAgent(Agent):
-    """A `Policy` as the player of one seat."""
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-        self.name = str(getattr(policy, "name", type(policy).__name__))
-
-    def act(self, view: View) -> int:
-        """Return the policy's action for this view."""
-        seen, masks = as_floats(view.codes[None], view.board), view.action_mask[None]
-        actions = self.policy.act_batch(seen, masks, np.array([view.seat]))
-        return int(whole_numbers(actions, (1,), f"{self.policy!r} must answer with")[0])
-
-
-def as_agent(player: Any) -> Agent:
-    """Return the agent for a registered name, `CompiledBot`, `Policy` or `Agent`; else raise ValueError."""
-    found = bots.find(player) if isinstance(player, str) else player
-    if isinstance(found, CompiledBot):
-        return CompiledAgent(found)
-    if isinstance(found, type):
-        found = found()
-    if isinstance(found, Agent) or (callable(getattr(found, "act", None)) and callable(getattr(found, "reset", None))):
-        return found
-    if isinstance(found, Policy):
-        return PolicyAgent(found)
-    raise ValueError(f"player={player!r} must be a bot's name, a CompiledBot, a Policy or an Agent")
-
-
-def as_action(answer: Any) -> int:
-    """Convert an answer to an action number, legal or not; raise TypeError or ValueError if this fails."""
-    if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
-        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
-    action = operator.index(answer)
-    if action.bit_length() > MOST_BITS:
-        raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
-    return action

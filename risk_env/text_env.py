@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map
-from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import NOBODY
 from risk_env.doors.seat_lanes import check_seat, training_rules
 from risk_env.game import Game
 from risk_env.lanes import check_choice, check_count
 from risk_env.match import Match
+from risk_env.players import Named, as_agent, check_seats
 from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.plan import Plan
 from risk_env.words.report import STYLES
@@ -80,8 +81,8 @@ class Counts:
 class TextEnv:
     """One learner's seat in one game after another.
 
-    `preset`, `num_players` and `options` are passed to `training_rules`. `opponents` is one compiled bot for
-    all other seats, or a list of P - 1 bots, clockwise from the learner. `seat=None` gives the learner all
+    `preset`, `num_players` and `options` are passed to `training_rules`. `opponents` is one player for all
+    other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
     seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
     (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
     `max_illegal`.
@@ -92,7 +93,7 @@ class TextEnv:
         preset: str = "classic",
         num_players: int | None = None,
         board: Board | str = "classic",
-        opponents: str | CompiledBot | Sequence[str | CompiledBot] = "random",
+        opponents: Named | Sequence[Named] = "random",
         *,
         seat: int | None = None,
         positions: Sequence[str] = (),
@@ -102,7 +103,7 @@ class TextEnv:
         self.answers = Answers(**own)
         self.rules = training_rules(preset, num_players, **options)
         self.board = board if isinstance(board, Board) else load_map(board)
-        self._bots = _bots(opponents, self.rules.num_players)
+        self._opponents = _opponents(opponents, self.rules.num_players)
         check_seat(seat, self.rules.num_players)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
@@ -140,7 +141,7 @@ class TextEnv:
     def _new_match(self) -> TextMatch:
         """Return the match of the episode, without a player at the learner's seat."""
         position = self._positions[self._episode % len(self._positions)] if self._positions else None
-        players: list[CompiledBot | None] = [None, *self._bots]
+        players: list[Agent | None] = [None, *self._opponents]
         seated = players[-self.seat :] + players[: -self.seat] if self.seat else players
         return TextMatch(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
@@ -215,10 +216,11 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
 
-def _bots(opponents: Any, num_players: int) -> list[CompiledBot]:
-    """Return a compiled bot for each of the other seats."""
+def _opponents(opponents: Any, num_players: int) -> list[Agent]:
+    """Return an agent for each of the other seats; raise ValueError if one object is named for several of them."""
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-    bots = [compiled(bot) for bot in (opponents if several else [opponents] * (num_players - 1))]
-    if len(bots) != num_players - 1:
-        raise ValueError(f"opponents={opponents!r}: {len(bots)} for {num_players - 1} other seats")
-    return bots
+    agents = [as_agent(player) for player in (opponents if several else [opponents] * (num_players - 1))]
+    if len(agents) != num_players - 1:
+        raise ValueError(f"opponents={opponents!r}: {len(agents)} for {num_players - 1} other seats")
+    check_seats(agents)
+    return agents

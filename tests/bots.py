@@ -11,6 +11,7 @@ from risk_env.compiler import entry_point
 from risk_env.core.bits import nth, size
 from risk_env.core.chance import mix
 from risk_env.game import Game
+from risk_env.players import Policy
 
 
 @entry_point
@@ -34,14 +35,14 @@ def pick(observation: Any, mask: Any) -> int:
     return int(legal[int(codes @ np.arange(1, len(codes) + 1)) % len(legal)])
 
 
-class Picker:
+class Picker(Policy):
     """The function `pick` as a policy that counts its inferences and records lanes and seats."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []
         self.seats: set[int] = set()
 
-    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+    def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         """Return the pick of every lane."""
         self.calls.append(len(seats))
         self.seats.update(seats.tolist())

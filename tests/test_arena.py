@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risk_agents.agent_player import AgentPlayer, player_for
-from risk_agents.registry import play_game
+from risk_agents.registry import load, play_game
 from risk_agents.scripted import grower, random_bot
-from risk_env import GameBatch, IllegalAction, Rules, arena, load_map
+from risk_env import GameBatch, IllegalAction, Policy, Rules, arena, load_map
 from risk_env.agent import Agent
 from risk_env.arena import CALLER, REFUSED, STOPPED, Arena
 from risk_env.bots import CompiledBot, compiled
@@ -54,10 +53,10 @@ class FirstLegal(Agent):
         return int(view.legal_actions[0])
 
 
-class Coin:
+class Coin(Policy):
     """A policy: the first or the last legal action."""
 
-    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+    def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
         return np.where(observations[:, 3] > 0.1, last, masks.argmax(axis=1))
 
@@ -162,16 +161,16 @@ def test_the_caller_decides_for_its_own_seats() -> None:
 
 
 def test_policies_and_agents_play_beside_compiled_bots() -> None:
-    table = begun(["grower", Coin(), AgentPlayer(FirstLegal)])
+    table = begun(["grower", Coin(), FirstLegal])
     table.play_on(np.arange(12))
     assert table.batch.game_over.all()
-    results = arena.play(RULES, BOARD, ["grower", Coin(), AgentPlayer(FirstLegal)], 12, seed=3, lanes=5)
+    results = arena.play(RULES, BOARD, ["grower", Coin(), FirstLegal], 12, seed=3, lanes=5)
     assert results["rounds"].tolist() == table.batch.records["round_number"].tolist()
     assert results["winner"].tolist() == table.batch.records["winner"].tolist()
 
 
 def test_agents_play_the_games_that_they_play_by_themselves() -> None:
-    players = [player_for("grower", RULES, BOARD), AgentPlayer(FirstLegal), compiled("random")]
+    players = [load("grower"), FirstLegal, compiled("random")]
     results = arena.play(RULES, BOARD, players, 4, seed=6, lanes=2)
     for lane, result in enumerate(results):
         game = play_game(RULES, BOARD, ["grower", FirstLegal(), "random"], seed=6, lane=lane)

@@ -20,7 +20,6 @@ from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.runner import play_single
 from risk_env import bots, compiling
-from risk_env.agent import prepare
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.game import Game
@@ -60,7 +59,7 @@ def test_trained_files_need_no_other_code_than_the_registered_agents() -> None:
     for name, spec in FILES.items():
         compiling.compile_player(bots.find(name))
         before = first_use.loaded()
-        prepare(registry.make(spec), rules, board)
+        registry.make(spec).prepare(rules, board)
         assert first_use.loaded() == before, name
 
 

@@ -599,7 +599,7 @@ def test_a_policy_answers_for_all_lanes_at_once() -> None:
 @pytest.mark.parametrize("answer", [10**6, -1, 0.5])
 def test_a_policy_that_answers_wrongly_is_named(answer: float) -> None:
     class Wrong:
-        def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+        def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
             return np.full(len(seats), answer)
 
     with pytest.raises(ValueError, match="Wrong"):
@@ -611,7 +611,7 @@ def test_a_policy_that_answers_wrongly_is_named(answer: float) -> None:
     [
         ({"opponents": [COIN]}, "1 opponents, but num_players=3"),
         ({"opponents": [], "opponent_order": "drawn"}, "at least one"),
-        ({"opponents": 7}, "opponent=7"),
+        ({"opponents": 7}, "player=7 must be a registered name"),
         ({"opponents": "no such bot"}, "no such bot"),
         ({"opponent_order": "sideways"}, "opponent_order='sideways'"),
         ({"seat": 3}, "seat=3"),
@@ -736,7 +736,7 @@ def test_ended_lanes_begin_again_whatever_is_asked(make_one: Any) -> None:
 class Wrong:
     """A policy whose answers are not legal."""
 
-    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+    def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         """No action at all."""
         return np.full(len(seats), -1)
 

@@ -32,7 +32,7 @@ class Witness(Agent):
 class FirstLegal:
     """A policy: the first legal action of each lane."""
 
-    def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
+    def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         return masks.argmax(axis=1)
 
 
@@ -154,7 +154,7 @@ def test_it_begins_with_a_position() -> None:
 def test_wrong_players_and_actions_are_refused() -> None:
     with pytest.raises(ValueError, match="2 players, but the game has 3 seats"):
         Match(RULES, BOARD, ["grower", "random"], seed=1)
-    with pytest.raises(ValueError, match="must be a bot's name, a CompiledBot, a Policy or an Agent"):
+    with pytest.raises(ValueError, match=r"must be a registered name .*, a CompiledBot, a Policy, an Agent"):
         Match(RULES, BOARD, [3, "random", "random"], seed=1)  # type: ignore[list-item]
     match = Match(RULES, BOARD, [None, None, None], seed=1)
     with pytest.raises(IllegalAction):

@@ -26,7 +26,7 @@ from risk_env.board.rules import PRESETS, Rules
 from risk_env.cli import main
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.match import PlayerFault
+from risk_env.players import PlayerFault
 from risk_env.saved_game import SavedGame
 from tests.positions import position
 

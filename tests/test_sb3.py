@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormali
 
 from risk_env.doors.gymnasium_env import RiskEnv
 from risk_env.text.notation import IllegalAction
-from risk_training.sb3 import PolicyOpponent, RiskVecEnv
+from risk_training.sb3 import ModelPolicy, RiskVecEnv
 from tests.bots import COIN, Picker, pick, spoil
 
 torch.set_num_threads(1)
@@ -177,7 +177,7 @@ def test_a_model_plays_against_a_model_in_one_inference() -> None:
         return predict(observation, **arguments)
 
     model.predict = counted  # type: ignore[method-assign]
-    env = make(16, opponents=[PolicyOpponent(model), Picker()], opponent_order="shuffled")
+    env = make(16, opponents=[ModelPolicy(model), Picker()], opponent_order="shuffled")
     seen = env.reset()
     for _ in range(10):
         seen, _, _, _ = env.step(picks(env, seen))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from risk_agents.agent_player import player_for
-from risk_agents.registry import play_game
+from risk_agents.registry import load, play_game
 from risk_agents.scripted import grower
 from risk_agents.search import beam, tactician
 from risk_env import Game, load_map
@@ -75,4 +74,4 @@ def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
 def test_it_refuses_games_that_its_value_does_not_know() -> None:
     rules = Config(preset="secret_mission", players=3, tables=(3,)).table(3)
     with pytest.raises(ValueError, match="plan policy 'tactician' was trained for victory='domination', not 'mission'"):
-        player_for("tactician", rules, BOARD).check(rules, BOARD)
+        load("tactician").check(rules, BOARD)

@@ -108,7 +108,7 @@ def test_episodes_begin_in_given_positions() -> None:
         ({"seat": 2}, r"seat=2 must be None \(all in turn\) or a whole number from 0 to 1"),
         ({"max_illegal": 0}, "max_illegal=0 must be a whole number of at least 1"),
         ({"opponents": ["random", "random"]}, "2 for 1 other seats"),
-        ({"opponents": "strategist"}, "is not compiled"),
+        ({"opponents": 3}, "player=3 must be"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, object], problem: str) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from risk_agents import export, registry
-from risk_agents.agent_player import player_for
 from risk_agents.learned import duelist
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.table_value import TableValueFile
@@ -39,7 +38,7 @@ def play(path: Path) -> None:
     from risk_env.arena import play
 
     rules, board = Rules.preset("classic", 2, max_rounds=1), load_map("classic")
-    play(rules, board, [player_for(str(path), rules, board), "random"], games=2)
+    play(rules, board, [registry.load(str(path)), "random"], games=2)
 
 
 def refused(path: Path, match: str | None = None) -> None:

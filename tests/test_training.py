@@ -25,11 +25,12 @@ from sb3_contrib import MaskablePPO
 
 import risk_agents
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.sb3_policy import Sb3Policy
+from risk_agents.learned.sb3_policy import logits_of
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, View, arena, cli, load_map
 from risk_env.core.observe import MOST_CODE
 from risk_env.doors.seat_lanes import SeatLanes, training_rules
+from risk_env.game import as_floats
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
@@ -247,7 +248,7 @@ def test_a_compiled_snapshot_draws_actions_as_its_policy_would(finished: Trainer
     randoms[:] = np.random.default_rng(1).integers(2**63, size=(games, 1))
     tables, memory = batch.tables, np.zeros((games, 6, 1), np.int32)
     slot.player.choose(batch.records, tables.board, tables.rules, np.arange(games), randoms, memory, actions)
-    logits = Sb3Policy(policy).logits(batch.observation[:1], batch.action_mask[:1])[0].astype(float)
+    logits = logits_of(policy, as_floats(batch.observation[:1], batch.board), batch.action_mask[:1])[0].astype(float)
     expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
     found = np.bincount(actions, minlength=len(expected)) / games
     assert (expected > 0.02).sum() >= 3 and slot.seconds > 0
@@ -429,8 +430,8 @@ def test_a_policy_with_sb3s_own_network_is_read_as_data(tmp_path: Path) -> None:
 
 def answers_of(policy: Any, seen: list[View]) -> list[int]:
     """The likeliest actions of a policy of SB3 itself."""
-    observations, masks = (np.stack([getattr(view, name) for view in seen]) for name in ("codes", "action_mask"))
-    return Sb3Policy(policy).logits(observations, masks).argmax(1).tolist()
+    observations, masks = (np.stack([getattr(view, name) for view in seen]) for name in ("observation", "action_mask"))
+    return logits_of(policy, observations, masks).argmax(1).tolist()
 
 
 def test_the_best_policy_is_exported(finished: Trainer, tmp_path: Path) -> None:

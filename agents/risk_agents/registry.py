@@ -1,23 +1,27 @@
 """Specs to agents: names of the entry-point group `risk_env.agents`, files, programs.
 
-`make` takes a registered name, `path/to/file.py:Class`, a trained file, or a program as `cmd:command line`.
+`load` returns the player of a registered name, `path/to/file.py:Class`, a trained file, or a program (`cmd:command
+line`), as every function that plays games takes it. `make` returns an agent for one seat.
 """
 
 import hashlib
 import importlib.util
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from risk_env import bots
-from risk_env.agent import Agent, CompiledAgent, close
+from risk_env.agent import Agent
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.match import Match
+from risk_env.players import AgentFactory, Named, Policy, as_agent, find_player
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
@@ -25,40 +29,53 @@ HUMAN = "human"  # a person at the terminal
 # What `make` takes besides names
 SPECS = "file.py:Class, best.zip, policy.npz, value.npz, 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip")
+ACTS = ("act", "act_batch")  # methods of agents and policies
 
 
-def make(spec: str | CompiledBot | Agent) -> Agent:
-    """A new agent: of what `load` takes, `cmd:command line`, `llm:MODEL` or `human`, or of a compiled bot."""
-    if isinstance(spec, Agent):
-        return spec
-    if spec == HUMAN:
+def make(named: Named) -> Agent:
+    """Return an agent for one seat: of a spec (see `load`), of "human", or of any player (`find_player`).
+
+    An agent is returned as it is. A compiled bot or a policy gets an agent that plays one seat with it.
+    """
+    if not isinstance(named, str):
+        return as_agent(named)
+    if named == HUMAN:
         from risk_agents.human.human import Human
 
         return Human()
-    if isinstance(spec, str) and spec.startswith(PROGRAM):
-        from risk_agents.external import ExternalAgent
-
-        return ExternalAgent(spec)
-    if isinstance(spec, str) and spec.startswith(MODEL):
-        from risk_agents.llm.agent import ModelAgent
-
-        return ModelAgent(spec)
-    found = load(spec) if isinstance(spec, str) else spec
-    return CompiledAgent(found) if isinstance(found, CompiledBot) else found()
+    return as_agent(load(named))
 
 
-def load(spec: str) -> Any:
-    """The `CompiledBot`, or the function that makes an agent, of a name, a trained file or `file.py:Class`."""
+def load(spec: str) -> CompiledBot | Policy | AgentFactory:
+    """Return the player of a spec: a registered name, `file.py:NAME`, a trained file, `cmd:...` or `llm:MODEL`.
+
+    The player can be named wherever players are: in `opponents=`, `Match`, `GameBatch.play` or `Arena`. Classes of
+    agents, programs and language models are an `AgentFactory`, which makes an agent for each seat of each game.
+    """
     if spec == HUMAN:
         raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
-    if spec.endswith(POLICY_FILES):
-        return _load_trained(spec)
-    if not is_in_file(spec):
-        return bots.find(spec)
+    if spec.startswith(PROGRAM):
+        from risk_agents.external import ExternalAgent
+
+        return AgentFactory(partial(ExternalAgent, spec), spec)
+    if spec.startswith(MODEL):
+        from risk_agents.llm.agent import ModelAgent
+
+        return AgentFactory(partial(ModelAgent, spec), spec)
+    is_trained = spec.endswith(POLICY_FILES)
+    found = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
+    player = find_player(found)
+    if isinstance(player, Agent):
+        raise ValueError(f"agent={spec!r} is an object: name its class, so that each seat gets an agent of its own")
+    return replace(player, name=spec) if isinstance(player, AgentFactory) else player
+
+
+def _in_file(spec: str) -> Any:
+    """Return the object of `file.py:NAME`; raise ValueError unless it is a player or a class of players."""
     path, _, name = spec.rpartition(":")
     found = getattr(_module_of(Path(path)), name, None)
-    if not isinstance(found, CompiledBot) and not callable(getattr(found, "act", None)):
-        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view)")
+    if not isinstance(found, CompiledBot) and not any(callable(getattr(found, act, None)) for act in ACTS):
+        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view) or act_batch(...)")
     return found
 
 
@@ -119,9 +136,7 @@ def _module_of(path: Path) -> ModuleType:
     return sys.modules[name]
 
 
-def play_game(
-    rules: Rules, board: Board, players: Sequence[str | CompiledBot | Agent], seed: int = 0, lane: int = 0
-) -> Game:
+def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 0, lane: int = 0) -> Game:
     """Play a game between players, one per seat (see `make`), and return the game; may raise PlayerFault.
 
     With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that are made here
@@ -136,4 +151,4 @@ def play_game(
     finally:
         for player, agent in zip(players, seated, strict=False):
             if agent is not player:  # else it is the caller's
-                close(agent)
+                agent.close()

@@ -39,14 +39,11 @@ def make_lanes(
 ) -> SeatLanes:
     """Return the lanes of an environment with these arguments.
 
-    `options` are passed to `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
-
-    `opponents` is one player for all other seats (a name, a `CompiledBot` or a policy, see `arena.Policy`) or
-    a list of players. `opponent_order` seats the list "clockwise" from the learner or "shuffled" again for
-    each game. With "drawn", every seat gets a random player of the list.
-
-    `seat=None` gives the learner all seats in turn. `illegal_action="random"` plays a random legal action
-    instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
+    `options` are those of `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
+    `opponents` is one player for all other seats, of any kind (`players.find_player`), or a list of players.
+    `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
+    "drawn": every seat gets a random one. `seat=None` gives the learner all seats in turn. `illegal_action="random"`
+    plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
         training_rules(preset, **options),
@@ -163,8 +160,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self._display.render(self.game)
 
     def close(self) -> None:
-        """Close the window. May be called again."""
+        """Close the window, and the agents that the environment has made; may be called again."""
         self._display.close()
+        self.lanes.close()
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
@@ -212,6 +210,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self._is_seeded = False
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the agents that the environment has made."""
+        self.lanes.close()
 
     def sample(self, lane: int, seed: int) -> Game:
         """Return a copy of a lane's game for search: unknown facts and all chance are drawn from `seed`."""

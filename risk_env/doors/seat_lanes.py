@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.arena import CALLER, Arena, Policy, as_floats
+from risk_env.arena import CALLER, Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
-from risk_env.game import Game
+from risk_env.game import Game, as_floats
 from risk_env.lanes import Lanes, check_choice, contiguous, restore
+from risk_env.players import Named, Player, find_player
+from risk_env.seated import Seated
 from risk_env.seeds import game_seed, word
 
-Opponent = Any  # the name of a compiled bot, a CompiledBot or a Policy
-
-MAX_ROUNDS = 100  # default of the environments (RULES 11.2)
+MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
@@ -74,7 +73,7 @@ class SeatLanes:
         rules: Rules,
         board: Board | str = "classic",
         num_lanes: int = 1,
-        opponents: Opponent | Sequence[Opponent] = "random",
+        opponents: Named | Sequence[Named] = "random",
         *,
         seat: int | None = None,
         order: str = "clockwise",
@@ -92,13 +91,13 @@ class SeatLanes:
         self.order, self.observation_kind, self.illegal = order, observation, illegal
         self._fixed_seat = seat
         players = _players(opponents, rules.num_players, order)
-        self.players: list[Any] = list(dict.fromkeys(players))
+        self.players: list[Player] = list(dict.fromkeys(players))
         self._plan = np.array([self.players.index(player) for player in players])
         # (K,) in [0, 1): upper end of each drawn player's part
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]
         self._is_even = True
         self.batch = Lanes(rules, self.board, num_lanes, autoreset=False, reward=reward)
-        self.arena = Arena(self.batch, self.players, observation=observation)
+        self.arena = Arena(self.batch, self.players)
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
         self._options |= {"illegal": illegal}
@@ -206,10 +205,18 @@ class SeatLanes:
         self._is_even = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all games, and the players' random states and memories, for `load_state_dict`.
+        """All games, players' chance and memories, for `load_state_dict`; not who the players are.
 
-        The players themselves are not included.
+        Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep these.
         """
+        for player in self.arena.in_python:
+            if player.keeps_memory:
+                raise ValueError(
+                    f"opponent {player.name}: state_dict cannot hold the memory of agents and of policies with a state"
+                )
+        return self._state_dict()
+
+    def _state_dict(self) -> dict[str, Any]:
         draw = None if self._is_even else self._bounds.copy()
         arrays = [attrgetter(name)(self).copy() for name in _STATE]
         return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": arrays}
@@ -334,7 +341,12 @@ class SeatLanes:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments for a copy or pickle: new lanes with the same state."""
-        return _restored, (self._arguments, self._options, self.autoreset, self.state_dict())
+        in_python, log = self.arena.in_python, self.arena.tally.log
+        return _restored, (self._arguments, self._options, self.autoreset, self._state_dict(), in_python, log)
+
+    def close(self) -> None:
+        """Close the agents among the opponents that were made here."""
+        self.arena.close()
 
 
 _STATE = (
@@ -344,35 +356,34 @@ _STATE = (
 )
 
 
-def _restored(arguments: tuple[Any, ...], options: dict[str, Any], autoreset: bool, state: dict[str, Any]) -> SeatLanes:
+def _restored(
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    autoreset: bool,
+    state: dict[str, Any],
+    in_python: list[Seated],
+    log: Array,
+) -> SeatLanes:
     lanes = SeatLanes(*arguments, **options)
     lanes.autoreset = autoreset
     lanes.load_state_dict(state)
+    lanes.arena.continue_as(in_python, log)
     return lanes
 
 
-def _players(opponents: Opponent | Sequence[Opponent], num_players: int, order: str) -> list[CompiledBot | Policy]:
+def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -> list[Player]:
     """Return the opponents as players: P - 1 of them, or any number to draw from."""
-    if isinstance(opponents, list | tuple):
-        players = [_player(opponent) for opponent in opponents]
-        if order != "drawn" and len(players) != num_players - 1:
-            raise ValueError(
-                f"opponents={list(opponents)!r}: {len(players)} opponents, but num_players={num_players} needs one for "
-                f"all or a list of {num_players - 1}; a list of another length needs opponent_order='drawn'"
-            )
-        if not players:
-            raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")
-        return players
-    return [_player(opponents)] * (num_players - 1)
-
-
-def _player(opponent: Opponent) -> CompiledBot | Policy:
-    if isinstance(opponent, str | CompiledBot):
-        return compiled(opponent)
-    if isinstance(opponent, Policy):
-        return opponent
-    allowed = "a bot's name, a CompiledBot or an object with act_batch (docs/gymnasium.md)"
-    raise ValueError(f"opponent={opponent!r} must be {allowed}")
+    if not isinstance(opponents, list | tuple):
+        return [find_player(opponents)] * (num_players - 1)
+    if order != "drawn" and len(opponents) != num_players - 1:
+        raise ValueError(
+            f"opponents={list(opponents)!r}: {len(opponents)} opponents, but num_players={num_players} needs one for "
+            f"all or a list of {num_players - 1}; a list of another length needs opponent_order='drawn'"
+        )
+    if not opponents:
+        raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")
+    found = {id(opponent): find_player(opponent) for opponent in opponents}  # an object named twice is one player
+    return [found[id(opponent)] for opponent in opponents]
 
 
 def check_seat(seat: Any, num_players: int) -> None:

@@ -18,7 +18,7 @@ from risk_agents.tournament.results import FORFEIT, GameResult
 from risk_agents.tournament.schedule import Pairing
 from risk_agents.tournament.store import Store
 from risk_env.board.rules import Rules
-from risk_env.match import FAULTS
+from risk_env.players import FAULTS
 
 FOLDER = Path(__file__).parent
 GOOD = tuple(f"{FOLDER.parent / 'players.py'}:{name}" for name in ("FIRST", "BOLD"))

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,24 +13,20 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from risk_agents.agent_player import AgentPlayer, player_for
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
-from risk_agents.registry import POLICY_FILES, SPECS, make
+from risk_agents.registry import POLICY_FILES, SPECS, load
 from risk_agents.tournament.loading import split_agents
 from risk_agents.tournament.rules_arguments import dealt
 from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
-from risk_env.agent import close, prepare
-from risk_env.arena import result_dtype
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, read_option
 from risk_env.cli import command_parser, require
 from risk_env.doors.seat_lanes import training_rules
-from risk_env.match import Match
-from risk_env.seeds import game_seed
+from risk_env.players import AgentFactory
 from risk_training.win_rate import play_deals, summarise
 
 AGAINST = "random,attacker,grower"
@@ -71,7 +66,7 @@ def evaluate(
     (`risk_agents.workers`; None: in this process), with the same score wherever they are.
     """
     seats = rules.num_players
-    is_slow = any(isinstance(player_for(spec, rules, board), AgentPlayer) for spec in (agent, opponent))
+    is_slow = any(isinstance(load(spec), AgentFactory) for spec in (agent, opponent))
     size = (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // seats  # deals of a piece
     deals, parts = range(-(-games // seats)), []
     pieces = ((agent, opponent, rules, board, deals[k : k + size], seed) for k in deals[::size])
@@ -84,33 +79,8 @@ def evaluate(
 
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
-    """The results of some deals (`play_deals`); agents that answer one view at a time play match by match."""
-    players = [player_for(spec, rules, board) for spec in (agent, opponent)]
-    if any(isinstance(player, AgentPlayer) for player in players):
-        return play_matches((agent, opponent), rules, board, deals, seed)
-    return play_deals(players[0], rules, board, players[1], deals, seed)
-
-
-def play_matches(specs: tuple[str, str], rules: Rules, board: Board, deals: range, seed: int) -> Array:
-    """The same results by a `Match` a game; each seat has an agent of its own of each of the two `specs`."""
-    seats = range(rules.num_players)
-    agents = {(spec, seat): make(spec) for spec in specs for seat in seats}
-    results = np.zeros(len(deals) * len(seats), result_dtype(len(seats)))
-    try:
-        for player in agents.values():
-            prepare(player, rules, board)
-        for row, (deal, place) in enumerate(product(deals, seats)):
-            players = [agents[specs[seat != place], seat] for seat in seats]
-            match = Match(rules, board, players, seed, lane=deal)
-            match.begin()  # the players have prepared
-            match.run()
-            found = match.result
-            facts = (found.winner, found.placements, found.rounds, sum(found.decisions), found.truncated)
-            results[row] = (game_seed(seed, deal), *facts)
-    finally:
-        for player in agents.values():
-            close(player)
-    return results
+    """Return the results of some deals (`play_deals`)."""
+    return play_deals(load(agent), rules, board, load(opponent), deals, seed)
 
 
 # ------------------------------------------------------------------------------------------------ the command

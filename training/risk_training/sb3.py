@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Dict, Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
 from risk_env.arrays import Array
@@ -16,6 +16,7 @@ from risk_env.doors.display import draw
 from risk_env.doors.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
 from risk_env.doors.seat_lanes import SeatLanes
 from risk_env.lanes import check_choice
+from risk_env.players import Policy
 
 Indices = None | int | Iterable[int]
 
@@ -90,7 +91,8 @@ class RiskVecEnv(VecEnv):
             self.reset_infos[lane] = {"seat": int(self.lanes.seat[lane])}
 
     def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Close the agents that the environments have made."""
+        self.lanes.close()
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of each environment: action_masks, game, render_mode, sample or seat."""
@@ -138,17 +140,17 @@ class RiskVecEnv(VecEnv):
         return [draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs)]
 
 
-class PolicyOpponent:
-    """A trained model (MaskablePPO, or its policy) as an opponent: one inference for all its decisions."""
+class ModelPolicy(Policy):
+    """A trained model (MaskablePPO, or its policy) as a player: one inference for all decisions that wait for it."""
+
+    name = "model"
 
     def __init__(self, model: Any, deterministic: bool = False) -> None:
         self.model, self.deterministic = model, deterministic
+        self.observation = "structured" if isinstance(model.observation_space, Dict) else "flat"
 
-    def act_batch(self, observations: Any, masks: Array, seats: Array) -> Array:
-        """Return actions int64 (k,).
-
-        The arguments are observations float32 (k, D), masks int8 (k, n) and seats int64 (k,).
-        """
+    def act_batch(self, observations: Any, masks: Array, seats: Array, state: Array | None = None) -> Array:
+        """Return the model's actions, int64 (k,)."""
         legal = masks.astype(np.bool_)
         actions, _ = self.model.predict(observations, deterministic=self.deterministic, action_masks=legal)
         return np.asarray(actions, np.int64)

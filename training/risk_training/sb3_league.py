@@ -12,7 +12,9 @@ from risk_agents.learned.network import Network, compiled_network
 from risk_agents.learned.policy import answer_lanes
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
+from risk_env.bots import compiled as compiled_bot
 from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.players import Policy
 from risk_training.declared import Declared, ListOf, OrNone, TableOf, Whole
 from risk_training.league import League
 from risk_training.sb3 import RiskVecEnv
@@ -21,11 +23,13 @@ from risk_training.selfplay import potential
 _UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # none: every question comes up in training
 
 
-class SnapshotSlot:
+class SnapshotSlot(Policy):
     """A place for a snapshot among the opponents: a policy whose weights are replaced."""
 
+    name = "snapshot"
+
     def __init__(self) -> None:
-        self.name: str | None = None
+        self.snapshot: str | None = None  # name of the snapshot
         self.policy: Any = None
         self.seconds = 0.0
         self.player: Any = self  # as the environment knows it, whatever the weights
@@ -34,10 +38,10 @@ class SnapshotSlot:
         """Seat a snapshot: weights for a copy of the learner's policy."""
         if self.policy is None:
             self.policy = untrained_copy(policy)
-        self.name = name
+        self.snapshot = name
         self.policy.load_state_dict(weights)
 
-    def act_batch(self, observations: Array, masks: Array, seats: Array) -> Array:
+    def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
         """Actions int64 (k,), drawn by the policy's probabilities, in one inference."""
         start = process_time()
         with torch.no_grad():
@@ -103,7 +107,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.weights: dict[str, Mapping[str, Any]] = {}  # of the league's snapshots
         self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds
         self.seconds = 0.0  # of the processor, in games and opponents
-        opponents = [*settings.bots, *(slot.player for slot in self.slots)]
+        opponents = [*map(compiled_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
         self._is_stale = np.zeros(num_envs, np.bool_)  # (N,) an opponent was replaced in this game: no result
         self._potential = np.zeros(num_envs, np.float32)
@@ -113,7 +117,7 @@ class LeagueVecEnv(RiskVecEnv):
     def draw_opponents(self) -> None:
         """Let the next games draw their opponents by the present weights of the league."""
         weights = dict(zip(self.league.names, self.league.weights(), strict=True))
-        names = [*self.league.settings.bots, *(slot.name for slot in self.slots)]
+        names = [*self.league.settings.bots, *(slot.snapshot for slot in self.slots)]
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
@@ -122,7 +126,7 @@ class LeagueVecEnv(RiskVecEnv):
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
         self.weights[name] = {key: value.detach().clone() for key, value in policy.state_dict().items()}
-        slot = next(slot for slot in self.slots if slot.name is None or slot.name in leaving)
+        slot = next(slot for slot in self.slots if slot.snapshot is None or slot.snapshot in leaving)
         number = self.lanes.players.index(slot.player)
         self._is_stale |= (self.lanes.arena.numbers == number).any(axis=1)
         slot.load(name, policy, self.weights[name])
@@ -148,7 +152,7 @@ class LeagueVecEnv(RiskVecEnv):
 
     def _note(self, ended: Array, numbers: Array) -> None:
         """Report the games that ended to the league; `numbers` (N, 6) are their players."""
-        names = {slot.player: slot.name for slot in self.slots}
+        names = {slot.player: slot.snapshot for slot in self.slots}
         for lane in ended:
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
             seat, won = int(final["seat"]), final["winner"] == final["seat"]
@@ -197,7 +201,7 @@ class LeagueVecEnv(RiskVecEnv):
             "lanes": self.lanes.state_dict(),
             "league": self.league.state_dict(),
             "weights": self.weights,
-            "slots": [slot.name for slot in self.slots],
+            "slots": [slot.snapshot for slot in self.slots],
             "stale": self._is_stale.copy(),
             "potential": self._potential.copy(),
             "played": list(self.played),
@@ -223,11 +227,11 @@ class LeagueVecEnv(RiskVecEnv):
         if not set(self.league.snapshots) == self.weights.keys() == {*state["slots"]} - {None}:
             raise ValueError("the league, the weights and the slots name different snapshots")
         for slot, name in zip(self.slots, state["slots"], strict=True):
-            slot.name = None
+            slot.snapshot = None
             if name is not None:
                 slot.load(name, policy, self.weights[name])
         self.lanes.load_state_dict(state["lanes"])
-        empty = [self.lanes.players.index(slot.player) for slot in self.slots if slot.name is None]
+        empty = [self.lanes.players.index(slot.player) for slot in self.slots if slot.snapshot is None]
         if np.isin(self.lanes.arena.numbers[:, : self.lanes.rules.num_players], empty).any():
             raise ValueError("a playing snapshot has no slot")
         self._is_stale[:], self._potential[:] = state["stale"], state["potential"]

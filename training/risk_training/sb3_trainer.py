@@ -26,7 +26,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from risk_agents.agent_player import LikeliestPlayer
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
@@ -222,7 +221,7 @@ class Trainer(Run):
 
     def seating(self) -> Seating:
         """Return a factory of the policy as a player that decides for all lanes at once."""
-        return lambda: LikeliestPlayer(Sb3Policy(self.model.policy), self.rules, self.board)
+        return lambda: Sb3Policy(self.model.policy, self.rules, self.board)
 
     def evaluate(self) -> Metrics:
         """Run the evaluations, and keep the best policy so far."""

@@ -20,9 +20,11 @@ from risk_agents.learned.layout import Layout
 from risk_env.arena import CALLER, Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
+from risk_env.bots import compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.lanes import Lanes, restore
+from risk_env.seated import Seated, Table
 from risk_env.untrusted import shortened
 from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, RunSettings, setting
 from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
@@ -68,9 +70,9 @@ class SelfPlay:
         self.batch = Lanes(self.rules, board, config.n_envs, seed, autoreset=False)
         self.bots = config.league.bots
         self.league = League(config.league, seed)
-        self.arena = Arena(self.batch, [*self.bots, SnapshotPlayer(self)])
-        self.playing: dict[str, Network] = {}  # snapshots by name, also those in running games
-        self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name; "": the learner plays all seats
+        self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])
+        self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
+        self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name, "" where the learner plays every seat
         self.chance = np.random.default_rng(seed)
         self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)
@@ -286,27 +288,24 @@ class SelfPlay:
             raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
 
 
-class SnapshotPlayer:
-    """The snapshots in a run's games as one player.
+class SnapshotSeats(Seated):
+    """The snapshots that play in a run's games, as one player: each answers for all its lanes at once."""
 
-    Each snapshot decides for all its lanes at once.
-    """
+    name = "snapshots"
 
     def __init__(self, games: SelfPlay) -> None:
         self.games = games
 
-    def begin(self, batch: Lanes, lanes: Array, seats: Array) -> None:
-        """Do nothing: snapshots keep nothing between decisions."""
-
-    def choose(self, batch: Lanes, lanes: Array, actions: Array) -> None:
-        """Sample actions in these lanes."""
+    def choose(self, arena: Table, lanes: Array) -> None:
+        """Write sampled actions for these lanes."""
+        batch = arena.batch
         batch.ask(lanes)
         names = self.games.opponent[lanes]
         for name in sorted(set(names)):
             theirs = lanes[names == name]
             network, legal = self.games.playing[name], self.games.legal_actions(theirs)
             features = network.encode(np.asarray(batch.observation)[theirs])
-            actions[theirs] = self.games.decide(network, *features, legal)[0]
+            arena.actions[theirs] = self.games.decide(network, *features, legal)[0]
 
 
 def actor_seed(seed: int, actor: int) -> int:

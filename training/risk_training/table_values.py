@@ -11,7 +11,7 @@ seats, judged by the current network or by a value from a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +23,6 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from risk_agents.agent_player import AgentPlayer
 from risk_agents.learned.table_value import (
     MOST_UNITS,
     TableValueFile,
@@ -39,10 +38,10 @@ from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
 from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_agents.search.tactician import VALUE_FILE as TACTICIAN_VALUE
 from risk_agents.workers import InProcess, WorkExecutor
-from risk_env.arena import ANY_SEAT, Arena, Player
+from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
+from risk_env.bots import CompiledBot, compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.doors.seat_lanes import training_rules
@@ -257,7 +256,7 @@ class Games:
 
     def __init__(self, config: Config, players: int, first: int, judge: TableValueFile | None = None) -> None:
         self.config, self.players, self.first = config, players, first
-        self.seated = [*config.bots, GATHERER, *([] if judge is None else [tactician_by(judge)])]
+        self.seated = [*map(compiled, config.bots), GATHERER, *([] if judge is None else [tactician_by(judge)])]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
         self.weights = np.append(bots, [0, 1 - config.bot_share])  # of the gatherer and the tactician
         self.rules, self.board = config.table(players), load_map(config.map)
@@ -447,10 +446,9 @@ class Trainer(TorchRun):
         return partial(strategist_by, self.policy(), self.config.search_games)
 
 
-def strategist_by(learned: TableValueFile, games: int) -> Player:
-    """Return the strategist with a value as judge and `games` games a turn."""
-    judges, budget = judges_by(learned, "learner"), Budget(games=games, again=0)
-    return AgentPlayer(lambda: Strategist(budget, judges))
+def strategist_by(learned: TableValueFile, games: int) -> Callable[[], Strategist]:
+    """Return a function that makes strategists with a value as judge and that many games a turn."""
+    return partial(Strategist, Budget(games=games, again=0), judges_by(learned, "learner"))
 
 
 def table_metrics(positions: Positions, chances: Array) -> Metrics:

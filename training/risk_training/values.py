@@ -34,7 +34,7 @@ from risk_agents.workers import WorkExecutor
 from risk_env.arena import Arena
 from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import load_map
-from risk_env.bots import CompiledBot
+from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
@@ -208,7 +208,7 @@ class Games:
         The player of each seat is drawn separately.
         """
         config, P = self.config, self.rules.num_players
-        arena = Arena(self.batch, [*config.bots, *([learner] if learner else []), random_bot.BOT])
+        arena = Arena(self.batch, [*map(compiled, config.bots), *([learner] if learner else []), random_bot.BOT])
         shape = self.batch.num_games, P
         by_bot = self.chance.random(shape) < (config.bot_share if learner else 1.0)
         bots = self.chance.integers(len(config.bots), size=shape) if config.bots else np.zeros(shape, np.int64)

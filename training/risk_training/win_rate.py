@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from risk_agents.workers import InProcess, WorkExecutor, in_order
-from risk_env.arena import Player, play
+from risk_env.arena import play
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
+from risk_env.players import Named
 
-Seating = Callable[[], CompiledBot | Player]
+Seating = Callable[[], Named]
 
 GAMES_AT_ONCE = 48  # games that a worker plays at once
 _Z = 1.96  # normal quantile of a 95 % interval
@@ -59,10 +59,10 @@ def _play_part(seating: Seating, rules: Rules, board: Board, opponent: str, deal
 
 
 def play_deals(
-    player: Player | CompiledBot,
+    player: Named,
     rules: Rules,
     board: Board,
-    opponent: str | CompiledBot | Player,
+    opponent: Named,
     deals: range,
     seed: int = 0,
     lanes: int | None = None,

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.agent_player import AgentPlayer, player_for
 from risk_agents.learned.schema import Schema, schema_of
+from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.lanes import Lanes
+from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, word
 
 Array = npt.NDArray[Any]
@@ -72,20 +73,19 @@ class GameDecisions(NamedTuple):
 
 def record(plan: Plan, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
     """Games 0, 1, 2, ... without end; the same whatever the number of `lanes`."""
-    players = [player_for(spec, plan.rules, plan.board) for spec in plan.agents]
-    slow = [player for player in players if isinstance(player, AgentPlayer)]
-    recording = _Recording(plan, players, 1 if slow else lanes)  # one agent or program a seat is enough
+    players = [load(spec) for spec in plan.agents]
+    has_agents = any(isinstance(player, AgentFactory) for player in players)
+    recording = _Recording(plan, players, 1 if has_agents else lanes)  # one agent or program a seat is enough
     try:
         yield from recording.games()
     finally:
-        for player in slow:
-            player.close()
+        recording.arena.close()
 
 
 class _Recording:
     """The games under way and what has been decided in them."""
 
-    def __init__(self, plan: Plan, players: Sequence[Any], lanes: int) -> None:
+    def __init__(self, plan: Plan, players: Sequence[Named], lanes: int) -> None:
         self.plan = plan
         self.batch = Lanes(plan.rules, plan.board, lanes, plan.seed, autoreset=False, reward=plan.reward)
         self.arena = Arena(self.batch, players, on_answers=self._write)

@@ -1,4 +1,4 @@
-"""Policies trained with Stable-Baselines3 (SB3, `training/`): agents of `.zip` files, loaded without pickle.
+"""Policies trained with Stable-Baselines3 (`training/`): the player of a `.zip`, of which only data is read.
 
 SB3's own loader unpickles the whole model. This module reads the weights as tensors (`weights_only`), and
 builds the network from the facts that the trainer has written beside them.
@@ -8,7 +8,7 @@ import hashlib
 import io
 import math
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ import numpy as np
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
 from risk_agents.learned.trained import check_numbers
-from risk_env.agent import Agent, View
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.core.observe import MOST_CODE
-from risk_env.game import Game
+from risk_env.bots import CompiledBot
+from risk_env.core.observe import TERRITORY_WIDTH
+from risk_env.players import Policy
 from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip, shortened
 
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
@@ -37,33 +37,39 @@ LAYERS = {"pi": ("policy_net", "action_net"), "vf": ("value_net", "value_net")}
 OWN_WEIGHTS = "network.weights."  # prefix of the names of the own network's weights
 
 
-class Sb3Policy:
-    """A policy of MaskablePPO that computes many decisions in one inference."""
+class Sb3Policy(Policy):
+    """A policy of MaskablePPO, trained by `rules` on `board`: its likeliest actions.
 
-    def __init__(self, policy: Any) -> None:
-        self.policy = policy
-
-    def logits(self, observations: Array, masks: Array) -> Array:
-        """Return logits, float32 (k, n), for observations int8 (k, D) and masks (k, n).
-
-        The logits of illegal actions are very low.
-        """
-        import torch
-
-        self.policy.set_training_mode(False)
-        inputs = torch.as_tensor(observations.astype(np.float32) / np.float32(MOST_CODE), device=self.policy.device)
-        legal = np.asarray(masks) > 0
-        with torch.no_grad():
-            if hasattr(self.policy, "answer"):
-                return np.asarray(self.policy.answer(inputs, legal)[0].cpu())
-            return np.asarray(self.policy.get_distribution(inputs, legal).distribution.logits.cpu())
-
-
-class Sb3Agent(Agent):
-    """Agent that plays the likeliest action of a `.zip` with one of SB3's networks.
-
-    It plays only the games that the policy was trained for.
+    In a phase that the training did not have (`unfamiliar_phases`) it takes the last legal action.
     """
+
+    name = "sb3"
+
+    def __init__(self, network: Any, rules: Rules, board: Board) -> None:
+        self.network = network
+        self._unfamiliar = TERRITORY_WIDTH * board.num_territories + np.flatnonzero(unfamiliar_phases(rules))
+
+    def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
+        """Return the likeliest actions."""
+        likeliest = logits_of(self.network, observations, masks).argmax(axis=1)
+        last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
+        return np.where(observations[:, self._unfamiliar].any(axis=1), last, likeliest)
+
+
+def logits_of(network: Any, observations: Array, masks: Array) -> Array:
+    """Return a policy's logits, float32 (k, n), for observations float32 (k, D); very low where not legal."""
+    import torch
+
+    network.set_training_mode(False)
+    inputs, legal = torch.as_tensor(observations, device=network.device), np.asarray(masks) > 0
+    with torch.no_grad():
+        if hasattr(network, "answer"):
+            return np.asarray(network.answer(inputs, legal)[0].cpu())
+        return np.asarray(network.get_distribution(inputs, legal).distribution.logits.cpu())
+
+
+class ZipPolicy(Policy):
+    """The policy in a `.zip` with one of SB3's networks, for the games that it was trained for."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -78,18 +84,13 @@ class Sb3Agent(Agent):
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Load the policy, and compute one action."""
-        self.reset(0, rules, board, 0)
-        self.act(View(Game(rules, board, seed=0)))
-
-    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Start a game; raise ValueError if the policy was trained for another map or other rules."""
-        super().reset(seat, rules, board, seed)
+        """Load the network; raise ValueError if it was trained for other games."""
         self.schema.check(schema_of(rules, board), str(self.path))
+        _ = self.policy
 
     @cached_property
     def policy(self) -> Sb3Policy:
-        """The policy, loaded at the first access."""
+        """The policy, loaded when first needed."""
         weights = read_weights(self.path)
         import torch
         from gymnasium.spaces import Discrete
@@ -104,35 +105,30 @@ class Sb3Agent(Agent):
         layers = layers_of(self.config["policy_kwargs"])
         try:
             check_shapes(weights, mlp_shapes(layers, columns, self.schema.num_actions))
-            policy = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=layers, ortho_init=False)
-            policy.load_state_dict(weights)
+            network = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=layers, ortho_init=False)
+            network.load_state_dict(weights)
         except Exception as error:  # SB3 does not check what it is given
             raise ValueError(f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}") from error
-        return Sb3Policy(policy)
+        return Sb3Policy(network, self.schema.rules, self.schema.board)
 
-    def act(self, view: View) -> int:
-        """Return the likeliest legal action, or the last legal action in phases unknown from training."""
-        if unfamiliar_phases(self.schema.rules)[view.phase]:
-            return int(view.legal_actions[-1])
-        return int(self.policy.logits(view.codes[None], view.action_mask[None])[0].argmax())
+    def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
+        """Return the likeliest actions."""
+        return self.policy.act_batch(observations, masks, seats)
 
 
-def load_zip(path: str) -> Any:
-    """Return the player of a `.zip`.
-
-    This is a compiled bot for the project's own network, else a function that makes an `Sb3Agent`.
-    """
-    agent = Sb3Agent(path)
-    return own_network(path).bot(path) if agent.config["policy"] == OWN_POLICY else partial(Sb3Agent, path)
+def load_zip(path: str) -> CompiledBot | Policy:
+    """Return the player of a `.zip`: a compiled bot if it has the project's own network, else a policy."""
+    policy = ZipPolicy(path)
+    return own_network(path).bot(path) if policy.config["policy"] == OWN_POLICY else policy
 
 
 def own_network(path: str | Path) -> PolicyFile:
     """Return the policy of a `.zip` with the project's own network; raise ValueError for other networks."""
-    agent = Sb3Agent(path)
-    if agent.config["policy"] != OWN_POLICY:
-        raise ValueError(f"policy {str(path)!r} is a {agent.config['policy']} of SB3: must be a {OWN_POLICY}")
-    weights = {name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(agent.path).items()}
-    return PolicyFile(weights, agent.schema, {"name": agent.name, "version": agent.version})
+    policy = ZipPolicy(path)
+    if policy.config["policy"] != OWN_POLICY:
+        raise ValueError(f"policy {str(path)!r} is a {policy.config['policy']} of SB3: must be a {OWN_POLICY}")
+    weights = {name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(policy.path).items()}
+    return PolicyFile(weights, policy.schema, {"name": policy.name, "version": policy.version})
 
 
 def read_weights(path: Path) -> dict[str, Any]:

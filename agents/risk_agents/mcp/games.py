@@ -16,7 +16,7 @@ from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules
 from risk_env.doors.seat_lanes import MAX_ROUNDS
-from risk_env.match import PlayerFault
+from risk_env.players import PlayerFault
 from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from risk_agents.program import brief
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
-from risk_env.match import FAULTS
+from risk_env.players import FAULTS
 
 MOST = (1 << 31) - 1  # of any whole number in the file
 

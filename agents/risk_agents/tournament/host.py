@@ -34,7 +34,8 @@ from risk_env.compiling import compile_games
 from risk_env.core.types import NOBODY, Phase
 from risk_env.events import Event
 from risk_env.game import Game
-from risk_env.match import MOST_BITS, Match, as_action
+from risk_env.match import Match
+from risk_env.players import MOST_BITS, as_action
 from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is installed

@@ -30,7 +30,8 @@ from risk_env.arrays import Ints, Numbers
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.lanes import Lanes
-from risk_env.match import Match, PlayerFault
+from risk_env.match import Match
+from risk_env.players import PlayerFault
 from risk_env.seeds import game_seed
 from risk_env.text.escape import for_terminal
 

@@ -21,7 +21,6 @@ from risk_agents.registry import make
 from risk_agents.rollouts import chances_by_play
 from risk_agents.web.table import position_of
 from risk_env import bots
-from risk_env.agent import prepare
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.match import Match
@@ -111,7 +110,7 @@ def _chances(position: str, bot: str, games: int) -> list[float]:
 def _prepare(position: str, agent: str) -> None:
     """Compile what an agent needs for the rules and the map of a position; nothing is played."""
     game = position_of(position)
-    prepare(make(agent), game.rules, game.board)
+    make(agent).prepare(game.rules, game.board)
 
 
 def _explain(position: str, agent: str) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from risk_env.agent import Agent, CompiledAgent
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
-from risk_env.match import Match, PlayerFault
+from risk_env.match import Match
+from risk_env.players import PlayerFault
 from risk_env.public import VEILED_PHASES
 from risk_env.saved_game import SavedGame
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
@@ -360,7 +361,8 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
             seated.append(None if is_over or player in (HUMAN, RECORDED) else make(player))
         except Exception as error:
             for agent in seated:
-                getattr(agent, "close", lambda: None)()
+                if agent is not None:
+                    agent.close()
             raise Refused(f"seat {seat}, {player}, cannot play: {error or type(error).__name__}") from error
     return seated
 

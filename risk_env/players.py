@@ -1,0 +1,302 @@
+"""Players: the three kinds that can sit at a table, and what a name, a class or an object stands for.
+
+A `CompiledBot` plays inside kernels. A `Policy` answers many observations at once. An `Agent` answers one view.
+`find_player` decides the kind, for every function that takes players.
+"""
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from risk_env import bots
+from risk_env.agent import Agent, CompiledAgent, View, prepares
+from risk_env.arrays import Array
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
+from risk_env.game import Game, as_floats
+from risk_env.lanes import check_choice, whole_numbers
+from risk_env.text.notation import illegal_action
+
+MOST_BITS = 63  # most bits of an action number
+FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFault`
+
+
+class PlayerFault(RuntimeError):
+    """A player at `seat` did not return a legal action; `reason` is the error message.
+
+    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. If the exception
+    has an attribute `kind` with a value of `FAULTS`, this value is used instead, such as "time" for a program.
+    """
+
+    def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
+        super().__init__(f"{name} at seat {seat}: {reason}")
+        self.seat, self.kind, self.reason = seat, kind, reason
+
+
+class Policy:
+    """A player that answers many observations at once. Subclasses set `name` and `version`, and override `act_batch`.
+
+    One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps nothing in
+    the object: `initial_state` returns an array, and the caller keeps a row of it for each seat of each game.
+    """
+
+    name: str = "policy"
+    version: str = "1"  # change the version whenever the policy's play changes
+    observation: str = "flat"  # form of the observations: "flat" or "structured"
+
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Load what games by these rules on this map need; raise ValueError if the policy cannot play them.
+
+        The method may be called again, and must not change how the policy plays.
+        """
+
+    def initial_state(self, count: int) -> Array | None:
+        """Return the state of `count` seats whose games begin, an array (count, ...); None for a policy without state.
+
+        A state with several parts is one array, too: the two parts of an LSTM can be an array (count, 2, width).
+        """
+        return None
+
+    def act_batch(self, observations: Any, masks: Array, seats: Array, state: Array | None = None) -> Any:
+        """Return a legal action for each of k decisions, int (k,); with a state, (actions, new state).
+
+        Observations are float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)} if `observation` is
+        "structured"; masks int8 (k, n); seats int64 (k,). `state` (k, ...) is passed if `initial_state` returns one.
+        """
+        raise TypeError(f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)")
+
+
+@dataclass(frozen=True)
+class AgentFactory:
+    """Makes agents: each seat of each game under way gets an agent of its own."""
+
+    make_agent: Callable[[], Any]
+    name: str
+
+    def make(self) -> Agent:
+        """Return a new agent; raise TypeError if the function returns anything else."""
+        made = _based(self.make_agent())
+        if not isinstance(made, Agent):
+            raise TypeError(f"{self.name} returned {made!r:.80}: a factory of agents must return an Agent")
+        return made
+
+
+Player = CompiledBot | Policy | Agent | AgentFactory
+Named = str | Player | Callable[[], Agent | Policy]  # what `find_player` takes; functions make agents only
+
+ALLOWED = (
+    "a registered name (risk-env agents), a CompiledBot, a Policy, an Agent, or a class or function that makes agents"
+)
+
+
+def find_player(named: Any) -> Player:
+    """Return the player that a name, an object, a class or a function stands for; raise ValueError for anything else.
+
+    The base class decides. An object without one of the three base classes counts as an `Agent` if it has a method
+    `act`, and as a `Policy` if it has a method `act_batch`; an object that has both is refused.
+    """
+    found = _registered(named) if isinstance(named, str) else named
+    if isinstance(found, CompiledBot | AgentFactory):
+        return found
+    is_class = isinstance(found, type)
+    if is_class or isinstance(found, partial) or inspect.isroutine(found):
+        kind = _kind(found) if is_class else Agent
+        if kind is Policy:
+            return _as_policy(found())
+        if kind is Agent:
+            return AgentFactory(found, getattr(getattr(found, "func", found), "__name__", repr(found)))
+    based = _based(found)
+    if not isinstance(based, Policy | Agent):
+        raise ValueError(f"player={named!r:.200} must be {ALLOWED}")
+    return based
+
+
+def _registered(name: str) -> Any:
+    """Return what is registered with this name; raise ValueError, with a hint for files and programs."""
+    try:
+        return bots.find(name)
+    except ValueError as error:
+        if ":" in name or "." in name:
+            raise ValueError(f"{error}; for a file or a program pass risk_agents.load({name!r:.200})") from None
+        raise
+
+
+def _kind(found: Any) -> type[Policy] | type[Agent] | None:
+    """Return `Policy` or `Agent` for an object or a class, None if it is neither; raise ValueError if it is both."""
+    kind = found if isinstance(found, type) else type(found)
+    is_policy, is_agent = issubclass(kind, Policy), issubclass(kind, Agent)
+    if not is_policy and not is_agent:
+        is_policy, is_agent = (callable(getattr(found, method, None)) for method in ("act_batch", "act"))
+    if is_policy and is_agent:
+        raise ValueError(
+            f"player={found!r:.200} has both act and act_batch: derive its class from risk_env.Agent or from "
+            "risk_env.Policy, and not from both"
+        )
+    return Policy if is_policy else Agent if is_agent else None
+
+
+def _based(found: Any) -> Any:
+    """Return a `Policy` or an `Agent` for an object of either kind; return any other object as it is."""
+    kind = _kind(found)
+    if kind is Policy:
+        return _as_policy(found)
+    return found if kind is None or isinstance(found, Agent) else PlainAgent(found)
+
+
+def _as_policy(found: Any) -> Policy:
+    policy = found if isinstance(found, Policy) else PlainPolicy(found)
+    check_choice(f"{policy.name}: observation", policy.observation, ("flat", "structured"))
+    return policy
+
+
+def as_agent(named: Any) -> Agent:
+    """Return the agent of one seat for anything that `find_player` takes."""
+    player = find_player(named)
+    if isinstance(player, CompiledBot):
+        return CompiledAgent(player)
+    if isinstance(player, Policy):
+        return PolicyAgent(player)
+    return player.make() if isinstance(player, AgentFactory) else player
+
+
+def check_seats(agents: Iterable[Agent | None]) -> None:
+    """Raise ValueError if one agent has two of these seats: an agent plays one seat of a game."""
+    seen = set[int]()
+    for agent in agents:
+        if agent is not None:
+            number = id(agent.plain if isinstance(agent, PlainAgent) else agent)
+            if number in seen:
+                raise one_seat(agent, "several seats")
+            seen.add(number)
+
+
+def one_seat(agent: Agent, asked: str) -> ValueError:
+    """Return the error for an agent that is named for several seats at once."""
+    return ValueError(
+        f"player={agent!r:.200} ({agent.name}) is one object for {asked}: an agent plays one seat of one game at a "
+        "time. Name its class or a function that makes agents."
+    )
+
+
+class PlainAgent(Agent):
+    """An object with a method `act`, whose class is not derived from `Agent`."""
+
+    def __init__(self, plain: Any) -> None:
+        self.plain, self.name = plain, type(plain).__name__
+        _take_over(self, plain, ("name", "version", "prepare", "reset", "act", "close"))
+
+
+class PlainPolicy(Policy):
+    """An object with a method `act_batch`, whose class is not derived from `Policy`."""
+
+    def __init__(self, plain: Any) -> None:
+        self.name = type(plain).__name__
+        _take_over(self, plain, ("name", "version", "observation", "prepare", "initial_state", "act_batch"))
+
+
+def _take_over(player: Any, plain: Any, names: Iterable[str]) -> None:
+    """Set those attributes of a player that a plain object has."""
+    for name in names:
+        if hasattr(plain, name):
+            setattr(player, name, getattr(plain, name))
+
+
+class PolicyAgent(Agent):
+    """A `Policy` as the player of one seat."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy, self.name, self.version = policy, policy.name, policy.version
+        if prepares(policy, Policy):  # else another policy of the class rehearses in tournaments
+            self.prepare = policy.prepare  # type: ignore[method-assign]
+
+    def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
+        """Begin a game with a new state; raise ValueError if the policy cannot play such games."""
+        super().reset(seat, rules, board, seed)
+        self.policy.prepare(rules, board)
+        self.state = new_state(self.policy, 1)
+
+    def act(self, view: View) -> int:
+        """Return the policy's action for this view."""
+        seats = np.array([view.seat])
+        masks = view.action_mask[None]
+        actions, self.state = query_policy(self.policy, view.codes[None], view.board, masks, seats, self.state)
+        return int(actions[0])
+
+
+def new_state(policy: Policy, count: int) -> Array | None:
+    """Return the state of `count` seats whose games begin; raise ValueError unless it is an array (count, ...)."""
+    found = policy.initial_state(count)
+    if found is None:
+        return None
+    state = np.array(found)  # a copy: the policy may return the same array again
+    if state.shape[:1] != (count,):
+        raise ValueError(f"{policy.name}: initial_state({count}) returned shape {state.shape}, not ({count}, ...)")
+    return state
+
+
+def query_policy(
+    policy: Policy, codes: Array, board: Board, masks: Array, seats: Array, state: Array | None
+) -> tuple[Array, Array | None]:
+    """Return a policy's actions, int (k,), and its new state; raise ValueError if an action is not legal.
+
+    `codes` are observations int8 (k, D), `state` is None for a policy without state.
+    """
+    seen = as_floats(codes, board, policy.observation)
+    if state is None:
+        actions, after = policy.act_batch(seen, masks, seats), None
+    else:
+        found = policy.act_batch(seen, masks, seats, state)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise ValueError(f"{policy.name} has an initial_state: act_batch must return (actions, state)")
+        actions, after = found[0], np.asarray(found[1])
+        if after.shape != state.shape:
+            raise ValueError(f"{policy.name} returned a state of shape {after.shape} instead of {state.shape}")
+    return _legal(policy, actions, masks), after
+
+
+def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
+    """Return the actions of a policy as an array; raise ValueError unless they are legal by their masks."""
+    actions = whole_numbers(actions, (len(masks),), f"{policy.name}: act_batch must return")
+    inside = (actions >= 0) & (actions < masks.shape[1])
+    legal = inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] > 0)
+    if not legal.all():
+        k = int(legal.argmin())
+        legal_actions = np.flatnonzero(masks[k])
+        raise ValueError(f"{policy.name} returned {actions[k]}, which is not legal: legal are {legal_actions}")
+    return actions
+
+
+def query_agent(agent: Agent, view: View, game: Game) -> int:
+    """Ask an agent for its action in a game; return a legal action or raise PlayerFault."""
+    try:
+        action = as_action(agent.act(view))
+    except Exception as error:
+        raise fault_of(agent, view.seat, error) from error
+    if not game.is_legal(action):
+        illegal = illegal_action(game.record, game.tables, game.board, action)
+        raise PlayerFault(view.seat, agent.name, "illegal", str(illegal))
+    return action
+
+
+def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
+    """Return the PlayerFault for an error that an agent raised."""
+    kind = getattr(error, "kind", None)
+    if kind in FAULTS:
+        return PlayerFault(seat, agent.name, str(kind), str(error))
+    return PlayerFault(seat, agent.name, "crash", f"{type(error).__name__}: {error}")
+
+
+def as_action(answer: Any) -> int:
+    """Convert an answer to an action number, legal or not; raise TypeError or ValueError if this fails."""
+    if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
+        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
+    action = operator.index(answer)
+    if action.bit_length() > MOST_BITS:
+        raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
+    return action

@@ -1,0 +1,148 @@
+"""Players at the seats of an Arena's lanes, except compiled bots, which the kernel asks."""
+
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from risk_env.agent import Agent, View, chance_seed
+from risk_env.arrays import Array, Numbers
+from risk_env.events import Event
+from risk_env.game import Game, game_by_chance
+from risk_env.lanes import Lanes
+from risk_env.players import AgentFactory, Policy, new_state, one_seat, query_agent, query_policy
+from risk_env.seeds import bot_seed
+
+
+class Table(Protocol):
+    """The parts of an `Arena` that a seated player uses."""
+
+    batch: Lanes
+    tally: Any  # `arena.TallyBook`
+    actions: Numbers  # (N,)
+
+
+class Seated:
+    """A player at its seats in the lanes of an arena, as the arena's loop knows it."""
+
+    name: str
+    keeps_memory = False  # whether the player remembers its games in objects of its own
+
+    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
+        """Begin games in these lanes (k,), where the player has these seats (k,)."""
+
+    def choose(self, arena: Table, lanes: Numbers) -> None:
+        """Write an action for the seat to act in each of these lanes (k,) into `arena.actions`."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End what the player has started."""
+
+
+class PolicySeats(Seated):
+    """A `Policy` at its seats, with a state for each lane and seat if the policy has a state."""
+
+    def __init__(self, policy: Policy, batch: Lanes) -> None:
+        mask = batch.action_mask
+        if not isinstance(batch.observation, np.ndarray) or mask is None or mask.dtype != np.int8:
+            raise ValueError(f"policy {policy.name} needs a batch with observation='flat' and mask='bytes'")
+        policy.prepare(batch.rules, batch.board)
+        self.policy, self.name = policy, policy.name
+        first = new_state(policy, 1)
+        self.keeps_memory = first is not None
+        shape = batch.num_games, batch.num_players
+        self._state = None if first is None else np.zeros((*shape, *first.shape[1:]), first.dtype)
+
+    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
+        """Give these seats a new state."""
+        if self._state is not None and len(lanes):
+            self._state[lanes, seats] = new_state(self.policy, len(lanes))
+
+    def choose(self, arena: Table, lanes: Numbers) -> None:
+        """Let the policy answer for all these lanes at once."""
+        batch = arena.batch
+        batch.ask(lanes)
+        codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]
+        seats = batch.seat[lanes]
+        state = None if self._state is None else self._state[lanes, seats]
+        arena.actions[lanes], after = query_policy(self.policy, codes, batch.board, masks, seats, state)
+        if self._state is not None:
+            self._state[lanes, seats] = after
+
+
+class AgentSeats(Seated):
+    """Agents at their seats: one for each seat of each lane, made and prepared when its first game begins."""
+
+    keeps_memory = True
+
+    def __init__(self, player: Agent | AgentFactory, batch: Lanes) -> None:
+        if isinstance(player, Agent):
+            if batch.num_games > 1:
+                raise one_seat(player, f"{batch.num_games} games at once")
+            player.prepare(batch.rules, batch.board)
+        self.name, self._player = player.name, player
+        self._agents: dict[tuple[int, int], Agent] = {}  # by lane and seat
+        self._chance: dict[tuple[int, int], int] = {}
+        self._starts: dict[int, Array] = {}  # by lane: the record with which its game began
+        self._games: dict[int, Game] = {}  # by lane: the game so far, played again for `view.events`
+
+    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
+        """Reset the agents of these seats."""
+        batch = arena.batch
+        if isinstance(self._player, Agent):
+            if len(seats) > 1:
+                raise one_seat(self._player, f"seats {', '.join(map(str, seats.tolist()))}")
+            self._agents.clear()
+        for lane, seat in zip(lanes.tolist(), seats.tolist(), strict=True):
+            agent = self._agents.get((lane, seat)) or self._new(batch)
+            self._agents[lane, seat] = agent
+            self._chance[lane, seat] = chance_seed(agent, int(bot_seed(int(batch.seeds[lane]), seat)))
+            self._starts[lane] = batch.records[lane : lane + 1].copy()
+            self._games.pop(lane, None)
+            agent.reset(seat, batch.rules, batch.board, self._chance[lane, seat])
+
+    def _new(self, batch: Lanes) -> Agent:
+        """Return the agent of a seat that has not played yet."""
+        if isinstance(self._player, Agent):
+            return self._player
+        agent = self._player.make()
+        agent.prepare(batch.rules, batch.board)
+        return agent
+
+    def choose(self, arena: Table, lanes: Numbers) -> None:
+        """Ask the agent of the seat to act in each of these lanes; raise PlayerFault for a wrong answer."""
+        for lane in lanes.tolist():
+            game = arena.batch.game(lane)
+            key = lane, game.seat
+            view = View(game, chance=self._chance[key], history=partial(self._events, arena, lane))
+            arena.actions[lane] = query_agent(self._agents[key], view, game)
+
+    def _events(self, arena: Table, lane: int, seat: int) -> list[Event]:
+        """Return the events that a seat has seen in a lane's game."""
+        if lane not in self._games:
+            self._games[lane] = self._beginning(arena.batch, lane)
+        game, first = self._games[lane], int(self._starts[lane]["decisions"][0])
+        for action in arena.tally.actions(lane)[first + len(game.actions) :]:
+            game.step(action)
+        if game.to_record() != arena.batch.records[lane].tobytes():
+            raise ValueError(f"lane {lane}: view.events needs a game whose actions were all played by the arena")
+        return game.events(seat=seat)
+
+    def _beginning(self, batch: Lanes, lane: int) -> Game:
+        """Return a lane's game as it began: with the events of the set-up, unless it began with a position."""
+        set_up = game_by_chance(batch.rules, batch.board, batch.seeds[lane])
+        if set_up.to_record() == self._starts[lane].tobytes():
+            return set_up
+        return Game.from_record(batch.rules, batch.board, self._starts[lane])
+
+    def close(self) -> None:
+        """Close the agents that were made here."""
+        if isinstance(self._player, AgentFactory):
+            for agent in self._agents.values():
+                agent.close()
+        self._agents.clear()
+
+
+def seated(player: Policy | Agent | AgentFactory, batch: Lanes) -> Seated:
+    """Return a player as it sits in the lanes of a batch."""
+    return PolicySeats(player, batch) if isinstance(player, Policy) else AgentSeats(player, batch)
