@@ -22,7 +22,7 @@ from benchmarks.arguments import at_least_one
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.external import ExternalAgent
 from risk_env.agent import View
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.board.rules import Rules
 from risk_env.game import Game
 
 FORMS: dict[str, dict[str, Any]] = {  # what a program asks for in its answer to `hello`
@@ -31,7 +31,7 @@ FORMS: dict[str, dict[str, Any]] = {  # what a program asks for in its answer to
     "with events": {"protocol": 1, "events": True},
 }
 AIM = 0.2  # ms per message without texts and events
-RULES = training_rules("classic", 3, max_rounds=20)
+RULES = Rules.preset("classic", 3, profile="fast", setup="claim", max_rounds=20)
 PACKAGES = ("risk-env", "numpy", "numba")
 PROGRAM = """
 import json, random, sys

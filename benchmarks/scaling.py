@@ -206,7 +206,7 @@ def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
 
 def tournament() -> TournamentConfig:
     """Six agents alike, by the rules of the ladder."""
-    rules = Rules.preset("classic", SEATS, setup="deal", attack="blitz", defender_dice="max", max_rounds=100)
+    rules = Rules.preset("classic", SEATS, profile="fast")
     return make_config([f"{AGENT}{number}={AGENT}" for number in range(SEATS)], rules)
 
 

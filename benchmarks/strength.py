@@ -4,8 +4,8 @@
 
 The agent plays every deal from every seat. The others are drawn from the field for each game, without repetition where
 it has enough bots. `kept_out` in a field stands for opponents that no rollout and no training used. The file of a table
-value, in a field or as the agent, stands for the `tactician` that judges by it. With three and more players territories
-are dealt where the preset claims them; `--setup` chooses.
+value, in a field or as the agent, stands for the `tactician` that judges by it. The rules are those of the
+profile "fast".
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.kept_out import kept_out
+from risk_agents.agent_list import split_agents
 from risk_agents.agent_player import AgentPlayer
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
+from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
 from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import MAX_LANES, Player, play
-from risk_env.board.maps import load_map
-from risk_env.board.rules import Rules, read_option
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import FAST, Rules
 from risk_env.bots import CompiledBot
-from risk_env.doors.seat_lanes import training_rules
 from risk_training.win_rate import WinRate
 
 LANES = 48
@@ -76,44 +77,38 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--field", required=True, metavar="A,B,...", help="compiled bots in the other seats, kept_out, files of values"
     )
-    parser.add_argument("--preset", default="classic")
-    parser.add_argument("--players", type=int, default=6)
-    parser.add_argument("--setup", help="in place of the preset's, or of dealt territories")
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="another option of the rules"
-    )
+    add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--games", type=int, default=240)
     parser.add_argument("--seed", type=int, default=77)
     arguments = parser.parse_args(argv)
-    options = dict(map(read_option, arguments.option))
-    rules = table_rules(arguments.preset, arguments.players, arguments.setup).replace(**options)
+    rules = rules_of(vars(arguments), FAST, 6)
+    board = load_map(arguments.map or MAP)
     clock = Clock()
-    found = strength(arguments.agent, arguments.field.split(","), rules, arguments.games, arguments.seed, clock)
+    field = split_agents(arguments.field, "--field")
+    found = strength(arguments.agent, field, rules, board, arguments.games, arguments.seed, clock)
     rate, low, high = (100 * part for part in found.interval)
     print(
         f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, an even share is "
-        f"{100 / arguments.players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
+        f"{100 / rules.num_players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
         f"{1e3 * clock.seconds / clock.turns:.3g} ms a turn"
     )
 
 
-def table_rules(preset: str, players: int, setup: str | None) -> Rules:
-    """The rules of the games: learners' defaults, territories dealt instead of claimed unless a set-up is given."""
-    rules = training_rules(preset, players)
-    if setup is None:
-        setup = "deal" if rules.setup == "claim" else rules.setup
-    return rules.replace(setup=setup)
-
-
-def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, clock: Clock) -> WinRate:
+def strength(spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock) -> WinRate:
     """Play whole deals, at least `games`, with the agent in every seat of each."""
     judged = _judged_by(spec)
     agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
-    return win_rate_in_field(AgentPlayer(lambda: Timed(agents(), clock)), field, rules, games, seed, LANES)
+    return win_rate_in_field(AgentPlayer(lambda: Timed(agents(), clock)), field, rules, board, games, seed, LANES)
 
 
 def win_rate_in_field(
-    player: Player | CompiledBot, field: Sequence[str], rules: Rules, games: int, seed: int, lanes: int = MAX_LANES
+    player: Player | CompiledBot,
+    field: Sequence[str],
+    rules: Rules,
+    board: Board,
+    games: int,
+    seed: int,
+    lanes: int = MAX_LANES,
 ) -> WinRate:
     """Play whole deals, at least `games`, with the player in every seat of each and others drawn from the field."""
     seats, chance = rules.num_players, np.random.default_rng(seed)
@@ -122,7 +117,7 @@ def win_rate_in_field(
     bots = [bot for name in field for bot in _compiled(name, rules.num_players)]
     line_ups = np.array([np.insert(drawn(len(bots), seats - 1, chance), place, 0) for place in places])
     players = [player, *bots]
-    results = play(rules, load_map("classic"), players, games, seed, lanes, line_ups=line_ups, deals=deals)
+    results = play(rules, board, players, games, seed, lanes, line_ups=line_ups, deals=deals)
     won = int((results["winner"] == places).sum())
     return WinRate(won, games, float(results["truncated"].mean()), float(results["rounds"].mean()))
 

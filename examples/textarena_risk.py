@@ -17,7 +17,7 @@ from textarena.envs.registration import register_with_versions
 from textarena.wrappers import ActionFormattingWrapper, GameBoardObservationWrapper
 
 from risk_env import Game, load_map
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.board.rules import Rules
 from risk_env.words.plan import Plan
 
 PROMPT = """You are P{player} in a game of Risk. Answer a report with actions in order, separated by `;`, for example:
@@ -35,7 +35,7 @@ class RiskEnv(ta.Env):
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
         """Begin a game; without a seed a random one."""
-        rules = training_rules(self._preset, num_players, **self._options)
+        rules = Rules.preset(self._preset, num_players, **{"profile": "fast", **self._options})
         self.game = Game(rules, self._board, secrets.randbits(63) if seed is None else seed)
         self.plans = [Plan(seat) for seat in range(num_players)]
         self._errors = 0

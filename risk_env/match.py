@@ -20,7 +20,7 @@ from risk_env import bots
 from risk_env.agent import Agent, CompiledAgent, View, chance_seeds, close, prepare
 from risk_env.arena import Policy, as_floats
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules
+from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.bots import CompiledBot
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
@@ -60,8 +60,8 @@ class Match:
     """One game with a player at each seat.
 
     A player is an `Agent`, a `CompiledBot`, a `Policy`, the name of a registered bot, or None if the caller
-    plays the seat. `rules`, `board` and `seed` have the same meaning as for `Game`. `position` is the text of
-    a position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
+    plays the seat. `rules`, `board`, `seed` and `options` have the same meaning as for `Game`. `position` is the text
+    of a position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
     player's seat.
 
     The first call that plays also prepares and resets the players, unless `begin` was called before.
@@ -77,8 +77,9 @@ class Match:
         lane: int = 0,
         episode: int = 0,
         position: str = "",
+        **options: Any,
     ) -> None:
-        self.game = Game(rules, board, seed, lane=lane, episode=episode)
+        self.game = Game(rules_from(rules, options, BOOK, Match), board, seed, lane=lane, episode=episode)
         self.lane, self.episode, self.position = lane, episode, position
         if position:
             self.game = Game.from_position(position, self.game.rules, self.game.board, self.game.seed, lane, episode)

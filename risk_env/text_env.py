@@ -9,9 +9,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import NOBODY
-from risk_env.doors.seat_lanes import check_seat, training_rules
+from risk_env.doors.seat_lanes import check_seat
 from risk_env.game import Game
 from risk_env.lanes import check_choice, check_count
 from risk_env.match import Match
@@ -58,15 +59,16 @@ class Counts:
 class TextEnv:
     """One learner's seat in one game after another.
 
-    `preset`, `num_players` and `options` are those of `training_rules`; `opponents` one compiled bot for all other
-    seats or a list of P - 1, clockwise from the learner. `seat=None` gives the learner all seats in turn. `positions`
-    are texts of `Game.to_text`, with which episodes then begin (endgames, for example), one after another. `options`
-    may also be fields of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
+    `preset` is the name of a preset with `num_players` and `options` as for `Rules.preset`, or `Rules`. The profile is
+    "fast" unless `profile` names another (RULES 12.1). `opponents` is one compiled bot for all other seats or a list of
+    P - 1, clockwise from the learner. `seat=None` gives the learner all seats in turn. `positions` are texts of
+    `Game.to_text`, with which episodes then begin (endgames, for example), one after another. `options` may also be
+    fields of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
         self,
-        preset: str = "classic",
+        preset: str | Rules = "classic",
         num_players: int | None = None,
         board: Board | str = "classic",
         opponents: str | CompiledBot | Sequence[str | CompiledBot] = "random",
@@ -77,7 +79,8 @@ class TextEnv:
     ) -> None:
         own = {field.name: options.pop(field.name) for field in fields(Answers) if field.name in options}
         self.answers = Answers(**own)
-        self.rules = training_rules(preset, num_players, **options)
+        players = {} if num_players is None else {"num_players": num_players}
+        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._bots = _bots(opponents, self.rules.num_players)
         check_seat(seat, self.rules.num_players)

@@ -24,7 +24,6 @@ from risk_env.seeds import game_seed, word
 
 Opponent = Any  # the name of a compiled bot, a CompiledBot or a Policy
 
-MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
@@ -45,26 +44,14 @@ FINAL = np.dtype(
 )
 
 
-def training_rules(
-    preset: str = "classic", /, num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
-) -> Rules:
-    """The rules of a preset with the defaults of the learners' environments; `options` are those of RULES 13.
-
-    Attacks are blitzes (RULES 3.2.4), or single rolls with the most dice where re-roll or commander is played; the
-    defender rolls the most dice.
-    """
-    single_rolls = any(options.get(option) for option in ("expert", "card_reroll", "commander"))
-    usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max"}
-    return Rules.preset(preset, num_players, max_rounds=max_rounds, **{**usual, **options})
-
-
 class SeatLanes:
     """`num_lanes` learners, lane i in the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
     `seat` is the learners' seat in every game; None: each lane takes all seats in turn, beginning at different ones.
-    `opponents` is one player for all other seats, or a list; `order` seats a list of P - 1 players `"clockwise"` from
-    the learner or `"shuffled"` in each game, or fills every seat with a player `"drawn"` from a list of any length.
-    `illegal="random"` plays a random legal action instead of an illegal one, for learners without masks.
+    `opponents` is one player for all other seats, or a list. `opponent_order` seats a list of P - 1 players
+    `"clockwise"` from the learner or `"shuffled"` in each game, or fills every seat with a player `"drawn"` from a list
+    of any length. `illegal_action="random"` plays a random legal action instead of an illegal one, for learners
+    without masks.
     """
 
     def __init__(
@@ -75,21 +62,22 @@ class SeatLanes:
         opponents: Opponent | Sequence[Opponent] = "random",
         *,
         seat: int | None = None,
-        order: str = "clockwise",
+        opponent_order: str = "clockwise",
         reward: str = "win",
         observation: str = "flat",
-        illegal: str = "raise",
+        illegal_action: str = "raise",
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
-        check_choice("opponent_order", order, ORDERS)
+        check_choice("opponent_order", opponent_order, ORDERS)
         check_choice("observation", observation, OBSERVATIONS)
-        check_choice("illegal_action", illegal, ILLEGAL)
+        check_choice("illegal_action", illegal_action, ILLEGAL)
         check_seat(seat, rules.num_players)
         self.num_lanes = num_lanes
         self.autoreset = True  # False: a lane that has ended waits for `reset`
-        self.order, self.observation_kind, self.illegal = order, observation, illegal
+        self.opponent_order, self.observation_kind = opponent_order, observation
+        self.illegal_action = illegal_action
         self._fixed_seat = seat
-        players = _players(opponents, rules.num_players, order)
+        players = _players(opponents, rules.num_players, opponent_order)
         self.players: list[Any] = list(dict.fromkeys(players))
         self._plan = np.array([self.players.index(player) for player in players])
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]  # (K,) of [0, 1): where each drawn player's part ends
@@ -97,8 +85,8 @@ class SeatLanes:
         self.batch = Lanes(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.arena = Arena(self.batch, self.players, observation=observation)
         self._arguments = (rules, self.board, num_lanes, opponents)
-        self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
-        self._options |= {"illegal": illegal}
+        self._options = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
+        self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
         self._is_interrupted = False  # whether a step or reset has begun and not ended
         self._make_arrays()
@@ -114,7 +102,7 @@ class SeatLanes:
         self.terminated = np.zeros(N, np.bool_)
         self.truncated = np.zeros(N, np.bool_)
         self.ended = np.zeros(N, np.bool_)  # (N,) terminated or truncated: the final fields are valid
-        self.replaced = np.zeros(N, np.bool_)  # (N,) an illegal action was replaced (illegal="random")
+        self.replaced = np.zeros(N, np.bool_)  # (N,) an illegal action was replaced (illegal_action="random")
         self.final = np.zeros(N, FINAL)  # (N,) how the lane's last game ended
         self._final_codes = np.zeros(self.batch.observation.shape, np.int8)
 
@@ -152,7 +140,7 @@ class SeatLanes:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")
         actions = self.batch.as_actions(actions)
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
-        if self.illegal == "random":
+        if self.illegal_action == "random":
             actions = self._made_legal(actions, lanes)
         self.batch._check_legal(contiguous(actions), lanes)
         self._is_interrupted = True
@@ -182,9 +170,9 @@ class SeatLanes:
     def draw_by(self, weights: Array) -> None:
         """From the next games on draw opponent k of the list with a chance in proportion to `weights[k]` (float, K)."""
         weights = np.asarray(weights, np.float64)
-        if self.order != "drawn" or weights.shape != self._bounds.shape:
+        if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:
             raise ValueError(
-                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.order!r}, "
+                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.opponent_order!r}, "
                 f"and {len(self._bounds)} opponents to draw from"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
@@ -264,11 +252,11 @@ class SeatLanes:
     def _chosen(self, lanes: Array) -> Array:
         """int (k, P - 1): number of the player of each seat clockwise from the learner."""
         others = self.rules.num_players - 1
-        if self.order == "clockwise":
+        if self.opponent_order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
         batch_loop.seed_bots(self.batch.seeds ^ _ORDER_SALT, lanes, self._words)
         words = self._words[lanes, :others]
-        if self.order == "shuffled":
+        if self.opponent_order == "shuffled":
             return self._plan[np.argsort(words, axis=1)]
         if self._is_even:
             return self._plan[(words % np.uint64(len(self._plan))).astype(np.int64)]
