@@ -36,8 +36,8 @@ BOARD = load_map("classic")
 GAMES = [
     ("classic", 2, {}),
     ("two_player", 2, {}),
-    ("classic", 6, {}),
-    ("capital", 3, {}),
+    ("classic", 6, {"setup": "claim"}),
+    ("capital", 3, {"setup": "claim"}),
     ("secret_mission", 4, {}),
     ("command_room", 4, {}),
 ]
