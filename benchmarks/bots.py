@@ -1,8 +1,8 @@
 """Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays against itself in all seats, with the rules of the ladder (blitz attacks, truncation after 100
-rounds), on one thread, through `arena.play`. The number of games is doubled until the games take long enough.
-Compilation is not timed.
+Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules are those of the profile
+"fast", except that territories are claimed with three and six players. The number of games is doubled until they take
+long enough; compiling is not timed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from benchmarks.arguments import above_zero
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_env import arena
 from risk_env.board.maps import load_map
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.board.rules import Rules
 
 BOTS = ("random", "attacker", "grower", "hunter", "breaker", "planner", "beam")
-PLAYERS = (2, 3, 6)
+SETUPS = {2: "deal", 3: "claim", 6: "claim"}  # by number of players: the games of all records
+PLAYERS = tuple(SETUPS)
 PACKAGES = ("risk-env", "numpy", "numba")
 FIRST_GAMES = 16
 AIMS = {2: 1000, 6: 200}  # games a second of the simple bots, by number of players
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def measure(bot: str, players: int, seconds: float) -> Row:
     """Return games a second of a bot against itself, and the mean length of the games."""
-    rules, board = training_rules("classic", players), load_map("classic")
+    rules, board = Rules.preset("classic", players, profile="fast", setup=SETUPS[players]), load_map("classic")
     games, spent = FIRST_GAMES, 0.0
     arena.play(rules, board, [bot] * players, 1)
     while spent < seconds:

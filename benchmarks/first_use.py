@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SEED = 0
-OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
+OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
 FIRST = ("classic", 3)
 SECOND = ("command_room", 4)  # another preset, another deck, another number of players
 

@@ -24,8 +24,8 @@ PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
 LANES_SPREAD = 256  # number of stages of a game; further lanes repeat them with other random numbers
 WARM_UP = 20  # steps before the clock starts
-PAIRS = 10  # pairs of short windows (one thread, two threads) in the time of one usual window of each
-OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
+PAIRS = 10  # of short windows with one and with two threads, in the time of one usual window of each
+OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
 
 Row = dict[str, Any]
 Step = Callable[[Any], int]  # plays actions and returns the number of decisions
@@ -175,7 +175,7 @@ def our_aec(clock: Clock) -> Iterator[Row]:
     from risk_env import risk_v0
 
     for name, make in (("raw_env()", risk_v0.raw_env), ("env()", risk_v0.env)):
-        yield aec_row(clock, partial(make, max_rounds=100, setup="random"), "risk", f"risk_v0.{name}", "aec")
+        yield aec_row(clock, partial(make, **OPTIONS), "risk", f"risk_v0.{name}", "aec")
 
 
 # Peers

@@ -23,7 +23,6 @@ from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.external import ExternalAgent
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.match import Match
 
 FORMS: dict[str, dict[str, Any]] = {  # requests of a program in its answer to `hello`
@@ -57,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.protocol", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
-    rules = training_rules("classic", PLAYERS, max_rounds=arguments.max_rounds)
+    rules = Rules.preset("classic", PLAYERS, profile="fast", setup="claim", max_rounds=arguments.max_rounds)
     record["rows"] = [measure(form, arguments.games, rules) for form in FORMS]
     print(report(record))
     if arguments.record:

@@ -209,8 +209,8 @@ def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
 
 
 def tournament(agent: str) -> TournamentConfig:
-    """A tournament of six agents alike, by the rules of the ladder."""
-    rules = Rules.preset("classic", SEATS, setup="deal", attack="blitz", defender_dice="max", max_rounds=100)
+    """Return the configuration of a tournament of six agents alike, with the rules of the ladder."""
+    rules = Rules.preset("classic", SEATS, profile="fast")
     return make_config([f"{agent}{number}={agent}" for number in range(SEATS)], rules)
 
 

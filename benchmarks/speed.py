@@ -32,7 +32,7 @@ from risk_env.core.types import Phase
 from risk_env.engine import batch_loop
 from risk_env.seeds import word
 
-OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "max_rounds": 100}
+OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
 ALL = "all"
 PACKAGES = ("risk-env", "numpy", "numba")
 CALIBRATION_SWEEPS = 50

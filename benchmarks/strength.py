@@ -5,8 +5,7 @@
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
 repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
 training used. A file of a table value, in a field or as the agent, stands for the `tactician` with this value
-as judge. Territories are dealt if the preset would have players claim them. The option `--setup` overrides
-this.
+as judge. The rules are those of the profile "fast".
 """
 
 from __future__ import annotations
@@ -20,17 +19,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.kept_out import kept_out
+from risk_agents.agent_list import split_agents
 from risk_agents.learned.table_value import TableValueFile
 from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
+from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
 from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import MAX_LANES, play
-from risk_env.board.maps import load_map
-from risk_env.board.rules import Rules, read_option
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import FAST, Rules
 from risk_env.bots import CompiledBot
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.players import Named
 from risk_training.win_rate import WinRate
 
@@ -79,47 +79,38 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--field", required=True, metavar="A,B,...", help="compiled bots in the other seats, kept_out, files of values"
     )
-    parser.add_argument("--preset", default="classic")
-    parser.add_argument("--players", type=int, default=6)
-    parser.add_argument("--setup", help="in place of the preset's, or of dealt territories")
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="another option of the rules"
-    )
+    add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--games", type=int, default=240)
     parser.add_argument("--seed", type=int, default=77)
     arguments = parser.parse_args(argv)
-    options = dict(map(read_option, arguments.option))
-    rules = table_rules(arguments.preset, arguments.players, arguments.setup).replace(**options)
+    rules = rules_of(vars(arguments), FAST, 6)
+    board = load_map(arguments.map or MAP)
     clock = Clock()
-    found = strength(arguments.agent, arguments.field.split(","), rules, arguments.games, arguments.seed, clock)
+    field = split_agents(arguments.field, "--field")
+    found = strength(arguments.agent, field, rules, board, arguments.games, arguments.seed, clock)
     rate, low, high = (100 * part for part in found.interval)
     print(
         f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, an even share is "
-        f"{100 / arguments.players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
+        f"{100 / rules.num_players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
         f"{1e3 * clock.seconds / clock.turns:.3g} ms a turn"
     )
 
 
-def table_rules(preset: str, players: int, setup: str | None) -> Rules:
-    """Return the rules of the games: defaults for learning, with dealt instead of claimed territories.
-
-    A given `setup` overrides the dealt territories.
-    """
-    rules = training_rules(preset, players)
-    if setup is None:
-        setup = "deal" if rules.setup == "claim" else rules.setup
-    return rules.replace(setup=setup)
-
-
-def strength(spec: str, field: list[str], rules: Rules, games: int, seed: int, clock: Clock) -> WinRate:
+def strength(spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock) -> WinRate:
     """Play whole deals, at least `games` games, with the agent in every seat of each deal."""
     judged = _judged_by(spec)
     agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
-    return win_rate_in_field(lambda: Timed(agents(), clock), field, rules, games, seed)
+    return win_rate_in_field(lambda: Timed(agents(), clock), field, rules, board, games, seed)
 
 
 def win_rate_in_field(
-    player: Named, field: Sequence[str], rules: Rules, games: int, seed: int, lanes: int = MAX_LANES
+    player: Named,
+    field: Sequence[str],
+    rules: Rules,
+    board: Board,
+    games: int,
+    seed: int,
+    lanes: int = MAX_LANES,
 ) -> WinRate:
     """Play whole deals, at least `games` games, with the player in every seat of each deal.
 
@@ -131,7 +122,7 @@ def win_rate_in_field(
     bots = [bot for name in field for bot in _compiled(name, rules.num_players)]
     line_ups = np.array([np.insert(drawn(len(bots), seats - 1, chance), place, 0) for place in places])
     players = [player, *bots]
-    results = play(rules, load_map("classic"), players, games, seed, lanes, line_ups=line_ups, deals=deals)
+    results = play(rules, board, players, games, seed, lanes, line_ups=line_ups, deals=deals)
     won = int((results["winner"] == places).sum())
     return WinRate(won, games, float(results["truncated"].mean()), float(results["rounds"].mean()))
 

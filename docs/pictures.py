@@ -26,7 +26,7 @@ PICTURES = ROOT / "docs" / "pictures"
 
 def main() -> None:
     """A replay, light and dark, on a desk and on a phone; a live game, the lobby and the analysis board."""
-    rules = Rules.preset("classic", 3, attack="blitz", defender_dice="max", max_rounds=100)
+    rules = Rules.preset("classic", 3, profile="fast", setup="claim")
     game = play_game(rules, load_map("classic"), NAMES, seed=3)
     with tempfile.TemporaryDirectory() as folder, opened_browser() as browser:
         path = Path(folder) / "game.html"

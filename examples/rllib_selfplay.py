@@ -37,8 +37,7 @@ from risk_training.config import METRICS
 from risk_training.curves import plot
 from risk_training.win_rate import WinRate
 
-GAME = {"preset": "classic", "num_players": 2, "setup": "random", "attack": "blitz", "defender_dice": "max"}
-GAME["max_rounds"] = 40
+GAME = {"preset": "classic", "num_players": 2, "setup": "random", "max_rounds": 40}
 BOTS = ("random", "attacker", "grower")
 AGAINST_BOTS = 0.5  # many agents: share of games in which a bot plays all seats but one
 ENVIRONMENTS = 32  # number of environments with a single agent

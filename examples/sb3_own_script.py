@@ -1,8 +1,8 @@
 """A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
 
     pip install -e '.[train]'  # in a clone
-    python examples/sb3_own_script.py --minutes 2  # writes runs/sb3_own_script.zip
-    risk-env evaluate examples/sb3_own_script.py:Mine --against random --players 2 --games 100
+    python examples/sb3_own_script.py --minutes 2                                # writes runs/sb3_own_script.zip
+    risk-env evaluate examples/sb3_own_script.py:Mine --opponents random --players 2 --games 100
 
 It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
 """
@@ -113,14 +113,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=2.0, help="length of the training (default: 2)")
     parser.add_argument("--opponent", default="random", help="opponent in training (default: random)")
-    parser.add_argument("--against", nargs="+", default=["random", "grower"], help="opponents in evaluation")
+    opponents = "opponents in evaluation (default: random,grower)"
+    parser.add_argument("--opponents", default="random,grower", metavar="A,B,...", help=opponents)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     model = train(arguments.minutes, arguments.opponent)
     MODEL.parent.mkdir(exist_ok=True)
     model.save(MODEL)
     print(f"{model.num_timesteps:,} decisions, saved as {MODEL}")
-    for opponent in arguments.against:
+    for opponent in arguments.opponents.split(","):
         found = evaluate(model, opponent)
         rate, low, high = found.interval
         facts = f"{found.games} games, {found.truncated:.1%} truncated, {found.rounds:.1f} rounds"

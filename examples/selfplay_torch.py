@@ -20,7 +20,7 @@ from torch.distributions import Categorical
 
 from risk_env import GameBatch, Rules
 
-RULES = Rules.preset("classic", 2, setup="random", attack="blitz", defender_dice="max", max_rounds=30)
+RULES = Rules.preset("classic", 2, profile="fast", setup="random", max_rounds=30)
 BOARD = "tiny"
 LANES, STEPS = 256, 128  # size of a rollout
 GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 2048

@@ -18,7 +18,7 @@ from textarena.envs.registration import register_with_versions
 from textarena.wrappers import ActionFormattingWrapper, GameBoardObservationWrapper
 
 from risk_env import load_map
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.board.rules import Rules
 from risk_env.text_env import TextMatch
 
 PROMPT = """You are P{player} in a game of Risk. Answer a report with actions in order, separated by `;`, for example:
@@ -36,7 +36,7 @@ class RiskEnv(ta.Env):
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
         """Begin a game, with a random seed if none is given."""
-        rules = training_rules(self._preset, num_players, **self._options)
+        rules = Rules.preset(self._preset, num_players, **{"profile": "fast", **self._options})
         self.match = TextMatch(rules, self._board, [None] * num_players, seed)
         self._errors = 0
         self.state = ta.FFAMultiPlayerState(num_players, seed, error_allowance=self._error_allowance)

@@ -24,7 +24,9 @@ from typing import Any
 from benchmarks.arguments import at_least_one
 from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
-from benchmarks.strength import table_rules, win_rate_in_field
+from benchmarks.strength import win_rate_in_field
+from risk_env.board.maps import load_map
+from risk_env.board.rules import FAST, Rules
 from risk_env.bots import compiled
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, EvaluationSettings, read_config
@@ -38,6 +40,7 @@ TABLES = {"duel": (2, ("beam",)), "six": (6, FIELD)}  # number of players, bots 
 TITLES = {"duel": "2 players, against beam", "six": f"6 players, against {', '.join(FIELD)}"}
 SEED = 77
 LANES = 48
+BOARD = load_map("classic")
 
 Row = dict[str, Any]
 
@@ -82,7 +85,7 @@ def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> l
     """Train in a folder up to the last moment and return one row for each moment and table."""
     facts = read_config(config_path(config))
     trainer = import_module(TRAINERS[facts["trainer"]])
-    settings = trainer.Config.from_dict(facts | {"n_games": at[-1] or 1})
+    settings = trainer.Config.from_dict(facts | {"games": at[-1] or 1})
     run = trainer.Trainer(replace(settings, evaluation=EvaluationSettings(opponents=())), folder)
     run.begin()
     rows = measured(run, 0, 0.0, games) if 0 in at else []
@@ -105,7 +108,9 @@ def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
     """Return the win rates of a run's policy at each table, after `learned` games and CPU `seconds`."""
     rows = []
     for table, (players, field) in TABLES.items():
-        found = win_rate_in_field(run.seating()(), field, table_rules("classic", players, None), games, SEED, LANES)
+        found = win_rate_in_field(
+            run.seating()(), field, Rules.preset("classic", players, profile=FAST), BOARD, games, SEED, LANES
+        )
         rows.append({"table": table, "games": learned, "seconds": round(seconds, 2), **facts_of(found)})
         print(rows[-1], file=sys.stderr, flush=True)
     return rows
@@ -118,7 +123,7 @@ def facts_of(found: WinRate) -> Row:
 
 def best_script(games: int) -> Row:
     """Return the bot of the FIELD that wins most as one of six, with its win rate."""
-    rules = table_rules("classic", 6, None)
+    rules = Rules.preset("classic", 6, profile=FAST)
     found = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
     best = max(found, key=lambda name: found[name].wins)
     return {"name": best, **facts_of(found[best])}

@@ -35,14 +35,12 @@ from risk_agents.search.judges import FILE as STRATEGIST_FILE
 from risk_agents.search.judges import judge_by, judge_by_beam_value, judge_heuristically
 from risk_agents.search.rollouts import Judge, Rollouts
 from risk_agents.search.value_beam import ValueFile
-from risk_agents.tournament.rules_arguments import dealt
 from risk_env.agent import Agent, View
 from risk_env.arena import STOPPED, Arena
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 from risk_env.lanes import Lanes
 from risk_env.seeds import bot_seed
@@ -117,7 +115,7 @@ class Data(NamedTuple):
 def table_for(players: int) -> Table:
     """The table of a number of players: `classic`, territories dealt, blitzes."""
     plans = (*FIELD, *other_beams(players), random_bot.BOT)
-    return Table(players, dealt(training_rules("classic", players)), plans)
+    return Table(players, Rules.preset("classic", players, profile="fast"), plans)
 
 
 # ------------------------------------------------------------------------------------------------ the data

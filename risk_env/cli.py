@@ -118,21 +118,24 @@ def require(module: str) -> None:
 
 def show_presets(argv: Sequence[str]) -> None:
     """The command `presets`: a table of all presets, or every option of one (RULES 12, 13)."""
-    from risk_env.board.rules import Rules, preset_players, presets
+    from risk_env.board.rules import BOOK, PROFILES, Rules, preset_players, presets
 
     parser = command_parser("presets")
     parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
     parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
     parser.add_argument("--expert", action="store_true", help="with the variations for experts (RULES 10.1-10.5)")
+    profiles = " or ".join(PROFILES)
+    parser.add_argument("--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})")
     arguments = parser.parse_args(argv)
-    if arguments.preset is None and (arguments.players is not None or arguments.expert):
-        parser.error("--players and --expert need the name of a preset")
+    if arguments.preset is None and (arguments.players is not None or arguments.expert or arguments.profile):
+        parser.error("--players, --expert and --profile need the name of a preset")
     from rich.console import Console
     from rich.table import Table
 
     console, plain_table = Console(), partial(Table, box=None, pad_edge=False)
     if arguments.preset is not None:
-        rules = Rules.preset(arguments.preset, num_players=arguments.players, expert=arguments.expert)
+        profile = arguments.profile or BOOK
+        rules = Rules.preset(arguments.preset, arguments.players, arguments.expert, profile)
         table = plain_table("option", "value")
         for option, value in rules.to_dict().items():
             table.add_row(option, repr(value))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.board.maps import Board, Mission, found_map, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
@@ -70,10 +70,11 @@ def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 class Game:
     """A game in progress.
 
-    `rules` are `Rules` or the name of a preset, `board` a `Board` or an argument of `load_map`, `seed` any whole number
-    (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is
-    played at once, unless `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md),
-    with the same rules and map. One thread at a time may use a game.
+    `rules` are `Rules`, or the name of a preset with `options` as for `Rules.preset`: `Game("classic", num_players=4,
+    setup="deal")`. `board` is a `Board` or an argument of `load_map`, `seed` any whole number (None: a random one).
+    Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is played at once,
+    unless `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md), with the
+    same rules and map. One thread at a time may use a game.
     """
 
     def __init__(
@@ -86,8 +87,9 @@ class Game:
         episode: int = 0,
         ask_forced: bool = False,
         position: str | None = None,
+        **options: Any,
     ) -> None:
-        self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
+        self.rules = rules_from(rules, options, BOOK, Game)
         self.board = board if isinstance(board, Board) else load_map(board)
         seed = secrets.randbits(64) if seed is None else seed
         self._tables = tables(self.rules, self.board)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import FAST, Rules, near, rules_from
 from risk_env.board.tables import tables
 from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
@@ -117,8 +117,9 @@ class Lanes(FixedArrays):
         observation: str | None = "flat",
         mask: str | None = "bytes",
         reward: str = "win",
+        **options: Any,
     ) -> None:
-        self.rules = Rules.preset(rules) if isinstance(rules, str) else rules
+        self.rules = rules_from(rules, options, FAST, Lanes)
         self.board = board if isinstance(board, Board) else load_map(board)
         check_count("num_games", num_games)
         check_count("threads", threads)
@@ -397,4 +398,5 @@ def _memory() -> int:
 def check_choice(name: str, value: Any, choices: Any) -> None:
     """Raise a ValueError that names the argument and the choices unless its value is one of them."""
     if value not in choices:
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+        hint = near(value, [choice for choice in choices if isinstance(choice, str)])
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}{hint}")

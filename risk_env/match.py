@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.agent import Agent, View, chance_seeds
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules
+from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.players import Named, as_agent, check_seats, fault_of, query_agent
@@ -39,10 +39,10 @@ class MatchResult(NamedTuple):
 class Match:
     """One game with a player at each seat.
 
-    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name, a class of agents, or None if the caller
-    plays the seat. `rules`, `board` and `seed` have the same meaning as for `Game`. `position` is the text of
-    a position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
-    player's seat.
+    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name, a class of agents, or None if the
+    caller plays the seat. `rules`, `board`, `seed` and `options` have the same meaning as for `Game`. `position`
+    is the text of a position to begin with (docs/positions.md). The random numbers of a player follow from the
+    seed and the player's seat.
 
     The first call that plays also prepares and resets the players, unless `begin` was called before.
     """
@@ -57,7 +57,9 @@ class Match:
         lane: int = 0,
         episode: int = 0,
         position: str | None = None,
+        **options: Any,
     ) -> None:
+        rules = rules_from(rules, options, BOOK, Match)
         self._set_up(Game(rules, board, seed, lane=lane, episode=episode, position=position), players)
 
     @classmethod

@@ -10,8 +10,9 @@ from typing import Any
 
 from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.core.types import NOBODY
-from risk_env.doors.seat_lanes import check_seat, training_rules
+from risk_env.doors.seat_lanes import check_seat
 from risk_env.game import Game
 from risk_env.lanes import check_choice, check_count
 from risk_env.match import Match
@@ -81,16 +82,16 @@ class Counts:
 class TextEnv:
     """One learner's seat in one game after another.
 
-    `preset`, `num_players` and `options` are passed to `training_rules`. `opponents` is one player for all
-    other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
-    seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
-    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
-    `max_illegal`.
+    `preset` is the name of a preset with `num_players` and `options` as for `Rules.preset`, or `Rules`. The
+    profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other
+    seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all seats in turn.
+    `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn (endgames, for
+    example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
         self,
-        preset: str = "classic",
+        preset: str | Rules = "classic",
         num_players: int | None = None,
         board: Board | str = "classic",
         opponents: Named | Sequence[Named] = "random",
@@ -101,7 +102,8 @@ class TextEnv:
     ) -> None:
         own = {field.name: options.pop(field.name) for field in fields(Answers) if field.name in options}
         self.answers = Answers(**own)
-        self.rules = training_rules(preset, num_players, **options)
+        players = {} if num_players is None else {"num_players": num_players}
+        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._opponents = _opponents(opponents, self.rules.num_players)
         check_seat(seat, self.rules.num_players)

@@ -17,7 +17,7 @@ from risk_agents.search.plans import NAMES
 from risk_agents.search.value_beam import ValueFile
 from risk_env import load_map
 from risk_env.board.maps import Board
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.board.rules import Rules
 
 KINDS: dict[str, type[TrainedFile]] = {
     "policy": PolicyFile,
@@ -25,8 +25,8 @@ KINDS: dict[str, type[TrainedFile]] = {
     "table value": TableValueFile,
     "plan policy": PlanPolicyFile,
 }
-DUEL = training_rules("classic", 2)
-UNITS = 8  # size of a hidden layer
+DUEL = Rules.preset("classic", 2, profile="fast")
+UNITS = 8  # of a hidden layer
 
 
 def shapes_on(kind: str, board: Board, units: int = UNITS) -> dict[str, tuple[int, ...]]:

@@ -23,7 +23,6 @@ import numpy as np
 from risk_agents import registry
 from risk_env import Game, GameBatch, Rules, arena, bots, load_map, presets
 from risk_env.board.rules import preset_players
-from risk_env.doors.seat_lanes import training_rules
 
 FILE = Path(__file__).parent / "golden" / "record.json"
 SEED = 1957
@@ -91,7 +90,7 @@ def agent_bytes(name: str) -> Iterator[bytes]:
     found = bots.find(name)
     for preset in ("classic",) if name in ONLY_CLASSIC else presets():
         players = 2 if name in ONLY_DUELS else min(preset_players(preset)[-1], 3)
-        rules = training_rules(preset, players, max_rounds=MAX_ROUNDS)
+        rules = Rules.preset(preset, players, max_rounds=MAX_ROUNDS, **FAST)
         seating = [name, "grower", "hunter"][:players]
         board = load_map("classic")
         if isinstance(found, bots.CompiledBot):

@@ -207,22 +207,24 @@ def _with_actions(table, actions):
 
 def test_the_command_writes_a_file_whole_or_not_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "games.parquet"
-    arguments = ["random,grower", "--map", "tiny", "--players", "2", "--decisions", "300", "--out", str(out)]
+    who = ["--agents", "one=random,grower", "--only", "one", "--map", "tiny", "--players", "2"]
+    arguments = [*who, "--decisions", "100", "--out", str(out)]
     assert main(["dataset", *arguments]) == 0
     facts, columns = read_decisions(out)
-    assert facts["agents"] == ["random", "grower"] and len(columns["action"]) >= 300
+    assert facts["agents"] == ["one", "grower"] and facts["only"] == ["one"] and len(columns["action"]) >= 100
     assert f"{len(columns['action']):,} decisions" in capsys.readouterr().out
     before = out.read_bytes()
     assert main(["dataset", *arguments[:-1], str(tmp_path / "games.csv")]) == 2
     assert "must be a name that ends in .parquet" in capsys.readouterr().err
-    assert main(["dataset", "nobody", *arguments[1:]]) == 2
+    assert main(["dataset", *arguments, "--agents", "nobody", "--only", "nobody"]) == 2
     assert out.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == ["games.parquet"]
 
 
 def test_a_minari_dataset_has_an_episode_for_each_seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    arguments = ["grower", "--map", "tiny", "--players", "2", "--decisions", "100", "--out", "minari:tiny/grower-v0"]
+    who = ["--agents", "grower", "--map", "tiny", "--players", "2"]
+    arguments = [*who, "--decisions", "100", "--out", "minari:tiny/grower-v0"]
     assert main(["dataset", *arguments]) == 0
     found = minari.load_dataset("tiny/grower-v0")
     assert found.total_steps >= 100
@@ -247,4 +249,4 @@ def test_an_imitator_learns_to_agree(recorded: Path, tmp_path: Path, monkeypatch
     assert script.agreement(network, columns, rows) > before + 0.1
     monkeypatch.setattr(script, "EPOCHS", 1)
     script.main(str(recorded), str(tmp_path / "imitator.npz"))
-    assert main(["evaluate", str(tmp_path / "imitator.npz"), "--against", "random", "--games", "3"]) == 0
+    assert main(["evaluate", str(tmp_path / "imitator.npz"), "--opponents", "random", "--games", "3"]) == 0

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risk_agents.agent_list import labelled
 from risk_agents.tournament.cli import main as tournament
-from risk_agents.tournament.loading import labelled, make_config
+from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.store import Store
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command

@@ -20,7 +20,6 @@ from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env import ActionSpace, Game, GameBatch, Rules, load_map
 from risk_env.cli import WRONG_INPUT, main
 from risk_env.core.types import Phase
-from risk_env.doors.seat_lanes import training_rules
 from tests.test_policy import GAMES, network
 
 LANES, LOOKS = 500, 4  # 2,000 positions of each game, 10,000 in all
@@ -67,7 +66,7 @@ def compare(policy: PolicyFile, model: Any, batch: GameBatch) -> None:
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_a_policy_answers_as_compiled(preset: str, players: int, options: dict[str, Any], tmp_path: Path) -> None:
-    trained = training_rules(preset, players, **options)
+    trained = Rules.preset(preset, players, **options, profile="fast")
     weights = {name: values.astype(np.float16) for name, values in network(trained).arrays().items()}
     policy = PolicyFile(weights, schema_of(trained, load_map("classic")), {"name": "novice", "version": "7"})
     policy.save(tmp_path / "policy.npz")
@@ -79,7 +78,7 @@ def test_a_policy_answers_as_compiled(preset: str, players: int, options: dict[s
 
 
 def test_the_shipped_policy_plays_a_game_as_compiled(tmp_path: Path) -> None:
-    model, rules = exported("duelist", tmp_path), training_rules("classic", 2)
+    model, rules = exported("duelist", tmp_path), Rules.preset("classic", 2, profile="fast")
     game = Game(rules, "classic", seed=5)
     while not game.is_over:
         observation, mask = game.observe(game.seat)[None], game.action_mask()[None]
@@ -90,7 +89,7 @@ def test_the_shipped_policy_plays_a_game_as_compiled(tmp_path: Path) -> None:
 
 def test_a_value_answers_as_in_the_network_that_was_trained(tmp_path: Path) -> None:
     model, value = exported("marshal", tmp_path), ValueFile.load(SHIPPED["marshal"])
-    weights, rules = value.arrays, training_rules("classic", 2, setup="random")
+    weights, rules = value.arrays, Rules.preset("classic", 2, setup="random", profile="fast")
 
     def look(batch: GameBatch) -> None:
         lanes = np.flatnonzero(np.isin(batch.records["phase"], (Phase.ATTACK, Phase.FORTIFY_FROM)))

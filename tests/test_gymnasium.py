@@ -21,10 +21,10 @@ from gymnasium.wrappers import vector as wrappers
 from risk_env import bots
 from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
-from risk_env.board.rules import PRESETS, presets
+from risk_env.board.rules import PRESETS, Rules, presets
 from risk_env.core.types import Phase
 from risk_env.doors import gymnasium_env as gym_env
-from risk_env.doors.seat_lanes import MAX_ROUNDS, SeatLanes, training_rules
+from risk_env.doors.seat_lanes import SeatLanes
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
 from tests.bots import COIN, Picker, pick, play_until, spoil
@@ -169,7 +169,7 @@ def test_what_a_caller_does_with_returned_vectors_changes_nothing(mode: Autorese
 
 def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
     """Two games that look the same to the learner give the same samples, whatever is to come."""
-    position = Game(training_rules("classic", 3, max_rounds=15, setup="random"), "tiny", seed=5).to_text()
+    position = Game(Rules.preset("classic", 3, max_rounds=15, setup="random", profile="fast"), "tiny", seed=5).to_text()
     first = make(opponents="random", seat=0, num_players=3)
     second = make(opponents="random", seat=0, num_players=3)
     first.reset(seed=1, options={"position": position})
@@ -444,19 +444,8 @@ def test_a_learner_that_died_is_done_though_the_game_goes_on() -> None:
     pytest.fail("nobody died while two others lived")
 
 
-def test_rounds_are_limited_unless_told_otherwise() -> None:
-    assert training_rules().max_rounds == MAX_ROUNDS == 100
-    assert make(max_rounds=None).lanes.rules.max_rounds is None
-
-
-def test_attacks_are_blitzes_but_for_the_experts() -> None:
-    assert (training_rules().attack, training_rules().defender_dice) == ("blitz", "max")
-    assert training_rules(expert=True).attack == training_rules(commander=True).attack == "max"
-    assert training_rules(attack="choice", defender_dice="choice").attack == "choice"
-
-
 def test_games_in_which_the_learner_decides_nothing_are_passed_over() -> None:
-    lanes = SeatLanes(training_rules(setup="random", max_rounds=1), "tiny", 64, COIN)
+    lanes = SeatLanes(Rules.preset("classic", setup="random", max_rounds=1, profile="fast"), "tiny", 64, COIN)
     lanes.reset(seed=0)
     for _ in range(30):
         lanes.step(lanes.masks().argmax(axis=1))
@@ -548,7 +537,7 @@ def test_a_game_that_has_ended_needs_a_reset() -> None:
 
 
 def test_every_seat_is_the_learners_as_often() -> None:
-    lanes = SeatLanes(training_rules(), "tiny", 12, COIN)
+    lanes = SeatLanes(Rules.preset("classic", profile="fast"), "tiny", 12, COIN)
     lanes.reset(seed=0)
     assert np.bincount(lanes.seat).tolist() == [4, 4, 4]
     before = lanes.seat.copy()
@@ -565,7 +554,9 @@ def test_a_fixed_seat_is_kept() -> None:
 
 def seated(order: str, opponents: Any, players: int = 4, lanes: int = 200) -> Any:
     """Numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
-    table = SeatLanes(training_rules(num_players=players), "classic", lanes, opponents, order=order)
+    table = SeatLanes(
+        Rules.preset("classic", num_players=players, profile="fast"), "classic", lanes, opponents, opponent_order=order
+    )
     table.reset(seed=1)
     numbers = table.arena.numbers[:, :players]
     assert (numbers[np.arange(lanes), table.seat] == CALLER).all()
@@ -755,7 +746,7 @@ def test_nothing_is_played_on_after_an_error() -> None:
         env.reset(options={"position": "nonsense"})
     with pytest.raises(ResetNeeded):
         env.step(0)
-    lanes = SeatLanes(training_rules("classic", 2, setup="random"), "tiny", 4, Wrong(), seat=0)
+    lanes = SeatLanes(Rules.preset("classic", 2, setup="random", profile="fast"), "tiny", 4, Wrong(), seat=0)
     with pytest.raises(ValueError, match="not legal"):
         lanes.reset(seed=0)
         for _ in range(1000):
@@ -780,7 +771,7 @@ def test_what_is_no_action_is_refused_even_where_illegal_ones_are_replaced(actio
 
 
 def test_actions_and_lanes_are_read_as_they_are_whatever_their_layout() -> None:
-    rules = training_rules("classic", 3, setup="random")
+    rules = Rules.preset("classic", 3, setup="random", profile="fast")
     plain, other = (SeatLanes(rules, "classic", 6, "random") for _ in range(2))
     plain.reset(seed=1)
     other.reset(seed=1, lanes=[*range(6)])
@@ -799,7 +790,7 @@ def test_actions_and_lanes_are_read_as_they_are_whatever_their_layout() -> None:
 @pytest.mark.parametrize("bot", ["beam", "planner"])
 def test_bots_go_on_from_another_players_choice(bot: str) -> None:
     """A position amid a fortify move: the target that a bot remembers is of no move at all."""
-    game = Game(training_rules("classic", 3, setup="random"), seed=4)
+    game = Game(Rules.preset("classic", 3, setup="random", profile="fast"), seed=4)
     while game.phase != Phase.FORTIFY_TO:
         legal = game.legal_actions()
         game.step(int(legal[-1] if game.phase in (Phase.ATTACK, Phase.TRADE) else legal[0]))

@@ -11,7 +11,7 @@ import torch
 from risk_agents.learned.layout import Layout
 from risk_env.batch import GameBatch
 from risk_env.board.maps import load_map
-from risk_env.doors.seat_lanes import training_rules
+from risk_env.board.rules import Rules
 from risk_training.action_heads import Inputs, action_logits, heads_of, logits_in_torch
 from risk_training.legal_actions import LegalActions
 
@@ -72,7 +72,7 @@ def test_actions_are_drawn_by_their_probabilities_among_the_legal_ones() -> None
     [("classic", 2, {}), ("capital", 3, {}), ("classic", 6, {"card_reroll": True, "commander": True})],
 )
 def test_kernels_and_torch_agree_about_logits_and_gradients(preset: str, players: int, options: dict[str, Any]) -> None:
-    rules = training_rules(preset, players, **options)
+    rules = Rules.preset(preset, players, **options, profile="fast")
     batch = GameBatch(rules, BOARD, 32, seed=1)
     batch.reset()
     chance = np.random.default_rng(0)

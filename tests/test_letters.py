@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from risk_agents.agent_list import labelled
 from risk_agents.human.answers import understand
 from risk_agents.llm.settings import settings_for
-from risk_agents.tournament.loading import labelled
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError, read_map
 from risk_env.render import ansi, scene_of

@@ -146,10 +146,10 @@ def test_odds_rules_history_and_resources_are_there() -> None:
     ("tool", "arguments", "problem"),
     [
         ("new_game", {"options": {"num_players": 3}}, "the number of opponents and you"),
-        ("new_game", {"options": {"max_rounds": None}}, "max_rounds=None must be at most 1000 here"),
+        ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001 must be at most 1000 here"),
         ("new_game", {"preset": "chess"}, "preset='chess' is unknown"),
-        ("new_game", {"opponents": ["cmd:rm -rf /"]}, "must be 'open' or one of"),
-        ("new_game", {"opponents": ["evil.py:Bot"]}, "must be 'open' or one of"),
+        ("new_game", {"opponents": ["cmd:rm -rf /"]}, "must be one of open"),
+        ("new_game", {"opponents": ["evil.py:Bot"]}, "must be one of open"),
         ("new_game", {"opponents": ["random"], "board": "/etc/passwd"}, "board='/etc/passwd' must be one of"),
         ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2 must be a whole number from 0 to 1"),
         ("report", {"token": "guessed"}, "unknown game token"),

@@ -66,7 +66,7 @@ def last_stand(ash: int = 1, rules: str = "", facts: str = "") -> str:
 
 
 def blitz_env(**options: Any) -> risk_v0.OrderedEnv:
-    return risk_v0.env(**{"board": "tiny", "attack": "blitz", **options})
+    return risk_v0.env(**{"board": "tiny", "profile": "book", "attack": "blitz", **options})
 
 
 def quick(preset: str) -> str:
@@ -209,7 +209,7 @@ def test_the_ends_of_a_game_add_up(preset: str, players: int) -> None:
 @every_game
 def test_the_same_games_through_every_door(preset: str, players: int) -> None:
     """Two episodes of a seed, as the environment, a Game and lane 0 of a GameBatch play them."""
-    options = {"attack": "blitz", "max_rounds": 2}
+    options = {"profile": "book", "attack": "blitz", "max_rounds": 2}
     env = risk_v0.raw_env(preset, players, **options)
     rules = Rules.preset(preset, players, **options)
     batch = GameBatch(rules, num_games=1, seed=7, autoreset=False)
@@ -388,7 +388,7 @@ def try_every_action(env: Any) -> None:
 
 @pytest.mark.parametrize("action", [1.0, True, None, "nonsense", np.float32(2), [3]])
 def test_what_is_no_number_is_refused(action: Any) -> None:
-    env = risk_v0.env()
+    env = risk_v0.env(setup="claim")
     env.reset(seed=0)
     with pytest.raises(IllegalAction, match="CLAIM"):
         env.step(action)
@@ -397,7 +397,7 @@ def test_what_is_no_number_is_refused(action: Any) -> None:
 
 @pytest.mark.parametrize("kind", [int, np.int8, np.int32, np.int64, np.uint16])
 def test_any_whole_number_is_an_action(kind: type) -> None:
-    env = risk_v0.env()
+    env = risk_v0.env(setup="claim")
     env.reset(seed=0)
     env.step(kind(3))
     assert env.unwrapped.game.owner[3] >= 0
@@ -462,7 +462,7 @@ def test_what_the_wrapper_tells_only_after_reset() -> None:
 
 @pytest.mark.parametrize("make", [risk_v0.env, risk_v0.raw_env], ids=["env", "raw_env"])
 def test_last_without_the_observation(make: Callable[..., Any]) -> None:
-    env = make(board="tiny", attack="blitz")
+    env = make(board="tiny", attack="blitz", profile="book")
     env.reset(seed=0, options={"position": last_stand()})
     assert env.last(observe=False) == (None, *env.last()[1:])
     env.step(number(env, "attack Ember > Flint"))
@@ -586,7 +586,7 @@ def test_secret_headquarters_are_not_drawn() -> None:
 
 
 def test_scenes_show_a_battle_only_while_it_lasts() -> None:
-    env = risk_v0.env("classic", 3, setup="random", expert=True, max_rounds=4)
+    env = risk_v0.env("classic", 3, profile="book", setup="random", expert=True, max_rounds=4)
     env.reset(seed=3)
     choose, seen = Fighter(3), set()
     for _ in env.agent_iter(600):
@@ -606,7 +606,7 @@ def test_scenes_show_a_battle_only_while_it_lasts() -> None:
 def test_the_window_follows_the_game_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "Window", partial(window.Window, width=100))
     monkeypatch.setitem(risk_v0.raw_env.metadata, "render_fps", 10_000)
-    env = risk_v0.env(render_mode="human")
+    env = risk_v0.env(render_mode="human", setup="claim")
     env.reset(seed=0)
     env.step(0)
     assert env.unwrapped._display.window.is_open
@@ -654,7 +654,7 @@ def test_a_game_kept_is_not_the_next_episode() -> None:
 
 @pytest.mark.modes
 def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
-    env, game = risk_v0.raw_env(setup="random"), Game(Rules.preset("classic", max_rounds=100, setup="random"), seed=1)
+    env, game = risk_v0.raw_env(setup="random"), Game("classic", seed=1, profile="fast", setup="random")
     env.reset(seed=1)
     action = int(game.legal_actions()[0])
     env.step(action)

@@ -36,7 +36,7 @@ def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> PlanP
 
 def beginnings(players: int, count: int) -> Any:
     """Records of games in which a turn has just begun."""
-    arena = Arena(Lanes(Config().table(players), BOARD, count, 5, observation=None, mask=None), ["breaker"])
+    arena = Arena(Lanes(Config().rules_for(players), BOARD, count, 5, observation=None, mask=None), ["breaker"])
     arena.numbers[:] = 0
     lanes = np.arange(count)
     arena.batch.begin(lanes)
@@ -51,7 +51,7 @@ def beginnings(players: int, count: int) -> Any:
 @pytest.mark.parametrize("players", [2, 6])
 def test_compiled_and_torch_agree(players: int) -> None:
     file, games = policy(players), beginnings(players, 5)
-    rules = Config().table(players)
+    rules = Config().rules_for(players)
     shown = [Game.from_record(rules, BOARD, games[k : k + 1]) for k in range(len(games))]
     codes = np.stack([game.observe_codes(game.seat)[input_columns(BOARD)] for game in shown])
     network = TableNetwork(codes.shape[1], 6, 4, len(NAMES))
@@ -63,7 +63,7 @@ def test_compiled_and_torch_agree(players: int) -> None:
 @pytest.mark.parametrize("players", [2, 6])
 def test_what_is_hidden_changes_no_choice(players: int) -> None:
     file, games = policy(players), beginnings(players, 6)
-    rules = Config().table(players)
+    rules = Config().rules_for(players)
     for k in range(len(games)):
         game = Game.from_record(rules, BOARD, games[k : k + 1])
         other = game.determinize(game.seat, 99)
@@ -73,10 +73,10 @@ def test_what_is_hidden_changes_no_choice(players: int) -> None:
 def test_a_file_plays_tables_of_its_rules_and_no_others(tmp_path: Path) -> None:
     policy(6).save(tmp_path / "policy.npz")
     bot = load(str(tmp_path / "policy.npz"))
-    games = [play_game(Config().table(players), BOARD, [bot] * players, seed=3) for players in (2, 2, 5)]
+    games = [play_game(Config().rules_for(players), BOARD, [bot] * players, seed=3) for players in (2, 2, 5)]
     assert games[0].actions == games[1].actions and all(game.is_over for game in games)
     with pytest.raises(ValueError, match=r"plan policy .* was trained for victory='domination', not 'mission'"):
-        bot.check(Config(preset="secret_mission", players=3, tables=(3,)).table(3), BOARD)
+        bot.check(Config(preset="secret_mission", players=3, tables=(3,)).rules_for(3), BOARD)
 
 
 @pytest.mark.parametrize("plans", [None, NAMES[1:], (*NAMES[1:], NAMES[0]), (*NAMES, "another")])
@@ -91,7 +91,7 @@ def test_plans_and_outputs_are_as_many() -> None:
 
 
 def test_memory_of_a_stranger_names_no_plan_that_there_is_not() -> None:
-    rules, bot = Config().table(2), policy(2).bot("file")
+    rules, bot = Config().rules_for(2), policy(2).bot("file")
     games, expected = beginnings(2, 1), []
     game = Game.from_record(rules, BOARD, games)
     for number in (0, 1000, -1):
@@ -114,7 +114,7 @@ def test_trials_say_what_all_plans_are_worth() -> None:
 
 def test_it_learns_what_the_trials_say(tmp_path: Path) -> None:
     """The plan that is best on the mean gets the highest output when the same trials are learned from often."""
-    config = Config(tables=(3, 4), round_games=8, n_games=8, n_epochs=60, hidden_sizes=(32, 16), bot_share=1.0)
+    config = Config(tables=(3, 4), round_games=8, games=8, n_epochs=60, hidden_sizes=(32, 16), bot_share=1.0)
     run = Trainer(config, tmp_path)
     metrics = run.update()
     played = [play_chunk(config, players, 0, 4, run.policy().value) for players in config.tables]

@@ -508,16 +508,16 @@ def test_the_game_is_told_as_it_is_played() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["planner", "beam", "--players", "2"], "1 seat"),
-        (["plannr"], "planner"),
+        (["--opponents", "planner,beam", "--players", "2"], "1 seat"),
+        (["--opponents", "plannr"], "planner"),
         (["--seat", "3"], "0 to 2"),
         (["--preset", "clasic"], "clasic"),
         (["--players", "9"], "9"),
         (["--option", "fortify"], "NAME=VALUE"),
         (["--option", "fortify=sometimes"], "sometimes"),
         (["--map", "nowhere.toml"], "nowhere.toml"),
-        (["duelist", "--preset", "secret_mission"], "duelist"),
-        (["cmd:no-such-program-here"], "no-such-program-here"),
+        (["--opponents", "duelist", "--preset", "secret_mission"], "duelist"),
+        (["--opponents", "cmd:no-such-program-here"], "no-such-program-here"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -537,12 +537,12 @@ def test_the_command_plays_and_resumes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n"))
-    arguments = ["random", "--players", "3", "--seat", "2", "--seed", "7", "--save", "mine.json"]
+    arguments = ["--opponents", "me=random,random", "--seat", "2", "--seed", "7", "--save", "mine.json"]
     assert main(["play", *arguments, "--option", "fortify=adjacent"]) == 0
     shown = capsys.readouterr().out
-    assert "0 random 0, 1 random 1, 2 You, seed 7" in shown and "\x1b" not in shown
+    assert "0 me, 1 random, 2 You, seed 7" in shown and "\x1b" not in shown
     saved = load_game("mine.json")
-    assert (saved.players, saved.rules.fortify) == (("random", "random", "human"), "adjacent")
+    assert (saved.players, saved.rules.fortify) == (("me=random", "random", "human"), "adjacent")
     assert (saved.rules.attack, saved.rules.defender_dice) == ("choice", "choice")
     monkeypatch.setattr("sys.stdin", io.StringIO("1\n"))
     assert main(["play", "--resume", "mine.json"]) == 0

@@ -22,7 +22,6 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 from risk_training.network import ILLEGAL, Network
 
@@ -63,7 +62,7 @@ def batch_of_observations(rules: Rules) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_features_follow_from_the_observation(preset: str, players: int, options: dict[str, Any]) -> None:
-    rules = training_rules(preset, players, **options)
+    rules = Rules.preset(preset, players, **options, profile="fast")
     observations, _ = batch_of_observations(rules)
     layout = Layout(rules, BOARD, 1)
     territory_features, board_features = layout.empty_features(len(observations))
@@ -86,7 +85,7 @@ def test_features_follow_from_the_observation(preset: str, players: int, options
 def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
     preset: str, players: int, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    rules = training_rules(preset, players, **options)
+    rules = Rules.preset(preset, players, **options, profile="fast")
     observations, masks = batch_of_observations(rules)
     trained = network(rules)
     with torch.no_grad():
@@ -103,7 +102,7 @@ def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
 
 
 def test_all_weights_are_used() -> None:
-    rules = training_rules("classic", 3)
+    rules = Rules.preset("classic", 3, profile="fast")
     trained = network(rules)
     observations, masks = batch_of_observations(rules)
     logits, values = trained(observations, torch.as_tensor(masks))
@@ -113,7 +112,7 @@ def test_all_weights_are_used() -> None:
 
 @pytest.mark.parametrize("attack", ["choice", "max", "blitz"])
 def test_a_policy_plays_whole_games_however_attacks_are_asked(attack: str, tmp_path: Path) -> None:
-    file = saved(training_rules("classic", 2), tmp_path / "novice.npz")
+    file = saved(Rules.preset("classic", 2, profile="fast"), tmp_path / "novice.npz")
     rules = Rules.preset("classic", 2, attack=attack, defender_dice="choice", max_rounds=4)
     game = play_game(rules, BOARD, [file, file], seed=3)
     assert game.is_over
@@ -121,7 +120,7 @@ def test_a_policy_plays_whole_games_however_attacks_are_asked(attack: str, tmp_p
 
 
 def test_a_policy_trained_on_blitzes_answers_dice_with_a_blitz_and_the_most_dice(tmp_path: Path) -> None:
-    agent = risk_agents.make(saved(training_rules("classic", 2), tmp_path / "novice.npz"))
+    agent = risk_agents.make(saved(Rules.preset("classic", 2, profile="fast"), tmp_path / "novice.npz"))
     rules = Rules.preset("classic", 2, defender_dice="choice", max_rounds=6)
     asked, chance = set(), np.random.default_rng(0)
     for seed in range(6):
@@ -139,7 +138,7 @@ def test_a_policy_trained_on_blitzes_answers_dice_with_a_blitz_and_the_most_dice
 
 
 def test_a_policy_plays_in_a_batch_as_by_itself(tmp_path: Path) -> None:
-    rules = training_rules("classic", 2, max_rounds=5)
+    rules = Rules.preset("classic", 2, max_rounds=5, profile="fast")
     bots = [risk_agents.load(saved(rules, tmp_path / f"{seed}.npz", seed)) for seed in range(2)]
     results = arena.play(rules, BOARD, bots, games=6, seed=4)
     for lane, result in enumerate(results):
@@ -148,22 +147,22 @@ def test_a_policy_plays_in_a_batch_as_by_itself(tmp_path: Path) -> None:
 
 
 def test_other_columns_are_refused() -> None:
-    schema = schema_of(training_rules("classic", 2), BOARD)
+    schema = schema_of(Rules.preset("classic", 2, profile="fast"), BOARD)
     Schema.from_dict(schema.to_dict()).check(schema, "the same")
     with pytest.raises(ValueError, match="columns='other'"):
         Schema.from_dict(schema.to_dict() | {"columns": "other"}).check(schema, "a strange file")
 
 
 def test_other_rules_maps_and_files_are_refused_by_name(tmp_path: Path) -> None:
-    file = saved(training_rules("classic", 2), tmp_path / "novice.npz")
+    file = saved(Rules.preset("classic", 2, profile="fast"), tmp_path / "novice.npz")
     agent = risk_agents.make(file)
     assert (agent.name, agent.version) == ("novice", "7")
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
-        agent.reset(0, training_rules("classic", 3), BOARD, 0)
+        agent.reset(0, Rules.preset("classic", 3, profile="fast"), BOARD, 0)
     with pytest.raises(ValueError, match=r"fortify='connected', not 'free'"):
-        agent.reset(0, training_rules("classic", 2, fortify="free"), BOARD, 0)
+        agent.reset(0, Rules.preset("classic", 2, fortify="free", profile="fast"), BOARD, 0)
     with pytest.raises(ValueError, match="map="):
-        agent.reset(0, training_rules("classic", 2), load_map("big"), 0)
+        agent.reset(0, Rules.preset("classic", 2, profile="fast"), load_map("big"), 0)
     (tmp_path / "broken.npz").write_bytes(b"PK nothing")
     for name in ("broken.npz", "missing.npz"):
         with pytest.raises(ValueError, match=name):

@@ -30,12 +30,12 @@ PPO = ppo.Config(
     evaluation=EVALUATION, checkpoint_interval=256,
 )  # fmt: skip
 VALUES = values.Config(
-    map="tiny", players=2, options={"max_rounds": 5}, n_games=18, round_games=6, memory=2, bots=("grower",),
+    map="tiny", players=2, options={"max_rounds": 5}, games=18, round_games=6, memory=2, bots=("grower",),
     bot_share=0.3, explore=0.1, hidden_sizes=(6, 4), minibatches=8, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 TABLE_VALUES = table_values.Config(
-    map="tiny", players=2, options={"max_rounds": 3}, n_games=18, tables=(2, 3), round_games=6,
+    map="tiny", players=2, options={"max_rounds": 3}, games=18, tables=(2, 3), round_games=6,
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
     batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2), checkpoint_interval=12,
 )  # fmt: skip
@@ -43,7 +43,7 @@ TACTICIANS = dataclasses.replace(
     TABLE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
 )  # fmt: skip
 PLAN_POLICIES = plan_policies.Config(
-    players=2, options={"max_rounds": 3}, n_games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,
+    players=2, options={"max_rounds": 3}, games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,
     bots=("grower", "random"), hidden_sizes=(6, 4), n_epochs=1, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip

@@ -29,7 +29,6 @@ from risk_env.board.maps import Board
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
 from risk_training import values
 from risk_training.table_values import Config, Network, Positions, Trainer, living, play_chunk, table_targets
@@ -45,7 +44,7 @@ def heuristic_judge(rules: Rules, board: Board) -> Judge:
 
 
 def table(players: int, preset: str = "classic", **options: Any) -> Rules:
-    rules = training_rules(preset, players, max_rounds=30, **options)
+    rules = Rules.preset(preset, players, max_rounds=30, **options, profile="fast")
     return rules.replace(setup="deal") if rules.setup == "claim" else rules
 
 
@@ -173,7 +172,7 @@ def test_compiled_and_torch_agree(players: int) -> None:
 def test_a_value_knows_its_tables(tmp_path: Path) -> None:
     file = value_file(table(6))
     assert all(file.knows(table(players), BOARD) for players in (2, 3, 6))
-    assert file.knows(training_rules("classic", 4), BOARD)
+    assert file.knows(Rules.preset("classic", 4, profile="fast"), BOARD)
     assert not file.knows(table(3, "secret_mission"), BOARD)
     assert not file.knows(table(3, "command_room"), BOARD)
     assert not file.knows(table(3), load_map("tiny"))
@@ -352,7 +351,7 @@ def copies(advisers: list[CompiledAgent]) -> list[CompiledAgent]:
     ("preset", "players"), [("world_domination", 3), ("secret_mission", 4), ("command_room", 5), ("two_player", 2)]
 )
 def test_it_plays_every_preset_and_the_same_game_again(preset: str, players: int) -> None:
-    rules = training_rules(preset, players, max_rounds=4)
+    rules = Rules.preset(preset, players, max_rounds=4, profile="fast")
     seats = [Strategist(SMALL), *[grower.BOT] * (players - 1)]
     games = [play_game(rules, BOARD, seats, seed=6) for _ in range(2)]
     assert games[0].is_over and games[0] == games[1]
@@ -377,7 +376,7 @@ def test_it_says_what_it_considered() -> None:
     assert told.to_dict()["plans"][0]["plan"] == told.chosen
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn only"):
-        analyse(Game(training_rules("classic", 3), BOARD, seed=1))
+        analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
     with pytest.raises(ValueError, match="games=4 must be at least 13"):
         Strategist(Budget(games=4))
 

@@ -19,6 +19,7 @@ from types import FrameType
 import numpy as np
 import pytest
 
+from risk_agents.agent_list import split_agents
 from risk_agents.replay import main as replay
 from risk_agents.replay import replayed_games
 from risk_agents.tournament import sprt
@@ -29,7 +30,7 @@ from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
 from risk_agents.tournament.host import NO_DEAL
 from risk_agents.tournament.jobs import close_pools, play
-from risk_agents.tournament.loading import compiled_bot, make_config, split_agents
+from risk_agents.tournament.loading import compiled_bot, make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
 from risk_agents.tournament.records import write_records
@@ -834,7 +835,7 @@ def test_every_plot_shows_something(tmp_path: Path) -> None:
 def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) -> None:
     agents = ("--agents", f"{FIRST},{BOLD}")
     out = run(tmp_path, *agents, "--games", "2")
-    with pytest.raises(ValueError, match=r"--attack 'choice', but .* was begun with None"):
+    with pytest.raises(ValueError, match=r"--attack 'choice', but .* was begun with 'blitz'"):
         tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
     with pytest.raises(ValueError, match=r"--seed 5, but .* was begun with 0"):
         tournament(["--resume", str(out), "--seed", "5", "--quiet"])

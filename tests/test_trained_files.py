@@ -20,11 +20,10 @@ from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError
 from risk_env.cli import main
-from risk_env.doors.seat_lanes import training_rules
 from tests.crafted import KINDS, crafted
 
 SHIPPED = {"policy": duelist.FILE, "value": marshal.FILE, "table value": judges.FILE, "plan policy": tactician.FILE}
-DUEL = training_rules("classic", 2)
+DUEL = Rules.preset("classic", 2, profile="fast")
 
 
 def content(path: Path) -> dict[str, Any]:

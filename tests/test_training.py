@@ -27,9 +27,9 @@ import risk_agents
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import logits_of
 from risk_agents.registry import play_game
-from risk_env import Game, GameBatch, View, arena, cli, load_map
+from risk_env import Game, GameBatch, Rules, View, arena, cli, load_map
 from risk_env.core.observe import MOST_CODE
-from risk_env.doors.seat_lanes import SeatLanes, training_rules
+from risk_env.doors.seat_lanes import SeatLanes
 from risk_env.game import as_floats
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, read_config, shipped_configs
@@ -59,6 +59,7 @@ TINY: dict[str, Any] = {
     "checkpoint_interval": 128,
     "evaluation": {"opponents": ["random"], "games": 8, "interval": 384},
 }
+RANDOM_DUEL = Rules.preset("classic", 2, profile="fast", setup="random")
 KILLED_AT = 512
 TIMES = ("time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 KILLED = f"""
@@ -181,7 +182,11 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
 
 def test_opponents_are_drawn_by_their_weights() -> None:
     lanes = SeatLanes(
-        training_rules("classic", 2, setup="random"), "tiny", 512, ["random", "attacker", "grower"], order="drawn"
+        RANDOM_DUEL,
+        "tiny",
+        512,
+        ["random", "attacker", "grower"],
+        opponent_order="drawn",
     )
     lanes.draw_by([0.0, 1.0, 3.0])
     lanes.reset(3)
@@ -193,10 +198,7 @@ def test_opponents_are_drawn_by_their_weights() -> None:
 
 
 def test_lanes_go_on_from_their_state() -> None:
-    made = [
-        SeatLanes(training_rules("classic", 2, setup="random"), "tiny", 8, ["random", "grower"], order="drawn")
-        for _ in range(2)
-    ]
+    made = [SeatLanes(RANDOM_DUEL, "tiny", 8, ["random", "grower"], opponent_order="drawn") for _ in range(2)]
     one, other = made
     one.draw_by([1.0, 5.0])
     one.reset(7)
@@ -448,7 +450,7 @@ def test_the_best_policy_is_exported(finished: Trainer, tmp_path: Path) -> None:
 def test_games_it_was_not_trained_for_are_refused(finished: Trainer) -> None:
     agent = risk_agents.make(str(finished.folder / "best.zip"))
     with pytest.raises(ValueError, match="trained for map"):
-        agent.reset(0, training_rules("classic", 2), load_map("classic"), 0)
+        agent.reset(0, Rules.preset("classic", 2, profile="fast"), load_map("classic"), 0)
     with pytest.raises(ValueError, match="fortify"):
         agent.reset(0, finished.rules.replace(fortify="adjacent"), load_map("tiny"), 0)
 
@@ -507,7 +509,7 @@ def test_the_command_line_trains_resumes_and_evaluates(tmp_path: Path, capsys: p
     assert cli.main(["train", "--resume", str(folder), "--steps", "256"]) == 0
     assert [row["time/steps"] for row in read_log(folder)] == [128, 256]
     scores, curves = tmp_path / "scores.json", tmp_path / "curves.png"
-    command = ["evaluate", "--run", str(folder), "--against", "random,grower", "--games", "6"]
+    command = ["evaluate", "--run", str(folder), "--opponents", "random,grower", "--games", "6"]
     assert cli.main([*command, "--json", str(scores), "--plot", str(curves)]) == 0
     assert [score["opponent"] for score in json.loads(scores.read_text())["scores"]] == ["random", "grower"]
     assert curves.read_bytes().startswith(b"\x89PNG")
@@ -522,7 +524,7 @@ def test_the_own_trainers_run_goes_on_for_as_long_as_asked_and_plays(tmp_path: P
     assert cli.main(["train", "--resume", str(folder), "--steps", "192"]) == 0
     assert [row["time/steps"] for row in read_log(folder)] == [64, 128, 192]
     scores = tmp_path / "scores.json"
-    command = ["evaluate", "--against", "random", "--games", "4", "--json", str(scores)]
+    command = ["evaluate", "--opponents", "random", "--games", "4", "--json", str(scores)]
     for who in (["--run", str(folder)], [str(folder / "policy.npz")]):
         assert cli.main([*command, *who]) == 0
         (score,) = json.loads(scores.read_text())["scores"]

@@ -28,7 +28,6 @@ from risk_env.core.draft import troops_due
 from risk_env.core.odds import win_probability
 from risk_env.core.position import holds_nothing
 from risk_env.core.types import Phase
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.game import Game
 from risk_training.config import EvaluationSettings
 from risk_training.run import CHECKPOINT
@@ -38,13 +37,13 @@ BOARD = load_map("classic")
 GAMES = [
     ("classic", 2, {}),
     ("two_player", 2, {}),
-    ("classic", 6, {}),
-    ("capital", 3, {}),
+    ("classic", 6, {"setup": "claim"}),
+    ("capital", 3, {"setup": "claim"}),
     ("secret_mission", 4, {}),
     ("command_room", 4, {}),
 ]
 TINY = Config(
-    map="tiny", players=3, options={"max_rounds": 6}, n_games=60, round_games=12, memory=3, bots=("grower", "beam"),
+    map="tiny", players=3, options={"max_rounds": 6}, games=60, round_games=12, memory=3, bots=("grower", "beam"),
     bot_share=0.3, explore=0.1, td_lambda=0.8, hidden_sizes=(6, 4), minibatches=20, batch_size=64,
     evaluation=EvaluationSettings(opponents=("random",), games=6, interval=24),
 )  # fmt: skip
@@ -150,7 +149,7 @@ def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, pla
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_features_are_what_the_board_says(preset: str, players: int, options: dict[str, Any]) -> None:
-    batch = in_mid_game(training_rules(preset, players, **options), BOARD)
+    batch = in_mid_game(Rules.preset(preset, players, **options, profile="fast"), BOARD)
     lanes = open_games(batch)
     seats = batch.records["turn"][lanes].astype(np.int64)
     moved = lanes % 2 == 0
@@ -165,7 +164,7 @@ def test_features_are_what_the_board_says(preset: str, players: int, options: di
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_hidden_facts_change_no_feature(preset: str, players: int, options: dict[str, Any]) -> None:
-    batch = in_mid_game(training_rules(preset, players, **options), BOARD)
+    batch = in_mid_game(Rules.preset(preset, players, **options, profile="fast"), BOARD)
     lanes = open_games(batch)
     seats = batch.records["turn"][lanes].astype(np.int64)
     before = features_in(batch, lanes, seats, lanes < 0)
@@ -176,7 +175,7 @@ def test_hidden_facts_change_no_feature(preset: str, players: int, options: dict
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, Any], tmp_path: Path) -> None:
-    rules = training_rules(preset, players, **options)
+    rules = Rules.preset(preset, players, **options, profile="fast")
     batch = in_mid_game(rules, BOARD)
     lanes = open_games(batch)
     seats = batch.records["turn"][lanes].astype(np.int64)
@@ -203,7 +202,7 @@ def some_value(rules: Rules, board: Board) -> ValueFile:
 
 
 def test_a_value_that_corrects_nothing_plays_as_the_beam_does() -> None:
-    rules = training_rules("classic", 2)
+    rules = Rules.preset("classic", 2, profile="fast")
     value = some_value(rules, BOARD)
     nothing = {name: np.zeros_like(weights) for name, weights in value.weights.items()}
     nothing["trust"] = np.ones(1, np.float32)
@@ -214,7 +213,7 @@ def test_a_value_that_corrects_nothing_plays_as_the_beam_does() -> None:
 
 
 def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> None:
-    rules = training_rules("classic", 2)
+    rules = Rules.preset("classic", 2, profile="fast")
     file = str(tmp_path / "value.npz")
     some_value(rules, BOARD).save(file)
     bot = risk_agents.load(file)
@@ -225,11 +224,11 @@ def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="holds a policy, not a value"):
         ValueFile.load(duelist.FILE)
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
-        bot.check(training_rules("classic", 3), BOARD)
+        bot.check(Rules.preset("classic", 3, profile="fast"), BOARD)
 
 
 def test_the_beam_by_a_value_looks_at_nothing_hidden() -> None:
-    rules = training_rules("classic", 3)
+    rules = Rules.preset("classic", 3, profile="fast")
     bot = some_value(rules, BOARD).bot("novice")
     game, chance, asked = Game(rules, BOARD, seed=2), np.random.default_rng(1), 0
     while asked < 12:
@@ -292,7 +291,7 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
         "hidden_sizes": ((0, 4), "hidden_sizes[0]=0 must be 1 to 512"),
         "beam_width": (17, "beam_width=17 must be 1 to 16"),
         "explore": (1.5, "explore=1.5 must be 0 to 1"),
-        "n_games": (0, "n_games=0 must be 1 to"),
+        "games": (0, "games=0 must be 1 to"),
     }
     for name, (value, words) in wrong.items():
         with pytest.raises(ValueError, match=re.escape(words)):
@@ -330,7 +329,7 @@ def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], 
 def test_it_learns(tmp_path: Path) -> None:
     """What a few hundred games of others taught it predicts its own games better than the heuristic does."""
     nobody = EvaluationSettings(opponents=())
-    config = Config(n_games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1)
+    config = Config(players=2, games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1)
     trainer = Trainer(config, tmp_path)
     trainer.train()
     first, last = trainer.rows

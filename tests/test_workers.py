@@ -38,7 +38,6 @@ from risk_agents.workers.cluster import run_same_version
 from risk_agents.workers.executor import LEAST_LIMIT, Limits, WorkLostError
 from risk_env import Rules, load_map
 from risk_env.cli import main
-from risk_env.doors.seat_lanes import training_rules
 from risk_training import plan_policies, ppo, values
 from risk_training.config import METRICS
 from risk_training.evaluate import evaluate
@@ -62,9 +61,9 @@ if sys.argv[1] == "close":
 else:
     time.sleep(600)
 """
-VALUES = dataclasses.replace(SMALL, n_games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
+VALUES = dataclasses.replace(SMALL, games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
-PLANS = dataclasses.replace(PLAN_POLICIES, n_games=4, chunk_games=1)
+PLANS = dataclasses.replace(PLAN_POLICIES, games=4, chunk_games=1)
 TIMES = ("seconds",)  # columns that no two runs share
 
 
@@ -121,7 +120,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
     values.Trainer(VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
     plan_policies.Trainer(PLANS, tmp_path / "plans here").train()
-    rules = training_rules("classic", 2, max_rounds=20)
+    rules = Rules.preset("classic", 2, max_rounds=20, profile="fast")
     scores = [evaluate("grower", "random", rules, load_map("tiny"), 300)]
     with open_executor("2") as executor:
         killer = threading.Thread(target=kill_one_at_work, args=(executor, tmp_path / "there" / METRICS))

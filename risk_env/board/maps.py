@@ -204,7 +204,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     """
     if board is None and name not in map_names():
         names = ", ".join(map_names())
-        raise MapError(f"{shortened(name)} is not a shipped map: {names}; pass the board of any other")
+        similar = near(str(name), map_names(), "")
+        raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other")
     board = _read_shipped(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"written for the map of digest {shortened(digest)}"

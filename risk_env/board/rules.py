@@ -1,13 +1,15 @@
-"""Rules: every option of RULES 13 under its own name, and the presets of RULES 12.
+"""Rules: every option of RULES 13 under its own name, the presets of RULES 12 and the profiles of RULES 12.1.
 
-A preset is a set of options; options passed with it take precedence. A value or a combination that is not allowed is a
-`ValueError` of one line. `check_rules` checks what depends on the map.
+A preset is a set of options, a profile changes some of them for a use. Options passed with a preset take precedence
+over both. A value or a combination that is not allowed is a `ValueError` of one line. `check_rules` checks what
+depends on the map.
 """
 
 import dataclasses
 import difflib
+import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -145,6 +147,30 @@ PRESETS: dict[str, Preset] = {
 }
 
 
+# The profiles (RULES 12.1): the rules of a preset for a use.
+
+BOOK, FAST = "book", "fast"
+
+
+class Change(NamedTuple):
+    """A profile gives `option` the first of these `values` that the other options allow, where a preset has `usual`."""
+
+    option: str
+    usual: Any
+    values: tuple[Any, ...]
+
+
+PROFILES: dict[str, tuple[Change, ...]] = {
+    BOOK: (),
+    FAST: (
+        Change("setup", "claim", ("deal",)),
+        Change("attack", "choice", ("blitz", "max")),
+        Change("defender_dice", "choice", ("max",)),
+        Change("max_rounds", None, (100,)),
+    ),
+}
+
+
 def presets() -> tuple[str, ...]:
     """The names of the presets, in the order of RULES 12."""
     return tuple(PRESETS)
@@ -201,11 +227,14 @@ class Rules:
                 raise ValueError(f"{need.option}={value!r} {problem} (RULES {need.section})")
 
     @classmethod
-    def preset(cls, name: str, /, num_players: int | None = None, expert: bool = False, **options: Any) -> "Rules":
+    def preset(
+        cls, name: str, /, num_players: int | None = None, expert: bool = False, profile: str = BOOK, **options: Any
+    ) -> "Rules":
         """The rules of a preset (RULES 12); `options` (by their names in RULES 13) take precedence over its own.
 
         `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the symbol
-        deck only (RULES 10.7). With two players `classic` is the duel of RULES 6.4.
+        deck only (RULES 10.7). `profile` is "book", the rules as the books have them, or "fast", short games without
+        questions about dice (RULES 12.1). With two players `classic` is the duel of RULES 6.4.
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
@@ -219,7 +248,8 @@ class Rules:
         if expert and chosen.get("deck") == "star":
             whose = "" if "deck" in options else f" of preset {name!r}"
             raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
-        return cls(num_players=players, **chosen)
+        rules = cls(num_players=players, **chosen)
+        return rules.replace(**_changes(profile, rules, options))
 
     def replace(self, /, **options: Any) -> "Rules":
         """A copy with other values of some options, checked again."""
@@ -241,6 +271,25 @@ class Rules:
         if self.initial_troops is not None:
             return self.initial_troops
         return STARTING_TROOPS[self.deck][self.num_players]
+
+
+def rules_from(
+    rules: Rules | str, options: Mapping[str, Any], profile: str, function: Callable[..., Any] | None = None
+) -> Rules:
+    """Return `rules`, or the rules of the preset of this name with these options of `Rules.preset`.
+
+    The options may name a profile; `profile` is the default. Options beside a `Rules` raise ValueError. `function` is
+    the public function that took the options: its other arguments are suggested for an unknown option too.
+    """
+    if isinstance(rules, Rules):
+        for name, value in options.items():
+            raise ValueError(
+                f"{name}={value!r} cannot be given with Rules: use rules.replace({name}=...), or the name of a preset"
+            )
+        return rules
+    arguments = inspect.signature(function).parameters if function else {}
+    _known(options, beside=("expert", "profile", *(name for name in arguments if name not in ("self", "options"))))
+    return Rules.preset(rules, **{"profile": profile, **options})
 
 
 def read_option(text: str) -> tuple[str, Any]:
@@ -276,12 +325,31 @@ def _players_of(name: str, num_players: int | None) -> int:
     return num_players
 
 
-def _known(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as a dict; ValueError for one that is not in RULES 13."""
+def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The options as a dict; ValueError for one that is neither in RULES 13 nor one of the names `beside`."""
     for option in options:
-        if option not in OPTIONS:
-            raise ValueError(f"option {option!r} is unknown{near(option, OPTIONS)}: options are {', '.join(OPTIONS)}")
+        if option not in OPTIONS and option not in beside:
+            hint = near(option, (*OPTIONS, *beside))
+            raise ValueError(f"option {option!r} is unknown{hint}: options are {', '.join(OPTIONS)}")
     return dict(options)
+
+
+def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a profile changes in the rules of a preset; never those that the caller has given."""
+    if not isinstance(profile, str) or profile not in PROFILES:
+        names = _listed(PROFILES, ", ")
+        raise ValueError(f"profile={profile!r} is unknown{near(profile, PROFILES)}: allowed are {names}")
+    return {
+        option: next((value for value in values if _is_allowed(rules, option, value)), usual)
+        for option, usual, values in PROFILES[profile]
+        if option not in given and getattr(rules, option) == usual
+    }
+
+
+def _is_allowed(rules: Rules, option: str, value: Any) -> bool:
+    """Whether the other options of the rules allow this value of an option (RULES 13)."""
+    needs = [need for need in NEEDS if need.other == option and getattr(rules, need.option) in need.values]
+    return all(value in need.allowed for need in needs)
 
 
 def _check_value(option: str, value: Any) -> None:

@@ -15,9 +15,10 @@ from gymnasium.vector.utils import batch_space
 
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
+from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.doors.display import MODES, Display, draw
 from risk_env.doors.registration import SpecAttribute
-from risk_env.doors.seat_lanes import SeatLanes, training_rules
+from risk_env.doors.seat_lanes import SeatLanes
 from risk_env.doors.spaces import observation_space
 from risk_env.game import Game
 from risk_env.lanes import check_choice
@@ -27,7 +28,7 @@ FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
 def make_lanes(
     num_envs: int,
-    preset: str = "classic",
+    preset: str | Rules = "classic",
     board: Board | str = "classic",
     opponents: Any = "random",
     seat: int | None = None,
@@ -39,31 +40,32 @@ def make_lanes(
 ) -> SeatLanes:
     """Return the lanes of an environment with these arguments.
 
-    `options` are those of `training_rules`: `num_players`, `max_rounds` and the options of RULES 13.
-    `opponents` is one player for all other seats, of any kind (`players.find_player`), or a list of players.
-    `opponent_order` seats the list "clockwise" from the learner, "shuffled" again for each game, or
-    "drawn": every seat gets a random one. `seat=None` gives the learner all seats in turn. `illegal_action="random"`
-    plays a random legal action instead of an illegal one, for learners without masks, and sets `info["replaced"]`.
+    `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast" unless
+    `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any kind
+    (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise" from the learner,
+    "shuffled" again for each game, or "drawn": every seat gets a random one. `seat=None` gives the learner all
+    seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal one, for learners
+    without masks, and sets `info["replaced"]`.
     """
     return SeatLanes(
-        training_rules(preset, **options),
+        rules_from(preset, options, FAST, make_lanes),
         board,
         num_envs,
         opponents,
         seat=seat,
-        order=opponent_order,
+        opponent_order=opponent_order,
         reward=reward,
         observation=observation,
-        illegal=illegal_action,
+        illegal_action=illegal_action,
     )
 
 
 class RiskEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
-    `preset`, `num_players`, `board`, `max_rounds` and the options of RULES 13 choose the game. By default,
-    attacks are blitzes and the defender rolls the most dice. `opponents`, `seat`, `opponent_order` and
-    `illegal_action` choose the players (docs/gymnasium.md).
+    `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default profile
+    is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the players
+    (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
@@ -147,7 +149,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         lanes = self.lanes
         self._mask = lanes.masks()[0] if self._is_running else np.zeros(lanes.num_actions, np.int8)
         info: dict[str, Any] = {"action_mask": self._mask.copy(), "seat": int(lanes.seat[0])}
-        if lanes.illegal == "random":
+        if lanes.illegal_action == "random":
             info["replaced"] = bool(lanes.replaced[0])
         if not self._is_running:
             final = lanes.final[0]
@@ -284,7 +286,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def _info(self) -> dict[str, Any]:
         lanes = self.lanes
         info = {"action_mask": self._masks(), "seat": lanes.seat.copy()}
-        if lanes.illegal == "random":
+        if lanes.illegal_action == "random":
             info["replaced"] = lanes.replaced.copy()
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
 

@@ -18,7 +18,7 @@ from numpy import empty
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
@@ -36,25 +36,26 @@ Mask = npt.NDArray[np.int8]
 
 
 def env(
-    preset: str = "classic",
+    preset: str | Rules = "classic",
     num_players: int | None = None,
     board: str | Board = "classic",
     render_mode: str | None = None,
-    max_rounds: int | None = 100,
     reward: str = "win",
+    observation: str = "flat",
     **options: Any,
 ) -> OrderedEnv:
     """Return the environment in PettingZoo's usual wrapper. It takes the arguments of `raw_env`."""
-    return OrderedEnv(raw_env(preset, num_players, board, render_mode, max_rounds, reward, **options))
+    return OrderedEnv(raw_env(preset, num_players, board, render_mode, reward, observation, **options))
 
 
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk. `player_0` has seat 0, and so on.
 
-    `preset`, `num_players` (None: 3, or 2 for `two_player`), `max_rounds` and further `options` are those of
-    `Rules.preset`. `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
-    `observation` is `"flat"` or `"structured"`. An agent observes {"observation": float32 (D,), or
-    {"territories": (T, F), "globals": (G,)}, "action_mask": int8 (n,)}.
+    `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options` are those
+    of `Rules.preset`; the profile is "fast" unless `profile` names another (RULES 12.1). `board` is a `Board` or an
+    argument of `load_map`. `reward` is `"win"` or `"placement"`, `observation`
+    `"flat"` or `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
+    (G,)}, "action_mask": int8 (n,)}.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (as in PettingZoo)
@@ -66,11 +67,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def __init__(
         self,
-        preset: str = "classic",
+        preset: str | Rules = "classic",
         num_players: int | None = None,
         board: str | Board = "classic",
         render_mode: str | None = None,
-        max_rounds: int | None = 100,
         reward: str = "win",
         observation: str = "flat",
         **options: Any,
@@ -80,7 +80,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         check_choice("observation", observation, OBSERVATIONS)
         self.metadata = deepcopy(type(self).metadata)  # not shared with other environments
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
-        self.rules = Rules.preset(preset, num_players, max_rounds=max_rounds, **options)
+        players = {} if num_players is None else {"num_players": num_players}
+        self.rules = rules_from(preset, {**players, **options}, FAST, raw_env)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._reward, self._kind = reward, observation
         self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions

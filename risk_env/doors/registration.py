@@ -36,7 +36,7 @@ class PlainSpec(EnvSpec):
         for name, value in self.kwargs.items():
             if not _is_plain(value):
                 kind = type(value).__name__
-                raise ValueError(f"{name}: JSON cannot store a {kind}. Pass the map or bot by name.")
+                raise ValueError(f"{name}: JSON cannot store a {kind}. Pass presets, maps and bots by name.")
         return super().to_json()
 
 

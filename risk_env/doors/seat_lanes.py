@@ -23,7 +23,6 @@ from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
 from risk_env.seeds import game_seed, word
 
-MAX_ROUNDS = 100  # of the environments, unless told otherwise (RULES 11.2)
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
@@ -45,26 +44,13 @@ FINAL = np.dtype(
 )
 
 
-def training_rules(
-    preset: str = "classic", /, num_players: int | None = None, max_rounds: int | None = MAX_ROUNDS, **options: Any
-) -> Rules:
-    """Return the rules of a preset with the defaults of the learners' environments.
-
-    `options` are those of RULES 13. By default, attacks are blitzes (RULES 3.2.4), and the defender rolls the
-    most dice. If re-roll or commander is played, attacks are single rolls with the most dice.
-    """
-    single_rolls = any(options.get(option) for option in ("expert", "card_reroll", "commander"))
-    usual = {"attack": "max" if single_rolls else "blitz", "defender_dice": "max"}
-    return Rules.preset(preset, num_players, max_rounds=max_rounds, **{**usual, **options})
-
-
 class SeatLanes:
     """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
     `seat` is the learners' seat in every game. With None, each lane takes all seats in turn. The lanes begin
-    at different seats. `opponents` is one player for all other seats, or a list. `order` seats a list of P -
+    at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a list of P -
     1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every seat gets a
-    player drawn from a list of any length. `illegal="random"` plays a random legal action instead of an
+    player drawn from a list of any length. `illegal_action="random"` plays a random legal action instead of an
     illegal one, for learners without masks.
     """
 
@@ -76,21 +62,22 @@ class SeatLanes:
         opponents: Named | Sequence[Named] = "random",
         *,
         seat: int | None = None,
-        order: str = "clockwise",
+        opponent_order: str = "clockwise",
         reward: str = "win",
         observation: str = "flat",
-        illegal: str = "raise",
+        illegal_action: str = "raise",
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
-        check_choice("opponent_order", order, ORDERS)
+        check_choice("opponent_order", opponent_order, ORDERS)
         check_choice("observation", observation, OBSERVATIONS)
-        check_choice("illegal_action", illegal, ILLEGAL)
+        check_choice("illegal_action", illegal_action, ILLEGAL)
         check_seat(seat, rules.num_players)
         self.num_lanes = num_lanes
         self.autoreset = True  # False: a lane that has ended waits for `reset`
-        self.order, self.observation_kind, self.illegal = order, observation, illegal
+        self.opponent_order, self.observation_kind = opponent_order, observation
+        self.illegal_action = illegal_action
         self._fixed_seat = seat
-        players = _players(opponents, rules.num_players, order)
+        players = _players(opponents, rules.num_players, opponent_order)
         self.players: list[Player] = list(dict.fromkeys(players))
         self._plan = np.array([self.players.index(player) for player in players])
         # (K,) in [0, 1): upper end of each drawn player's part
@@ -99,8 +86,8 @@ class SeatLanes:
         self.batch = Lanes(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.arena = Arena(self.batch, self.players)
         self._arguments = (rules, self.board, num_lanes, opponents)
-        self._options = {"seat": seat, "order": order, "reward": reward, "observation": observation}
-        self._options |= {"illegal": illegal}
+        self._options = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
+        self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
         self._is_interrupted = False  # true if a step or reset has begun and not ended
         self._make_arrays()
@@ -116,7 +103,7 @@ class SeatLanes:
         self.terminated = np.zeros(N, np.bool_)
         self.truncated = np.zeros(N, np.bool_)
         self.ended = np.zeros(N, np.bool_)  # (N,) terminated or truncated: the final fields are valid
-        self.replaced = np.zeros(N, np.bool_)  # (N,) an illegal action was replaced (illegal="random")
+        self.replaced = np.zeros(N, np.bool_)  # (N,) an illegal action was replaced (illegal_action="random")
         self.final = np.zeros(N, FINAL)  # (N,) the end of the lane's last game
         self._final_codes = np.zeros(self.batch.observation.shape, np.int8)
 
@@ -154,7 +141,7 @@ class SeatLanes:
             raise RuntimeError("step: an error ended the last one before its end, call reset() first")
         actions = self.batch.as_actions(actions)
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
-        if self.illegal == "random":
+        if self.illegal_action == "random":
             actions = self._made_legal(actions, lanes)
         self.batch._check_legal(contiguous(actions), lanes)
         self._is_interrupted = True
@@ -193,9 +180,9 @@ class SeatLanes:
         This takes effect in each lane's next game.
         """
         weights = np.asarray(weights, np.float64)
-        if self.order != "drawn" or weights.shape != self._bounds.shape:
+        if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:
             raise ValueError(
-                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.order!r}, "
+                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.opponent_order!r}, "
                 f"and {len(self._bounds)} opponents to draw from"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
@@ -293,11 +280,11 @@ class SeatLanes:
     def _chosen(self, lanes: Array) -> Array:
         """Return the player numbers of the seats clockwise from the learner, int (k, P - 1)."""
         others = self.rules.num_players - 1
-        if self.order == "clockwise":
+        if self.opponent_order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
         batch_loop.seed_bots(self.batch.seeds ^ _ORDER_SALT, lanes, self._words)
         words = self._words[lanes, :others]
-        if self.order == "shuffled":
+        if self.opponent_order == "shuffled":
             return self._plan[np.argsort(words, axis=1)]
         if self._is_even:
             return self._plan[(words % np.uint64(len(self._plan))).astype(np.int64)]

@@ -631,9 +631,8 @@ def read_a_trained_file(data: bytes) -> None:
 
 def ask(bot: Any) -> None:
     """Let a compiled bot make one decision, in the game for which the shipped files were trained."""
-    from risk_env.doors.seat_lanes import training_rules
 
-    game = Game(training_rules("classic", 2), "classic", 1)
+    game = Game(Rules.preset("classic", 2, profile="fast"), "classic", 1)
     bot.check(game.rules, game.board)
     T, actions = game.tables, np.zeros(1, np.int64)
     randoms, memory = np.zeros((1, 6), np.uint64), np.zeros((1, 6, bot.memory), np.int32)
@@ -995,7 +994,7 @@ def read_specs(data: bytes) -> None:
     Programs and Python files are not loaded.
     """
     from risk_agents import registry
-    from risk_agents.tournament.loading import split_agents
+    from risk_agents.agent_list import split_agents
 
     for spec in split_agents(data.decode(errors="surrogateescape")):
         if "cmd:" not in spec and ".py" not in spec:

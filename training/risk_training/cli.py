@@ -12,16 +12,18 @@ from typing import Any
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
+from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
 from risk_agents.whole_file import new_folder
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
+from risk_env.board.rules import FAST
 from risk_env.cli import command_parser
-from risk_training.config import CHECKPOINT, PRECISIONS, TRAINERS, WIN_RATE, check_range, read_config, shipped_configs
+from risk_training.config import CHECKPOINT, TRAINERS, WIN_RATE, check_range, read_config, set_value, shipped_configs
 
 MOST_THREADS = 1024
+SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-# Settings with an option of their own
-SETTINGS = ("preset", "players", "map", "seed", "device", "precision", "actors", "staleness")
+SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")  # settings with an argument of their own
 
 
 def main(argv: Sequence[str]) -> None:
@@ -30,10 +32,11 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if (arguments.config is None) == (arguments.resume is None):
         parser.error("one of --config and --resume is needed")
-    fixed = [name for name in (*SETTINGS, "out") if name != "device"]
-    given = [name for name in fixed if getattr(arguments, name) is not None]
+    fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out"))
+    given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
     if arguments.resume is not None and given:
-        parser.error(f"--{given[0]} is part of the settings of the run; start a new run by --config")
+        name = given[0].replace("_", "-")
+        parser.error(f"--{name} is part of the settings of the run; start a new run by --config")
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
     import torch  # not for --help
 
@@ -44,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
 
 def _train(run: Any) -> None:
     """Train to the end of the run, and say so."""
-    unit = "games" if run.config.LENGTH == "n_games" else "steps"
+    unit = "games" if run.config.LENGTH == "games" else "steps"
     print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, {run.precision} on {run.device}")
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
@@ -62,18 +65,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.epilog = "configurations: " + ", ".join(Path(path).name for path in shipped_configs())
     add = parser.add_argument
     add("--config", metavar="FILE", help="what to train and how (.yml); a name finds one that comes with the project")
-    add("--preset", help="the rules, in place of the configuration's")
-    add("--players", type=int, metavar="N", help="seats, in place of the configuration's")
-    add("--map", help="name or file of the map, in place of the configuration's")
-    add("--steps", type=float, metavar="N", help="decisions of the learner, or games, in place of the configuration's")
-    add("--seed", type=int, help="in place of the configuration's")
-    add("--device", help="auto, cpu, cuda, cuda:N or mps, in place of the configuration's")
-    add("--precision", choices=PRECISIONS, help="of products in learning, in place of the configuration's")
-    add("--actors", type=int, metavar="N", help="that play in workers, in place of the configuration's (selfplay)")
-    add("--staleness", type=int, metavar="N", help="0 or 1, in place of the configuration's (selfplay, value)")
-    add("--threads", type=int, default=1, metavar="N", help="of torch (default: 1)")
+    add_rules_arguments(parser, FAST, otherwise="value of the configuration")
+    add("--set", action="append", metavar="KEY=VALUE", help=f"{SET}; may be repeated")
+    add(
+        "--steps", type=float, metavar="N", help="length of the run in decisions, or games; overrides the configuration"
+    )
+    add("--seed", type=int, help="seed of the run; overrides the configuration")
+    add("--device", help="device of the network: auto, cpu, cuda, cuda:N or mps; overrides the configuration")
+    add("--threads", type=int, default=1, metavar="N", help="number of PyTorch threads (default: 1)")
     add_options(parser)
-    add("--out", metavar="FOLDER", help="of the run (default: a new runs/NAME-<time>)")
+    add("--out", metavar="FOLDER", help="folder of the run (default: a new runs/NAME-<time>)")
     add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
     return parser
 
@@ -84,11 +85,26 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     if arguments.out and (Path(arguments.out) / CHECKPOINT).exists():
         there = f"the folder already has a run; continue it with --resume {arguments.out}"
         raise ValueError(f"--out {arguments.out}: {there}")
-    trainer = import_module(TRAINERS[read_config(path)["trainer"]])
-    changes = {name: getattr(arguments, name) for name in SETTINGS}
-    facts = read_config(path, **changes, **{trainer.Config.LENGTH: arguments.steps})
+    facts = read_config(path)
+    trainer = import_module(TRAINERS[facts["trainer"]])
+    facts = changed(facts, arguments, trainer.Config.LENGTH)
     config, fresh = trainer.Config.from_dict(facts), Path(time.strftime(f"runs/{path.stem}-%Y%m%d-%H%M%S"))
     return trainer.Trainer(config, Path(arguments.out) if arguments.out else new_folder(fresh), executor)
+
+
+def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
+    """The names and values of a configuration, with those of the command line in their place.
+
+    `length` is the setting of --steps.
+    """
+    given = {name: getattr(arguments, name) for name in SETTINGS} | {length: arguments.steps}
+    found = {**facts, **{name: value for name, value in given.items() if value is not None}}
+    options, own = options_of(vars(arguments)), facts.get("options") or {}
+    if options and isinstance(own, Mapping):
+        found["options"] = {**own, **options}
+    for text in arguments.set or ():
+        set_value(found, text)
+    return found
 
 
 def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:

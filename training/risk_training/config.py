@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from risk_env.board.rules import Rules, near
+from risk_env.board.rules import FAST, PROFILES, Rules, near
 from risk_env.core.types import MAX_SEATS
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.untrusted import MOST_NESTING, read_text, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
@@ -101,8 +100,10 @@ class RunSettings(Settings):
     LENGTH: ClassVar[str]  # the setting that holds the number of steps
 
     preset: str = "classic"
-    players: int | None = setting(2, 2, MAX_SEATS)
+    players: int | None = setting(None, 2, MAX_SEATS)
     map: str = "classic"
+    expert: bool = False  # play the variations for experts (RULES 10.1-10.5)
+    profile: str = setting(FAST, choices=tuple(PROFILES))  # profile of the rules (RULES 12.1)
     options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
     seed: int = setting(0, 0, MOST_SEED)
     device: str = "cpu"  # where the network learns: auto, cpu, cuda, cuda:N or mps
@@ -112,8 +113,9 @@ class RunSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if "num_players" in self.options:
-            raise ValueError("options={'num_players': ...}: use the setting 'players' instead")
+        for option, name in {"num_players": "players", "expert": "expert", "profile": "profile"}.items():
+            if option in self.options:
+                raise ValueError(f"options={{{option!r}: ...}}: use the setting {name!r} instead")
         self.rules()
 
     @property
@@ -123,7 +125,11 @@ class RunSettings(Settings):
 
     def rules(self) -> Rules:
         """The rules of the games."""
-        return training_rules(self.preset, self.players, **self.options)
+        return self.rules_for(self.players)
+
+    def rules_for(self, players: int | None) -> Rules:
+        """The rules of games with this number of players."""
+        return Rules.preset(self.preset, players, self.expert, self.profile, **self.options)
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
@@ -213,23 +219,52 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
         raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed are {', '.join(allowed)}")
 
 
+def set_value(facts: dict[str, Any], text: str) -> None:
+    """Set a value in the names and values of a configuration by `KEY=VALUE`; VALUE is YAML, a key may be `section.key`.
+
+    Sections are changed in copies. ValueError says what is wrong with the text; `Settings` check key and value.
+    """
+    key, equals, written = text.partition("=")
+    *sections, name = key.strip().split(".")
+    if not equals or not all((*sections, name)):
+        raise ValueError(f"--set {shortened(text)}: must be KEY=VALUE")
+    value = _parsed(written, f"--set {shortened(key)}")
+    for section in sections:
+        inner = facts.get(section)
+        if inner is not None and not isinstance(inner, Mapping):
+            raise ValueError(f"--set {shortened(key)}: {shortened(section)} is no section")
+        facts[section] = dict(inner or {})
+        facts = facts[section]
+    facts[name] = value
+
+
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     """The names and values of a configuration file, with those of `changes` that are not None in their place."""
-    import yaml
-
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"config {str(path)!r} does not exist; there are {', '.join(shipped_configs())}")
+        names = [Path(shipped).stem for shipped in shipped_configs()]
+        raise ValueError(f"config {str(path)!r} does not exist{near(path.stem, names)}; there are {', '.join(names)}")
     try:
-        facts = yaml.load(read_text(path, MOST_BYTES), _reader())  # a subclass of SafeLoader
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as error:
+        text = read_text(path, MOST_BYTES)
+    except ValueError as error:
         raise ValueError(f"config {str(path)!r} is not YAML: {error}") from error
+    facts = _parsed(text, f"config {str(path)!r}")
     if not isinstance(facts, dict):
         raise ValueError(f"config {str(path)!r} must hold names and values")
     trainer = facts.get("trainer")
     if not isinstance(trainer, str) or trainer not in TRAINERS:
         raise ValueError(f"config {str(path)!r}: trainer={shortened(trainer)} must be one of {', '.join(TRAINERS)}")
     return facts | {name: value for name, value in changes.items() if value is not None}
+
+
+def _parsed(text: str, name: str) -> Any:
+    """The value of a text in YAML; ValueError, which begins with `name`, if it is not YAML."""
+    import yaml
+
+    try:
+        return yaml.load(text, _reader())  # a subclass of SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as error:
+        raise ValueError(f"{name} is not YAML: {error}") from error
 
 
 def _reader() -> Any:

@@ -20,7 +20,6 @@ from risk_agents.whole_file import new_folder
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser, require
-from risk_env.doors.seat_lanes import training_rules
 from risk_training.cli import training_bar, win_rates
 
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
@@ -82,7 +81,8 @@ def watch(seed: int) -> str:
 
     The final board names the winner.
     """
-    batch = GameBatch(training_rules("classic", 6), "classic", 1, seed, observation=None, mask=None, autoreset=False)
+    seats, outputs = len(WATCHED), {"observation": None, "mask": None}
+    batch = GameBatch("classic", "classic", 1, seed, num_players=seats, autoreset=False, **outputs)
     arena, lane = Arena(batch, WATCHED), np.zeros(1, np.int64)
     arena.numbers[:, : len(WATCHED)] = np.arange(len(WATCHED))
     batch.reset()

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,23 +13,22 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from risk_agents.agent_list import NamedAgent, agent_list, labelled
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
 from risk_agents.registry import POLICY_FILES, SPECS, load
-from risk_agents.tournament.loading import split_agents
-from risk_agents.tournament.rules_arguments import dealt
+from risk_agents.rules_arguments import MAP, add_rules_arguments, options_of, rules_of
 from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules, read_option
+from risk_env.board.rules import FAST, Rules
 from risk_env.cli import command_parser, require
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.players import AgentFactory
 from risk_training.win_rate import play_deals, summarise
 
-AGAINST = "random,attacker,grower"
+OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # in a piece, where all play in batches
 SLOW_GAMES_AT_ONCE = 12  # where an agent is asked for each action: it is made for every piece, which may take seconds
 BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
@@ -96,13 +95,13 @@ def main(argv: Sequence[str]) -> None:
         parser.error("--plot draws the learning curves of a run: name it by --run")
     if arguments.plot:
         require("matplotlib")
-    agent = arguments.agent or _best_of(Path(arguments.run))
-    rules, board = _setting(agent, arguments)
+    agent = labelled(arguments.agent, "agent") if arguments.agent else NamedAgent(None, _best_of(Path(arguments.run)))
+    rules, board = setting(agent.spec, arguments)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         scores = _scores(agent, rules, board, arguments, executor)
-    Console(width=None if sys.stdout.isatty() else 120).print(_table(agent, scores))
+    Console(width=None if sys.stdout.isatty() else 120).print(_table(agent.name, scores))
     if arguments.json:
-        facts = {"agent": agent, "rules": rules.to_dict(), "map": board.source, "seed": arguments.seed}
+        facts = {"agent": agent.name, "rules": rules.to_dict(), "map": board.source, "seed": arguments.seed}
         with whole_file(Path(arguments.json)) as fresh:
             fresh.write_text(json.dumps(facts | {"scores": [asdict(score) for score in scores]}, indent=1))
     if arguments.plot:
@@ -115,12 +114,10 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
-    add("agent", nargs="?", help=f"a name, {SPECS}")
-    add("--against", default=AGAINST, metavar="A,B,...", help=f"agents of the same kinds (default: {AGAINST})")
-    add("--preset", help="the rules (default: those a policy was trained by, else classic)")
-    add("--players", type=int, metavar="N", help="seats; the opponent fills all but one")
-    add("--map", help="name or file of the map (default: a policy's own, else classic)")
-    add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the rules (RULES 13)")
+    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent names it")
+    opponents = "opponents; each plays all other seats of its games"
+    add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
+    add_rules_arguments(parser, FAST, otherwise="rules of a trained policy")
     add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
     add("--seed", type=int, default=0, help="decides every deal (default: 0)")
     add_options(parser)
@@ -137,34 +134,32 @@ def _best_of(run: Path) -> str:
     raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}")
 
 
-def _setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
-    """Rules and map: what the command line says, else what the policy was trained by, else dealt territories."""
-    options = dict(map(read_option, arguments.option))
-    schema = None
+def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
+    """Rules and map of the command line; a trained policy plays by its own unless others are named."""
+    wanted, schema = vars(arguments), None
     if agent.endswith(POLICY_FILES):
         facts = read_facts(Path(agent)) if agent.endswith(".zip") else facts_of(agent)
         schema = Schema.from_dict(facts["schema"])
-    board = load_map(arguments.map or (schema.map_source if schema else "classic"))
-    if schema and not arguments.preset and not arguments.players:
-        return schema.rules.replace(**options), board
-    rules = training_rules(arguments.preset or "classic", arguments.players, **options)
-    return rules if "setup" in options else dealt(rules), board
+    board = load_map(arguments.map or (schema.map_source if schema else MAP))
+    if schema and not any(wanted[name] for name in ("preset", "players", "expert", "profile")):
+        return schema.rules.replace(**options_of(wanted)), board
+    return rules_of(wanted, FAST), board
 
 
 def _scores(
-    agent: str, rules: Rules, board: Board, arguments: argparse.Namespace, executor: WorkExecutor
+    agent: NamedAgent, rules: Rules, board: Board, arguments: argparse.Namespace, executor: WorkExecutor
 ) -> list[Score]:
     if arguments.games < 1:
         raise ValueError(f"--games {arguments.games}: must be at least 1")
     scores = []
     games = -(-arguments.games // rules.num_players) * rules.num_players
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        for opponent in split_agents(arguments.against):
-            task = bar.add_task(opponent, total=games)
-            show = partial(bar.advance, task)
-            scores.append(evaluate(agent, opponent, rules, board, games, arguments.seed, show, executor))
+        for opponent in agent_list(arguments.opponents, "--opponents"):
+            show = partial(bar.advance, bar.add_task(opponent.name, total=games))
+            score = evaluate(agent.spec, opponent.spec, rules, board, games, arguments.seed, show, executor)
+            scores.append(replace(score, opponent=opponent.name))
             if not bar.console.is_terminal:
-                bar.console.print(f"{games} games against {opponent}: {scores[-1].win_rate:.1%} won")
+                bar.console.print(f"{games} games against {opponent.name}: {score.win_rate:.1%} won")
     return scores
 
 

@@ -50,7 +50,7 @@ class Config(TableSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam", "breaker"), games=300, interval=5000)
     )
-    n_games: int = setting(5000, 1, MOST_STEPS)
+    games: int = setting(5000, 1, MOST_STEPS)
     round_games: int = setting(500, 1, MOST_GAMES)
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
     bot_share: float = setting(0.5, 0, 1)  # share of the seats that bots play
@@ -113,8 +113,8 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Tab
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
-    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one learner
-    seats, rules, board = [recorder.bot, *map(compiled, config.bots)], config.table(players), load_map(config.map)
+    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # one at least
+    seats, rules, board = [recorder.bot, *map(compiled, config.bots)], config.rules_for(players), load_map(config.map)
     play(rules, board, seats, count, config.seed, LANES, line_ups=line_ups, deals=first + np.arange(count))
     codes, worths = (np.concatenate(parts) for parts in zip(*recorder.found, strict=True))
     return Trials(codes, worths, players)

@@ -74,7 +74,7 @@ class RiskVecEnv(VecEnv):
         lanes = self.lanes
         lanes.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        if lanes.illegal == "random":
+        if lanes.illegal_action == "random":
             infos = [{"replaced": replaced} for replaced in lanes.replaced.tolist()]
         ended = np.flatnonzero(lanes.ended)
         if len(ended):

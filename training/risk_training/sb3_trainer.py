@@ -31,7 +31,6 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
 from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
-from risk_env.core.types import MAX_SEATS
 from risk_env.untrusted import shortened
 from risk_training.config import (
     AUTO,
@@ -89,7 +88,6 @@ class Config(RunSettings):
     TRAINER: ClassVar[str] = "sb3"
     LENGTH: ClassVar[str] = "n_timesteps"
 
-    players: int | None = setting(None, 2, MAX_SEATS)
     evaluation: BestSettings = field(default_factory=BestSettings)
     checkpoint_interval: int = setting(250_000, 1, MOST_STEPS)
     reward: str = setting("win", choices=("win", "placement"))
@@ -343,11 +341,9 @@ def make_environments(config: Config) -> LeagueVecEnv:
         shaping=config.shaping,
         gamma=config.gamma,
         compiled=config.policy == OWN_POLICY,
-        preset=config.preset,
-        num_players=config.players,
+        preset=config.rules(),
         board=config.map,
         reward=config.reward,
-        **config.options,
     )
 
 

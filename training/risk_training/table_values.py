@@ -44,7 +44,6 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
-from risk_env.doors.seat_lanes import training_rules
 from risk_env.lanes import Lanes
 from risk_env.seeds import game_seed
 from risk_training.config import (
@@ -76,12 +75,12 @@ SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name o
 class TableSettings(RunSettings):
     """Settings that the trainers of networks for several numbers of players share. A step is a game."""
 
-    LENGTH: ClassVar[str] = "n_games"
+    LENGTH: ClassVar[str] = "games"
 
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
-    n_games: int = setting(14_000, 1, MOST_STEPS)
-    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # players
-    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, split evenly among tables
+    games: int = setting(14_000, 1, MOST_STEPS)
+    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # numbers of players
+    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
     hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # layer widths
@@ -97,16 +96,7 @@ class TableSettings(RunSettings):
         if self.round_games % len(self.tables):
             raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
         for players in self.tables:
-            self.table(players)
-
-    def table(self, players: int) -> Rules:
-        """Return the rules of the games with this number of players.
-
-        Territories are dealt if the preset would have players claim them.
-        """
-        options = dict(self.options)
-        rules = training_rules(self.preset, players, **options)
-        return rules.replace(setup="deal") if rules.setup == "claim" and "setup" not in options else rules
+            self.rules_for(players)
 
     def chunks(self, begin: int) -> list[tuple[int, int, int]]:
         """Return a round from game number `begin` on in chunks, table by table.
@@ -119,7 +109,7 @@ class TableSettings(RunSettings):
 
     def rules(self) -> Rules:
         """Return the rules of the games of evaluations."""
-        return self.table(self.players or max(self.tables))
+        return self.rules_for(self.players or max(self.tables))
 
     def read_value(self, source: str) -> TableValueFile:
         """Return a value, given by its agent's name or its file.
@@ -258,8 +248,8 @@ class Games:
         self.config, self.players, self.first = config, players, first
         self.seated = [*map(compiled, config.bots), GATHERER, *([] if judge is None else [tactician_by(judge)])]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # of the gatherer and the tactician
-        self.rules, self.board = config.table(players), load_map(config.map)
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
+        self.rules, self.board = config.rules_for(players), load_map(config.map)
         self.columns = input_columns(self.board)
         self.chance = np.random.default_rng([config.seed, players, first])
 

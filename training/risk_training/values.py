@@ -69,12 +69,12 @@ class Config(RunSettings):
     """Configuration of a run of the value trainer. A step is a game."""
 
     TRAINER: ClassVar[str] = "value"
-    LENGTH: ClassVar[str] = "n_games"
+    LENGTH: ClassVar[str] = "games"
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("grower", "beam"), interval=8_000)
     )
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
-    n_games: int = setting(24_000, 1, MOST_STEPS)
+    games: int = setting(24_000, 1, MOST_STEPS)
     round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
     staleness: int = setting(0, 0, 1)  # 1: play a round while learning from the one before

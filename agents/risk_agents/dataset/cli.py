@@ -9,23 +9,18 @@ from pathlib import Path
 
 from rich.console import Console
 
+from risk_agents.agent_list import agent_list
 from risk_agents.dataset.files import check_new, first_games, write_minari, write_parquet
 from risk_agents.dataset.recorder import GameDecisions, Plan, record
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
-from risk_agents.tournament.loading import split_agents
-from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
 from risk_agents.whole_file import whole_file
 from risk_env.board.maps import load_map
+from risk_env.board.rules import FAST
 from risk_env.cli import command_parser, require
 
 MINARI = "minari:"
-DEFAULTS = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
-HELP = {
-    "players": "as many as agents, where the preset has that number",
-    "setup": "the preset's; deal instead of claim",
-    **{name: str(value) for name, value in DEFAULTS.items()},
-}
 
 
 def main(argv: Sequence[str]) -> None:
@@ -43,23 +38,23 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("dataset")
     add = parser.add_argument
-    add("agents", metavar="A,B,...", help=f"who plays: every seat of a game draws one of these; names, {SPECS}")
+    agents = f"agents, one of which is drawn for each seat of a game: names, {SPECS}; label=agent names one"
+    add("--agents", required=True, metavar="A,B,...", help=agents)
     add("--out", required=True, metavar="FILE", help="FILE.parquet, or minari:NAME for a Minari dataset")
     add("--decisions", type=int, default=100_000, metavar="N", help="at least this many (default: 100,000)")
     add("--only", default="", metavar="A,B,...", help="record the decisions of these agents (default: of all)")
     add("--reward", choices=("win", "placement"), default="win", help="what a game pays its seats (default: win)")
     add("--seed", type=int, default=0, help="decides every game (default: 0)")
-    add_rules_arguments(parser, HELP)
+    add_rules_arguments(parser, FAST, "as many as agents, where the preset has that number")
     return parser
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
-    agents = tuple(split_agents(arguments.agents))
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-    wanted = {**vars(arguments), **DEFAULTS, **given}
-    rules, board = rules_of(wanted, len(agents), deals=True), load_map(arguments.map or "classic")
-    only = tuple(split_agents(arguments.only)) if arguments.only else ()
-    return Plan(rules, board, agents, arguments.seed, only, arguments.reward)
+    agents = agent_list(arguments.agents)
+    rules, board = rules_of(vars(arguments), FAST, len(agents)), load_map(arguments.map or MAP)
+    specs, labels = (tuple(column) for column in zip(*((agent.spec, agent.name) for agent in agents), strict=True))
+    only = tuple(agent.name for agent in agent_list(arguments.only, "--only")) if arguments.only else ()
+    return Plan(rules, board, specs, arguments.seed, only, arguments.reward, labels)
 
 
 def _writer(out: str) -> Callable[[Plan, Iterable[GameDecisions]], int]:

@@ -51,7 +51,7 @@ def facts_of(plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         "version": __version__,
         "schema": plan.schema.to_dict(),
-        "agents": list(plan.agents),
+        "agents": list(plan.names),
         "only": list(plan.only),
         "seed": plan.seed,
         "reward": plan.reward,
@@ -273,7 +273,7 @@ def write_minari(name: str, plan: Plan, games: Iterable[GameDecisions]) -> int:
             buffer=episodes,
             observation_space=spaces.Box(-128, 127, episodes[0].observations.shape[1:], np.int8),
             action_space=spaces.Discrete(plan.schema.num_actions),
-            algorithm_name=",".join(plan.agents),
+            algorithm_name=",".join(plan.names),
             description=json.dumps(facts_of(plan)),
             data_format="arrow",
         )

@@ -14,7 +14,7 @@ from risk_agents.learned.schema import Schema, schema_of
 from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules
+from risk_env.board.rules import Rules, near
 from risk_env.lanes import Lanes
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, word
@@ -34,15 +34,21 @@ class Plan:
     board: Board
     agents: tuple[str, ...]  # specs (`registry.make`)
     seed: int = 0
-    only: tuple[str, ...] = ()  # the agents whose decisions are recorded; empty: all
+    only: tuple[str, ...] = ()  # names of the agents whose decisions are recorded; empty: all
     reward: str = "win"  # or "placement", as for `GameBatch`
+    labels: tuple[str, ...] = ()  # names of the agents in the data; empty: their specs
 
     def __post_init__(self) -> None:
         if not self.agents:
             raise ValueError("agents=(): name at least one")
         for name in self.only:
-            if name not in self.agents:
-                raise ValueError(f"only={name!r} does not play: {', '.join(self.agents)} do")
+            if name not in self.names:
+                raise ValueError(f"only={name!r} does not play{near(name, self.names)}: {', '.join(self.names)} do")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the agents in the data, in their order."""
+        return self.labels or self.agents
 
     @cached_property
     def schema(self) -> Schema:
@@ -89,7 +95,7 @@ class _Recording:
         self.plan = plan
         self.batch = Lanes(plan.rules, plan.board, lanes, plan.seed, autoreset=False, reward=plan.reward)
         self.arena = Arena(self.batch, players, on_answers=self._write)
-        self.is_recorded = np.array([not plan.only or spec in plan.only for spec in plan.agents])
+        self.is_recorded = np.array([not plan.only or name in plan.only for name in plan.names])
         self.count = np.zeros(lanes, np.int64)  # decisions recorded of each lane's game
         D, width = self.batch.observation.shape[1], -(-self.batch.num_actions // 8)
         self.columns = {

@@ -14,8 +14,7 @@ from risk_agents.registry import make
 from risk_env import bots
 from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map, map_names
-from risk_env.board.rules import Rules
-from risk_env.doors.seat_lanes import MAX_ROUNDS
+from risk_env.board.rules import BOOK, Rules, near, rules_from
 from risk_env.players import PlayerFault
 from risk_env.text_env import TextMatch
 
@@ -163,20 +162,23 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
     """Return the rules of a game, with a limit of rounds because bots may play on without clients."""
     if "num_players" in options:
         raise ValueError("options has num_players: it is the number of opponents and you")
-    rules = Rules.preset(preset, num_players, **{"max_rounds": MAX_ROUNDS, **options})
-    if rules.max_rounds is None or rules.max_rounds > MOST_ROUNDS:
-        raise ValueError(f"max_rounds={rules.max_rounds!r} must be at most {MOST_ROUNDS} here")
+    rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)
+    if rules.max_rounds is None:
+        return rules.replace(max_rounds=MOST_ROUNDS)
+    if rules.max_rounds > MOST_ROUNDS:
+        raise ValueError(f"max_rounds={rules.max_rounds} must be at most {MOST_ROUNDS} here")
     return rules
 
 
 def load_shipped(name: str) -> Any:
     """Return a shipped map by name; raise ValueError for anything else, in particular for paths."""
     if name not in map_names():
-        raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}")
+        raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}{near(name, map_names())}")
     return load_map(name)
 
 
 def _bot(name: str) -> Agent:
     if name not in bots.names():
-        raise ValueError(f"opponent={name!r} must be {OPEN!r} or one of {', '.join(bots.names())}")
+        known = (OPEN, *bots.names())
+        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{near(name, known)}")
     return make(name)

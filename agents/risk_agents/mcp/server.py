@@ -18,7 +18,7 @@ from risk_agents.serving.hosts import NamedHosts, served_names
 from risk_agents.serving.rates import LONGEST_BODY, Rates, network_of
 from risk_env import bots
 from risk_env.board.maps import map_names
-from risk_env.board.rules import Rules, presets
+from risk_env.board.rules import BOOK, PROFILES, Rules, presets
 from risk_env.cli import command_parser
 from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
@@ -67,16 +67,17 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
         seat: int = 0,
         board: str = "classic",
         seed: int | None = None,
+        profile: str = BOOK,
         options: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> str:
         """Start a game. Return the token of your seat, the tokens of open seats, and your first report.
 
-        opponents: one name for each other seat, clockwise: a bot, or "open" for another client. Pass the
-        token of an open seat on to its player. options: options of the rules, for example {"attack": "blitz",
-        "defender_dice": "max"}; max_rounds is 100 by default.
+        Gives the token of your seat, those of open seats (pass each on to its player), and your first report. options
+        are those of the rules, for example {"attack": "blitz", "max_rounds": 100}. profile "fast" asks less and deals.
         """
-        tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, options, client_of(context))
+        chosen = {"profile": profile, **(options or {})}
+        tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, chosen, client_of(context))
         others = {f"P{number}": token for number, token in tokens.items() if number != seat}
         facts = json.dumps({"token": tokens[seat], "open_seats": others})
         return f"{facts}\n{games.report(tokens[seat])}"
@@ -123,14 +124,14 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
         return "\n".join([*lines, f"next: {following}"])
 
     @_tool(server)
-    def rules(preset: str = "classic", num_players: int | None = None) -> str:
+    def rules(preset: str = "classic", num_players: int | None = None, profile: str = BOOK) -> str:
         """Return all options of a preset's rules, and the forms of actions."""
-        return rules_text(preset, num_players)
+        return rules_text(preset, num_players, profile)
 
 
-def rules_text(preset: str, num_players: int | None = None) -> str:
+def rules_text(preset: str, num_players: int | None = None, profile: str = BOOK) -> str:
     """Return the options of a preset and the forms of actions."""
-    return "\n".join([json.dumps(Rules.preset(preset, num_players).to_dict()), *HELP])
+    return "\n".join([json.dumps(Rules.preset(preset, num_players, profile=profile).to_dict()), *HELP])
 
 
 def _add_resources(server: MCPServer) -> None:
@@ -149,8 +150,10 @@ def _add_resources(server: MCPServer) -> None:
 
     @server.resource("risk://choices", mime_type="application/json")
     def choices() -> str:
-        """Return the names of presets, maps and bots."""
-        return json.dumps({"presets": presets(), "maps": map_names(), "opponents": [OPEN, *bots.names()]})
+        """Presets, profiles, maps and bots."""
+        return json.dumps(
+            {"presets": presets(), "profiles": list(PROFILES), "maps": map_names(), "opponents": [OPEN, *bots.names()]}
+        )
 
 
 def client_of(context: Context[Any, Any] | None) -> str:

@@ -10,24 +10,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from risk_agents.agent_list import labelled, split_agents
 from risk_agents.game_files import load_game
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.table import Leave, Table
 from risk_agents.registry import HUMAN, SPECS, check_programs
-from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
 from risk_env.board.maps import load_map
-from risk_env.board.rules import Rules, check_rules
+from risk_env.board.rules import BOOK, Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
 from risk_env.game import Game
 
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # who sits there if nobody is named
-HELP = {
-    "players": "you and as many as are named, where the preset has that number",
-    "setup": "the preset's",
-    "attack": "choice",
-    "defender_dice": "choice",
-    "max_rounds": "no limit",
-}
 SEED_BITS = 32  # of a seed that is drawn: short enough to be typed again
 
 
@@ -99,8 +93,9 @@ def _new_name() -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("play")
     add = parser.add_argument
-    add("opponents", nargs="*", metavar="agent", help=f"the other seats, in order: names, {SPECS}, or {HUMAN}")
-    add_rules_arguments(parser, HELP)
+    opponents = f"agents in the other seats, clockwise from yours: names, {SPECS}, or {HUMAN}; label=agent names one"
+    add("--opponents", metavar="A,B,...", help=f"{opponents} (default: {','.join(OPPONENTS)})")
+    add_rules_arguments(parser, BOOK, "you and the opponents, where the preset has that number")
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
     add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
     add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
@@ -110,16 +105,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
-    rules = rules_of(vars(arguments), len(arguments.opponents) + 1 if arguments.opponents else None)
-    board = load_map(arguments.map or "classic")
+    opponents = split_agents(arguments.opponents or "", "--opponents")
+    rules = rules_of(vars(arguments), BOOK, len(opponents) + 1 if opponents else None)
+    board = load_map(arguments.map or MAP)
     check_rules(rules, board)
-    players = seating(arguments.opponents, rules, arguments.seat or 0)
+    players = seating(opponents, rules, arguments.seat or 0)
     seed = secrets.randbits(SEED_BITS) if arguments.seed is None else arguments.seed
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
         raise FileExistsError(f"--save {path}: exists; choose another name, or continue it by --resume")
     table = Table(Game(rules, board, seed), players, terminal, path)
-    terminal.say(f"{_title(table, arguments.preset or 'classic')}, seed {seed}")
+    terminal.say(f"{_title(table, arguments.preset or PRESET)}, seed {seed}")
     return table
 
 
@@ -132,7 +128,7 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     """The table of a kept game, played up to where it was left."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
-        check_programs(arguments.resume, saved.players)
+        check_programs(arguments.resume, [labelled(player).spec for player in saved.players])
     table = Table(saved.start(), saved.players, terminal, arguments.resume)
     try:
         table.resume(saved)

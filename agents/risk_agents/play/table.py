@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from risk_agents.agent_list import labelled
 from risk_agents.game_files import save_game
 from risk_agents.human.human import Desk, Human
 from risk_agents.human.narration import Words, narrate
@@ -33,10 +34,11 @@ class Table(Match):
         self.path = path  # the file to keep the game in
         self._own = ""  # file in which this game was last saved, or from which it was resumed
         desk = Desk(terminal)
-        desk.people = sum(spec == HUMAN for spec in specs)
-        seated: list[Agent] = [Human(desk) if spec == HUMAN else _made(spec) for spec in specs]
+        named = [labelled(spec) for spec in specs]
+        desk.people = sum(agent.spec == HUMAN for agent in named)
+        seated: list[Agent] = [Human(desk) if agent.spec == HUMAN else _made(agent.spec) for agent in named]
         self._people = {seat: agent for seat, agent in enumerate(seated) if isinstance(agent, Human)}
-        self.names = (*_names(seated), "neutral")
+        self.names = (*_names(seated, [agent.label for agent in named]), "neutral")
         self._set_up(game, [None if seat in self._people else agent for seat, agent in enumerate(seated)])
         self._seen = dict.fromkeys(self._people, 0)  # number of events that each person has seen
         self._watched_round = NOBODY
@@ -184,12 +186,12 @@ def _made(spec: str) -> Agent:
         raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
 
 
-def _names(agents: Sequence[Agent]) -> list[str]:
-    """What the seats are called: a person `You`, one of several `Player 0`; bots by name, with their seat if equal."""
+def _names(agents: Sequence[Agent], labels: Sequence[str | None]) -> list[str]:
+    """The names of the seats: labels, `You` or `Player 0` for people, names of bots, with their seat if equal."""
     alone = sum(isinstance(agent, Human) for agent in agents) == 1
-    names = [label(agent.name) for agent in agents]
+    names = [label(given or agent.name) for agent, given in zip(agents, labels, strict=True)]
     called = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
     for seat, agent in enumerate(agents):
-        if isinstance(agent, Human):
+        if isinstance(agent, Human) and not labels[seat]:
             called[seat] = YOU if alone else f"Player {seat}"
     return called

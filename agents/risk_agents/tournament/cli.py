@@ -15,49 +15,43 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from risk_agents.agent_list import NamedAgent, agent_list, labelled, split_agents
 from risk_agents.llm.agent import is_model
 from risk_agents.program import brief
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS, check_programs
+from risk_agents.rules_arguments import MAP, NAMES, OPTIONS, PRESET, add_rules_arguments, rules_of
 from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
 from risk_agents.tournament.analysis import summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
 from risk_agents.tournament.jobs import close_pools
-from risk_agents.tournament.loading import Trial, compiled_bot, entrants, labelled, make_config, split_agents
+from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
-from risk_agents.tournament.rules_arguments import add_rules_arguments, rules_of
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.store import Store, StoreError
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
-from risk_env.board.rules import Rules, check_rules
+from risk_env.board.rules import BOOK, FAST, Rules, check_rules
 from risk_env.cli import check_output, command_parser, require
 from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
-TRIALS = (("classic", 3), ("classic", 2), ("two_player", 2))  # games in which `agents` tries those that are named
-DEFAULTS: dict[str, Any] = {  # what a tournament is where the command line says nothing
-    **dict.fromkeys(("against", "players", "setup", "attack")),
-    **dict.fromkeys(("preset", "map"), "classic"),
+TRIALS = (("classic", 3, FAST), ("classic", 2, FAST), ("two_player", 2, FAST), ("classic", 3, BOOK))  # of `agents`
+DEFAULTS: dict[str, Any] = {  # the arguments that decide which games are played, and their values if not given
+    **dict.fromkeys(("against", *NAMES)),
+    "preset": PRESET,
+    "map": MAP,
+    "profile": FAST,
     **dict.fromkeys(("expert", "fresh", "fixed_seats"), False),
     "option": [],
-    "defender_dice": "max",
-    "max_rounds": 100,
     "seed": 0,
     "time_limit": TIME_LIMIT,
     "game_time": GAME_TIME,
-}
-HELP = {  # the same in words, for the rules
-    "players": "as many as agents, where the preset has that number",
-    "setup": "the preset's; deal instead of claim",
-    "attack": "blitz; with --expert max",
-    "defender_dice": "max",
-    "max_rounds": "100",
 }
 
 # ------------------------------------------------------------------------------------------------ tournament
@@ -109,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
     add("--against", metavar="B", help="test the one agent of --agents against B until the question is answered (SPRT)")
-    add_rules_arguments(parser, HELP)
+    add_rules_arguments(parser, FAST, "as many as agents, where the preset has that number")
     add("--games", type=int, metavar="N", help=f"at least this number of games, in whole deals (default: {GAMES})")
     add("--seed", type=int, help="decides every deal (default: 0)")
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
@@ -152,7 +146,8 @@ def _begun(arguments: argparse.Namespace) -> Store:
     wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
     usual = DUEL_GAMES if wanted["against"] else GAMES
-    facts = {**wanted, "games": usual if arguments.games is None else arguments.games}
+    facts = {**wanted, "players": config.num_players, "games": usual if arguments.games is None else arguments.games}
+    facts |= {option: getattr(config.rules, option) for option in OPTIONS}
     if arguments.out:
         return Store.create(arguments.out, config, facts)
     return Store.create(time.strftime("tournament-%Y%m%d-%H%M%S.sqlite"), config, facts, may_rename=True)
@@ -170,8 +165,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
             raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
         agents.append(wanted["against"])
     options = {name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")}
-    is_duel, attack = wanted["against"] is not None, wanted["attack"] or ("max" if wanted["expert"] else "blitz")
-    rules = rules_of({**wanted, "attack": attack}, len(agents), deals=True)
+    rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 
@@ -189,7 +183,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
-        named = [labelled(text)[1] for text in texts]
+        named = [labelled(text).spec for text in texts]
         check_programs(store.path, [entrant.spec for entrant in store.config.entrants], named)
     store.config = _tried_again(store, arguments.sandbox)
     return store
@@ -310,28 +304,38 @@ def _say(console: Console, *lines: str) -> None:
 def show_agents(argv: Sequence[str]) -> None:
     """The command `agents`: the registered ones, or what others say when tried."""
     parser = command_parser("agents")
-    parser.add_argument("agents", nargs="*", help=f"try these instead: {SPECS}")
+    parser.add_argument(
+        "agents", nargs="?", metavar="A,B,...", help=f"agents to try, instead of a list of all: {SPECS}"
+    )
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)
     table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
-    for name in arguments.agents or bots.names():
-        if arguments.agents:
-            entrant = _entrant_of_any(name, arguments.sandbox)
-            row = entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
-        else:
-            kind = "Python" if compiled_bot(name) is None else "compiled"
-            row = name, str(bots.find(name).version), kind, bots.about(name)
+    for row in _tried(arguments) if arguments.agents else _registered():
         table.add_row(*(Text(for_terminal(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def _entrant_of_any(spec: str, level: str | None) -> Entrant:
+def _registered() -> Iterator[tuple[str, ...]]:
+    """A row for each registered agent."""
+    for name in bots.names():
+        kind = "Python" if compiled_bot(name) is None else "compiled"
+        yield name, str(bots.find(name).version), kind, bots.about(name)
+
+
+def _tried(arguments: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    """A row for each agent of the command line, which is tried in a game."""
+    for agent in agent_list(arguments.agents, "agents"):
+        entrant = _entrant_of_any(agent, arguments.sandbox)
+        yield entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
+
+
+def _entrant_of_any(agent: NamedAgent, level: str | None) -> Entrant:
     """The agent in the first of TRIALS that it plays; the error of the first if it plays none."""
     refusals = []
-    for preset, players in TRIALS:
-        rules = Rules.preset(preset, players, attack="blitz", defender_dice="max", max_rounds=100)
+    for preset, players, profile in TRIALS:
+        rules = Rules.preset(preset, players, profile=profile)
         try:
-            (entrant,) = entrants([labelled(spec)], Trial(rules, "classic", sandbox=level))
+            (entrant,) = entrants([agent], Trial(rules, "classic", sandbox=level))
         except ValueError as error:
             refusals.append(error)
         else:

@@ -1,12 +1,11 @@
-"""From what stands behind `--agents` to entrants: `grower`, `bots.py:MyBot`, `best.zip`, `cmd:./bot`, `label=spec`."""
+"""From the agents of a tournament's command line (`risk_agents.agent_list`) to entrants."""
 
-import csv
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from risk_agents.agent_list import labelled
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
@@ -20,21 +19,9 @@ from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.compiling import compile_games
-from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.escape import label as as_label
-from risk_env.untrusted import composed, shortened
 
 _COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
-_LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
-
-
-def split_agents(text: str) -> list[str]:
-    """The specs of a list with commas; quotes protect commas: `random,"cmd:./bot --levels 1,2"`."""
-    try:
-        (row,) = csv.reader([text], skipinitialspace=True)
-    except (csv.Error, ValueError) as error:
-        raise ValueError(f"--agents: {shortened(text)} is not a list of agents: {error}") from error
-    return [spec.strip() for spec in row if spec.strip()]
 
 
 @cache
@@ -76,17 +63,6 @@ class Trial(NamedTuple):
     map_source: str
     time_limit: float = TIME_LIMIT
     sandbox: str | None = None
-
-
-def labelled(text: str) -> tuple[str | None, str]:
-    """Label and spec of `label=spec`; no label where a spec stands alone. ValueError for a label that cannot be one."""
-    match = _LABELLED.fullmatch(text) if not is_program(text) else None
-    if match is None:
-        return None, text
-    given = composed(match[1])
-    if not is_label(given):
-        raise ValueError(f"--agents: {given!r} is not a label: at most {LABEL_LETTERS} letters, trimmed")
-    return given, match[2]
 
 
 def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:

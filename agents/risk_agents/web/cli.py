@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from risk_agents.replay import replayed_games
+from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, options_of, rules_of
+from risk_env.board.maps import load_map, map_names
+from risk_env.board.rules import BOOK, check_rules, near
 from risk_env.cli import PROGRAM, command_parser
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ def main(argv: Sequence[str]) -> None:
     arguments = _parser().parse_args(argv)
     host, port = arguments.host, arguments.port
     names = hosts.served_names(host, arguments.allowed_host)
-    lobby = Lobby(GameStore(arguments.games), arguments.allow_programs)
+    proposed = proposed_game(arguments)
+    lobby = Lobby(GameStore(arguments.games), arguments.allow_programs, proposed)
     try:
         recorded = _recorded(lobby, arguments) if arguments.source else ""
         address = hosts.url(host, port, recorded)
@@ -58,7 +62,23 @@ def _parser() -> argparse.ArgumentParser:
     add("--game", type=int, metavar="N", help="with --from: this game of the tournament")
     add("--at", type=int, metavar="N", help="with --from: begin at this step of it")
     add("--allow-programs", action="store_true", help="let browsers name agents by file or command, which are run here")
+    group = parser.add_argument_group("new games", "the form for a new game shows this game at first")
+    add_rules_arguments(group, BOOK)
     return parser
+
+
+def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The game that the form for new games shows at first; ValueError for rules or a map that cannot be played."""
+    from risk_agents.web.lobby import proposal
+
+    wanted, name = vars(arguments), arguments.map or MAP
+    if name not in map_names():
+        hint = near(name, map_names())
+        raise ValueError(f"--map {name}: games on the page are played on {', '.join(map_names())}{hint}")
+    rules = rules_of(wanted, BOOK)
+    check_rules(rules, load_map(name))
+    beside = {"expert": bool(arguments.expert), "profile": arguments.profile or BOOK}
+    return proposal(arguments.preset or PRESET, name, rules, **beside, **options_of(wanted))
 
 
 def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:

@@ -4,21 +4,24 @@ import asyncio
 import hashlib
 import json
 import secrets
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from risk_agents.registry import HUMAN
+from risk_agents.rules_arguments import MAP, PRESET
 from risk_agents.web.store import GameStore
 from risk_agents.web.table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import map_names
-from risk_env.board.rules import Rules, preset_players, presets
+from risk_env.board.rules import BOOK, Rules, near, preset_players, presets, rules_from
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
+from risk_env.untrusted import shortened
 
 MOST_GAMES = 200  # open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
@@ -32,10 +35,16 @@ SEED_BITS = 48  # of a new game's seed
 
 
 class Lobby:
-    """The games. `allow_programs`: agents may be files and commands, which the server then runs."""
+    """The games. `allow_programs`: agents may be files and commands, which the server then runs.
 
-    def __init__(self, store: GameStore, allow_programs: bool = False) -> None:
+    `proposed` is the game that the form for a new game shows at first: see `proposal`.
+    """
+
+    def __init__(
+        self, store: GameStore, allow_programs: bool = False, proposed: Mapping[str, Any] | None = None
+    ) -> None:
         self.store, self.allow_programs = store, allow_programs
+        self.proposed = proposal() if proposed is None else proposed
         self.tables: dict[str, Table] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[Table]] = {}
@@ -47,7 +56,10 @@ class Lobby:
         """The choices for a new game."""
         numbers = {preset: list(preset_players(preset)) for preset in presets()}
         players = [HUMAN, *bots.names()]
-        return {"presets": numbers, "maps": list(map_names()), "players": players, "programs": self.allow_programs}
+        return {"presets": numbers, "maps": list(map_names()), "players": players} | {
+            "programs": self.allow_programs,
+            "proposed": self.proposed,
+        }
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
@@ -89,7 +101,8 @@ class Lobby:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
             raise Refused("a player is a name")
         if player != HUMAN and player not in bots.names() and not self.allow_programs:
-            raise Refused(f"player={player!r} is no registered agent; files and programs need --allow-programs")
+            hint = near(player, (HUMAN, *bots.names()))
+            raise Refused(f"player={player!r} is no registered agent{hint}; files and programs need --allow-programs")
         return player
 
     async def table(self, name: str) -> Table:
@@ -222,14 +235,25 @@ class Lobby:
         self.store.close()
 
 
+def proposal(preset: str = PRESET, map_name: str = MAP, rules: Rules | None = None, **options: Any) -> dict[str, Any]:
+    """A game that the form for new games shows at first.
+
+    `options` are those of `Rules.preset` that gave the `rules`; new games of this preset begin with them.
+    """
+    rules = Rules.preset(preset, profile=BOOK) if rules is None else rules
+    shown = {"players": rules.num_players, "attack": rules.attack, "defender_dice": rules.defender_dice}
+    return {"preset": preset, "map": map_name, **shown, "options": options}
+
+
 def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
-    """A new game with the rules and the map of a wish; ValueError names what is wrong."""
-    if wish["map"] not in map_names() or wish["preset"] not in presets():
-        raise Refused(f"preset={wish['preset']!r}, map={wish['map']!r}: not known")
+    """Return a new game with the rules and the map of a wish; raise ValueError if one of them is unknown."""
+    for name, known in (("preset", presets()), ("map", map_names())):
+        if wish[name] not in known:
+            raise Refused(f"{name}={shortened(wish[name])} is not known{near(shortened(wish[name]), known)}")
     options = wish.get("options", {})
     if not isinstance(options, dict):
         raise Refused("options must be a table")
-    rules = Rules.preset(wish["preset"], num_players=num_players, **options)
+    rules = rules_from(wish["preset"], {"num_players": num_players, **options}, BOOK)
     return Game(rules, wish["map"], secrets.randbits(SEED_BITS))
 
 

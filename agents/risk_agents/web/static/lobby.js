@@ -13,10 +13,10 @@ async function load() {
   options = await (await fetch("/api/options")).json();
   fillSelect(byId("preset"), Object.keys(options.presets));
   fillSelect(byId("map"), options.maps);
-  byId("preset").value = "classic";
-  byId("map").value = "classic";
-  drawCounts();
-  byId("preset").addEventListener("change", drawCounts);
+  const { preset, map, players, attack, defender_dice } = options.proposed;
+  Object.entries({ preset, map, attack, defender: defender_dice }).forEach(([id, value]) => (byId(id).value = value));
+  drawCounts(players);
+  byId("preset").addEventListener("change", () => drawCounts());
   byId("count").addEventListener("change", () => drawSeats());
   byId("form").addEventListener("submit", begin);
   await goOn().catch(fail);
@@ -41,10 +41,10 @@ function fail({ message }) {
   byId("error").textContent = message;
 }
 
-function drawCounts() {
+function drawCounts(players = 3) {
   const counts = options.presets[byId("preset").value];
   fillSelect(byId("count"), counts);
-  byId("count").value = counts.includes(3) ? 3 : counts[0];
+  byId("count").value = counts.includes(players) ? players : counts[0];
   drawSeats();
 }
 
@@ -62,7 +62,9 @@ async function begin(event) {
   event.preventDefault();
   byId("error").textContent = "";
   const players = [...byId("seats").querySelectorAll("select, input")].map((select) => select.value);
-  const rules = { attack: byId("attack").value, defender_dice: byId("defender").value };
+  const { preset, options: proposed } = options.proposed;
+  const chosen = { attack: byId("attack").value, defender_dice: byId("defender").value };
+  const rules = byId("preset").value === preset ? { ...proposed, ...chosen } : chosen;
   const wish = { preset: byId("preset").value, map: byId("map").value, players, options: rules, position: byId("position").value };
   await post("/api/games", wish).then(invite, fail);
 }

@@ -1,0 +1,51 @@
+"""Lists of agents on the command line: specs or `label=spec`, with commas between them: `grower,mine=bot.py:Bot`."""
+
+import csv
+import re
+from typing import NamedTuple
+
+from risk_agents.external import is_program
+from risk_env.text.escape import LABEL_LETTERS, is_label
+from risk_env.untrusted import composed, shortened
+
+_LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
+
+
+class NamedAgent(NamedTuple):
+    """An agent of a command line: its label, None if it has none, and its spec (`registry.make`)."""
+
+    label: str | None
+    spec: str
+
+    @property
+    def name(self) -> str:
+        """The label, or else the spec."""
+        return self.label or self.spec
+
+
+def split_agents(text: str, argument: str = "--agents") -> list[str]:
+    """The parts of a list with commas; quotes protect commas: `random,"cmd:./bot --levels 1,2"`."""
+    try:
+        (row,) = csv.reader([text], skipinitialspace=True)
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"{argument}: {shortened(text)} is not a list of agents: {error}") from error
+    return [spec.strip() for spec in row if spec.strip()]
+
+
+def labelled(text: str, argument: str = "--agents") -> NamedAgent:
+    """Label and spec of `label=spec`, or of a spec alone. ValueError for a label that cannot be one."""
+    match = _LABELLED.fullmatch(text) if not is_program(text) else None
+    if match is None:
+        return NamedAgent(None, text)
+    given = composed(match[1])
+    if not is_label(given):
+        raise ValueError(f"{argument}: {given!r} is not a label: at most {LABEL_LETTERS} letters, trimmed")
+    return NamedAgent(given, match[2])
+
+
+def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
+    """The agents of a list with commas, at least one; ValueError names the argument."""
+    found = [labelled(part, argument) for part in split_agents(text, argument)]
+    if not found:
+        raise ValueError(f"{argument} {text!r}: name at least one agent")
+    return found
