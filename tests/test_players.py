@@ -16,6 +16,9 @@ from risk_agents import load, make
 from risk_agents.dataset.recorder import Plan, record
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.players import PlayerPool
+from risk_agents.tournament.runner import play_single
 from risk_env import Agent, CompiledBot, Game, GameBatch, Match, PlayerFault, Policy, Rules, View, arena, load_map
 from risk_env.arena import Arena
 from risk_env.bots import compiled
@@ -259,6 +262,16 @@ def test_specs_stand_for_the_same_kinds(name: str, file: str) -> None:
     decisions = next(record(Plan(RULES, BOARD, (spec,), seed=1)))
     assert len(decisions.actions) > 0
     assert isinstance(find_player(load(spec)), SPECS[name])
+
+
+def test_a_policy_in_a_file_plays_a_tournament(file: str) -> None:
+    config = make_config([f"{file}:FirstOfMany", "random"], RULES, "tiny", time_limit=50.0)
+    pool = PlayerPool(config)
+    try:
+        (result, *_) = [play_single(config, pairing, pool) for pairing in config.schedule(2)]
+    finally:
+        pool.close()
+    assert result.forfeit_reason == "" and sum(result.decisions) > 0
 
 
 def test_specs_that_are_refused(file: str) -> None:
