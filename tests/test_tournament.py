@@ -912,7 +912,7 @@ def test_agents_tries_who_plays_no_game_of_three_in_one_of_two(capsys: pytest.Ca
 
 
 def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    show_agents([f"{PLAYERS}:Good", FIRST])
+    show_agents([f"{PLAYERS}:Good,{FIRST}"])
     told = capsys.readouterr().out.split("\n")
     assert told[1].split()[:3] == ["good", "1", "other"]
     assert told[2].split()[:3] == ["first", "1", "compiled"]
