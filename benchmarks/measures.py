@@ -39,14 +39,14 @@ class Clock(NamedTuple):
     repeats: int
     now: Callable[[], float] = time.perf_counter
 
-    def row(self, choose: Choose, step: Step, game: str, door: str, games: int, **more: Any) -> Row:
+    def row(self, choose: Choose, step: Step, game: str, interface: str, games: int, **more: Any) -> Row:
         """Return one row: the measured environment, and decisions a second in the best and median windows."""
         for _ in range(WARM_UP):
             step(choose())
         rates = [self.window(choose, step) for _ in range(self.repeats)]
         best = max(rates)
         found = {"steps_per_second": best, "median": statistics.median(rates), "ns_per_step": 1e9 / best}
-        return {"game": game, "door": door, "games": games, **found, **more}
+        return {"game": game, "interface": interface, "games": games, **found, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
         """Return the decisions a second in one window.
@@ -110,8 +110,8 @@ def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
     settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [(1024, "bits", None)]
     for games, mask, view in settings:
         ours = OurBatch(games, mask=mask, observation=view)
-        door = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
-        yield clock.row(ours.choose, ours.step, "risk", door, games, measure="batch", mask=mask, observation=view)
+        interface = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
+        yield clock.row(ours.choose, ours.step, "risk", interface, games, measure="batch", mask=mask, observation=view)
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
@@ -181,7 +181,7 @@ def our_aec(clock: Clock) -> Iterator[Row]:
 # Peers
 
 
-def aec_row(clock: Clock, make: Callable[[], Any], game: str, door: str, measure: str) -> Row:
+def aec_row(clock: Clock, make: Callable[[], Any], game: str, interface: str, measure: str) -> Row:
     """Measure a PettingZoo environment with `step()` and `last()`.
 
     The step of a dead agent is timed, but not counted as a decision.
@@ -204,7 +204,7 @@ def aec_row(clock: Clock, make: Callable[[], Any], game: str, door: str, measure
             newest[0] = env.last()
         return action is not None
 
-    return clock.row(choose, step, game, door, 1, measure=measure)
+    return clock.row(choose, step, game, interface, 1, measure=measure)
 
 
 def pettingzoo_chess(clock: Clock) -> Iterator[Row]:

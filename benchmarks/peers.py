@@ -189,10 +189,14 @@ def steps_table(measures: dict[str, Any]) -> list[str]:
     """Return a table with one row for each measure that steps an environment."""
     rows = [row for name in measures for row in rows_of(measures, name) if "steps_per_second" in row]
     cells = [
-        (f"{row['game']}: {row['door']}", f"{row['games']:,}", *map(amount, (row["steps_per_second"], row["median"])))
+        (
+            f"{row['game']}: {row['interface']}",
+            f"{row['games']:,}",
+            *map(amount, (row["steps_per_second"], row["median"])),
+        )
         for row in rows
     ]
-    return table(("game and door", "games", "decisions/s", "median"), cells)
+    return table(("game and interface", "games", "decisions/s", "median"), cells)
 
 
 def amount(number: float) -> str:
@@ -258,7 +262,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
     """Return the aims with their measured values."""
     batch = best(measures, "batch", observation="flat")
     backgammon, chess = best(measures, "pgx-backgammon"), best(measures, "pettingzoo-chess")
-    raw, wrapped = (best(measures, "aec", door=f"risk_v0.{name}()") for name in ("raw_env", "env"))
+    raw, wrapped = (best(measures, "aec", interface=f"risk_v0.{name}()") for name in ("raw_env", "env"))
     threads = max((statistics.median(row["ratios"]) for row in rows_of(measures, "threads")), default=None)
     return [
         Aim("GameBatch, byte mask and int8 observation, decisions/s a core", over(batch, 1e6), 8, " M"),

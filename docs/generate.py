@@ -198,7 +198,13 @@ def _peers() -> str:
     record = latest("peers")
     measured = [row for measure in record["measures"].values() for row in measure.get("rows", ())]
     rows = [
-        (row["game"], row["door"], f"{row['games']:,}", _short(row["steps_per_second"]), _short(row["ns_per_step"]))
+        (
+            row["game"],
+            row["interface"],
+            f"{row['games']:,}",
+            _short(row["steps_per_second"]),
+            _short(row["ns_per_step"]),
+        )
         for row in measured
         if "steps_per_second" in row
     ]

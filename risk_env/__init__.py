@@ -6,7 +6,7 @@ Unofficial; not affiliated with Hasbro.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from risk_env.doors.registration import register
+from risk_env.envs.registration import register
 
 if TYPE_CHECKING:
     from risk_env.agent import Agent, View
@@ -95,7 +95,7 @@ def __dir__() -> list[str]:
 
 
 def warmup() -> None:
-    """Compile the core and its doors, or load them from the cache: then every game, preset and batch starts at once."""
+    """Compile the core and the environments, or load them from the cache: then every game, preset and batch starts at once."""
     from risk_env.compiling import RULES, compile_part
 
     for part in RULES:

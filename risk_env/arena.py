@@ -1,6 +1,6 @@
 """Arena: games between any players, in many lanes at once.
 
-One loop drives whole games, tournaments, the doors' opponents, trainers' games and search's rollouts:
+One loop drives whole games, tournaments, opponents in environments, trainers' games and search's rollouts:
 
     batch = GameBatch(rules, board, num_games=2, autoreset=False)
     arena = Arena(batch, ["grower", my_policy])

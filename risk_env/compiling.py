@@ -51,7 +51,7 @@ def compile_batches() -> None:
     arena.Arena(batch, (), counts=True).prepare()
 
 
-def compile_doors() -> None:
+def compile_envs() -> None:
     """Compile the additional code of the PettingZoo environment."""
     from risk_env import risk_v0  # not needed in the processes of agents
 
@@ -61,7 +61,7 @@ def compile_doors() -> None:
     env.last()
 
 
-RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "doors": compile_doors}
+RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "envs": compile_envs}
 
 
 def compile_player(found: Any) -> None:

@@ -214,7 +214,7 @@ def test_warmup_says_how_long_it_took(capsys: pytest.CaptureFixture[str]) -> Non
 def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["warmup", "--bots", "--jobs", "2"]) == 0
     told = capsys.readouterr().out
-    assert all(f"  {part} " in told for part in ("games", "batches", "doors", *bots.names()))
+    assert all(f"  {part} " in told for part in ("games", "batches", "envs", *bots.names()))
     assert "the first time" in told and "The rules and the agents are compiled" in told
     with pytest.raises(SystemExit):
         cli.main(["warmup", "--jobs", "0"])

@@ -16,7 +16,7 @@ import pytest
 import risk_env
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
-from risk_env.doors.gymnasium_env import make_lanes
+from risk_env.envs.gymnasium_env import make_lanes
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,4 +1,4 @@
-"""The Gymnasium doors: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes behind them."""
+"""The Gymnasium environments: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes behind them."""
 
 import copy
 import itertools
@@ -23,8 +23,8 @@ from risk_env.arena import CALLER
 from risk_env.board.maps import load_map
 from risk_env.board.rules import PRESETS, Rules, presets
 from risk_env.core.types import Phase
-from risk_env.doors import gymnasium_env as gym_env
-from risk_env.doors.seat_lanes import SeatLanes
+from risk_env.envs import gymnasium_env as gym_env
+from risk_env.envs.seat_lanes import SeatLanes
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
 from tests.bots import COIN, Picker, pick, play_until, spoil
@@ -79,7 +79,7 @@ def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None
     code = f"{imports}\nimport sys\nassert 'numba' not in sys.modules\nprint(gymnasium.spec('{ID}').vector_entry_point)"
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "risk_env.doors.gymnasium_env:RiskVectorEnv"
+    assert done.stdout.strip() == "risk_env.envs.gymnasium_env:RiskVectorEnv"
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_gymnasiums_vector_wrappers(mode: AutoresetMode) -> None:
     assert len(counted) > 2 and told == counted
 
 
-# The same games as through every other door.
+# The same games as through every other interface.
 
 
 @pytest.mark.parametrize(("preset", "players"), TABLES)

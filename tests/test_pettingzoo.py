@@ -1,4 +1,4 @@
-"""The PettingZoo door: its own tests on every preset and player count, and every way in which a part ends."""
+"""The PettingZoo environment: its own tests on every preset and player count, and every way in which a part ends."""
 
 import copy
 import importlib

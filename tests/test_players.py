@@ -22,7 +22,7 @@ from risk_agents.tournament.runner import play_single
 from risk_env import Agent, CompiledBot, Game, GameBatch, Match, PlayerFault, Policy, Rules, View, arena, load_map
 from risk_env.arena import Arena
 from risk_env.bots import compiled
-from risk_env.doors.seat_lanes import SeatLanes
+from risk_env.envs.seat_lanes import SeatLanes
 from risk_env.players import AgentFactory, find_player
 from risk_env.text_env import TextEnv
 from risk_training.evaluate import play_piece

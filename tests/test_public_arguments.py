@@ -20,7 +20,7 @@ from risk_agents.search.value_beam import ValueFile
 from risk_env import Game, GameBatch, IllegalAction, Rules, load_map
 from risk_env.arena import ANY_SEAT, CALLER, Arena, TallyBook, play
 from risk_env.core.types import SIZE_CLASSES, game_dtype
-from risk_env.doors.seat_lanes import SeatLanes
+from risk_env.envs.seat_lanes import SeatLanes
 from risk_env.lanes import Lanes
 
 RULES = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)

@@ -20,7 +20,7 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
-from risk_env.doors.gymnasium_env import RiskEnv
+from risk_env.envs.gymnasium_env import RiskEnv
 from risk_env.text.notation import IllegalAction
 from risk_training.sb3 import ModelPolicy, RiskVecEnv
 from tests.bots import COIN, Picker, pick, spoil

@@ -29,7 +29,7 @@ from risk_agents.learned.sb3_policy import logits_of
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, Rules, View, arena, cli, load_map
 from risk_env.core.observe import MOST_CODE
-from risk_env.doors.seat_lanes import SeatLanes
+from risk_env.envs.seat_lanes import SeatLanes
 from risk_env.game import as_floats
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, read_config, shipped_configs

@@ -12,9 +12,9 @@ from gymnasium.spaces import Dict, Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
 from risk_env.arrays import Array
-from risk_env.doors.display import draw
-from risk_env.doors.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
-from risk_env.doors.seat_lanes import SeatLanes
+from risk_env.envs.display import draw
+from risk_env.envs.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
+from risk_env.envs.seat_lanes import SeatLanes
 from risk_env.lanes import check_choice
 from risk_env.players import Policy
 

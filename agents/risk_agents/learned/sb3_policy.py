@@ -96,7 +96,7 @@ class ZipPolicy(Policy):
         from gymnasium.spaces import Discrete
         from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
-        from risk_env.doors.gymnasium_env import observation_space
+        from risk_env.envs.gymnasium_env import observation_space
 
         torch.set_num_threads(1)
         torch.distributions.Distribution.set_default_validate_args(False)

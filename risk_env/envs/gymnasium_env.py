@@ -16,10 +16,10 @@ from gymnasium.vector.utils import batch_space
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import FAST, Rules, rules_from
-from risk_env.doors.display import MODES, Display, draw
-from risk_env.doors.registration import SpecAttribute
-from risk_env.doors.seat_lanes import SeatLanes
-from risk_env.doors.spaces import observation_space
+from risk_env.envs.display import MODES, Display, draw
+from risk_env.envs.registration import SpecAttribute
+from risk_env.envs.seat_lanes import SeatLanes
+from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
 from risk_env.lanes import check_choice
 

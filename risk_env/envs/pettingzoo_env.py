@@ -22,9 +22,9 @@ from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
-from risk_env.doors.display import MODES, Display
-from risk_env.doors.spaces import observation_space
 from risk_env.engine.step_buffer import question_kernel
+from risk_env.envs.display import MODES, Display
+from risk_env.envs.spaces import observation_space
 from risk_env.game import Game, observation_size, split_view
 from risk_env.lanes import REWARDS, check_choice
 

@@ -13,7 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 
 ID = "risk_env/Risk-v0"
 AEC_ID = "risk_env/risk-v0"  # PettingZoo's spelling of "risk_env/risk_v0"
-_HOME = "risk_env.doors.gymnasium_env"
+_HOME = "risk_env.envs.gymnasium_env"
 
 
 def register() -> None:
