@@ -42,7 +42,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
 from risk_env.game import Game
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.seeds import bot_seed
 
 FOLDER = Path(__file__).parent
@@ -141,7 +141,7 @@ def positions_of(table: Table, count: int) -> Array:
     """Positions in which a turn begins, records (count,), each of another game of the FIELD."""
     rng, found = np.random.default_rng(table.players), []
     lanes = np.arange(4 * count)
-    batch = Lanes(table.rules, "classic", len(lanes), seed=0, observation=None, mask=None, autoreset=False)
+    batch = GameVector(table.rules, "classic", len(lanes), seed=0, observation=None, mask=None, autoreset=False)
     arena = Arena(batch, FIELD)
     arena.numbers[:] = rng.integers(len(FIELD), size=arena.numbers.shape)
     arena.stop_at_turn[:] = rng.integers(table.players, size=len(lanes))
@@ -206,9 +206,9 @@ def labels(table: Table) -> list[str]:
     return [f"{plan.name} {plan.version}" for plan in table.plans]
 
 
-def lanes_of(table: Table, records: Array) -> Lanes:
+def lanes_of(table: Table, records: Array) -> GameVector:
     """Lanes with these games; ValueError for records of another version."""
-    batch = Lanes(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
+    batch = GameVector(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
     if records.dtype != batch.records.dtype:
         raise ValueError("the records are of another version: use --make")
     batch.records[:] = records

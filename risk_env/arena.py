@@ -48,7 +48,7 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
-from risk_env.lanes import FixedArrays, Lanes, check_count, check_memory, whole_numbers
+from risk_env.game_vector import FixedArrays, GameVector, check_count, check_memory, whole_numbers
 from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
 from risk_env.seated import AgentSeats, Seated, seated
 from risk_env.text import notation
@@ -74,7 +74,7 @@ _MOST_AT_ONCE = 1 << 10  # actions that one call plays in a lane
 class TallyBook:
     """With `counts`, counts of the game in each lane, by seat; with `keeps_actions` its actions too."""
 
-    def __init__(self, batch: Lanes, counts: bool, keeps_actions: bool) -> None:
+    def __init__(self, batch: GameVector, counts: bool, keeps_actions: bool) -> None:
         self.counts, self.keeps_actions = counts or keeps_actions, keeps_actions
         shape = (batch.num_games, batch.num_players) if self.counts else (0, 0)
         self.decisions = np.zeros(shape, np.int64)  # (N, P) how often each seat was asked
@@ -154,7 +154,7 @@ class Arena(FixedArrays):
 
     def __init__(
         self,
-        batch: Lanes,
+        batch: GameVector,
         players: Sequence[Named | Seated],
         *,
         counts: bool = False,
@@ -451,7 +451,7 @@ class Arena(FixedArrays):
         self._bind()
 
 
-def _seated(players: Sequence[Named | Seated], batch: Lanes) -> tuple[CompiledBot | Seated, ...]:
+def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[CompiledBot | Seated, ...]:
     """Return the players that these stand for (`find_player`), as they sit in the lanes of a batch."""
     found = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in found if isinstance(player, Agent))
@@ -516,10 +516,10 @@ def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int,
     shown: dict[str, Any] = {"observation": None, "mask": None}
     if any(isinstance(player, Policy) for player in found):
         shown = {}
-    return Arena(Lanes(rules, board, lanes, seed, autoreset=False, **shown), found)
+    return Arena(GameVector(rules, board, lanes, seed, autoreset=False, **shown), found)
 
 
-def _write_results(results: Array, numbers: Numbers, batch: Lanes, ended: Numbers) -> None:
+def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: Numbers) -> None:
     """Write the results of games with these numbers, which have ended in these lanes."""
     batch.finish(ended)
     results["placement"][numbers] = batch.final_placement[ended]

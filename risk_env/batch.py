@@ -10,11 +10,11 @@ from risk_env.arrays import Array
 from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
 from risk_env.engine.work_stealing import NOT_SHARED
-from risk_env.lanes import Lanes, Observation
+from risk_env.game_vector import GameVector, Observation
 from risk_env.seeds import word
 
 
-class GameBatch(Lanes):
+class GameBatch(GameVector):
     """`num_games` games (lanes) that are stepped together.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the batch's size and

@@ -23,7 +23,7 @@ from risk_env.core import entry
 from risk_env.core.types import NOBODY
 from risk_env.events import new_rolls
 from risk_env.game import Game
-from risk_env.lanes import LEAST_LANES
+from risk_env.game_vector import LEAST_LANES
 from risk_env.players import as_agent
 
 

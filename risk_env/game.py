@@ -585,7 +585,7 @@ def observation_size(board: Board) -> int:
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane with this seed (`Lanes.seeds`), with its history from the set-up on."""
+    """Return the game of a lane with this seed (`GameVector.seeds`), with its history from the set-up on."""
     game = Game(rules, board, seed=0)
     game._chance = chance
     game._set_up()

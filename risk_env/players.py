@@ -20,7 +20,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game, as_floats
-from risk_env.lanes import check_choice, whole_numbers
+from risk_env.game_vector import check_choice, whole_numbers
 from risk_env.text.notation import illegal_action
 
 MOST_BITS = 63  # most bits of an action number

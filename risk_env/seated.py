@@ -9,7 +9,7 @@ from risk_env.agent import Agent, View, chance_seed
 from risk_env.arrays import Array, Numbers
 from risk_env.events import Event
 from risk_env.game import Game, game_by_chance
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Policy, new_state, one_seat, query_agent, query_policy
 from risk_env.seeds import bot_seed
 
@@ -17,7 +17,7 @@ from risk_env.seeds import bot_seed
 class Table(Protocol):
     """The parts of an `Arena` that a seated player uses."""
 
-    batch: Lanes
+    batch: GameVector
     tally: Any  # `arena.TallyBook`
     actions: Numbers  # (N,)
 
@@ -42,7 +42,7 @@ class Seated:
 class PolicySeats(Seated):
     """A `Policy` at its seats, with a state for each lane and seat if the policy has a state."""
 
-    def __init__(self, policy: Policy, batch: Lanes) -> None:
+    def __init__(self, policy: Policy, batch: GameVector) -> None:
         mask = batch.action_mask
         if not isinstance(batch.observation, np.ndarray) or mask is None or mask.dtype != np.int8:
             raise ValueError(f"policy {policy.name} needs a batch with observation='flat' and mask='bytes'")
@@ -75,7 +75,7 @@ class AgentSeats(Seated):
 
     keeps_memory = True
 
-    def __init__(self, player: Agent | AgentFactory, batch: Lanes) -> None:
+    def __init__(self, player: Agent | AgentFactory, batch: GameVector) -> None:
         if isinstance(player, Agent):
             if batch.num_games > 1:
                 raise one_seat(player, f"{batch.num_games} games at once")
@@ -101,7 +101,7 @@ class AgentSeats(Seated):
             self._games.pop(lane, None)
             agent.reset(seat, batch.rules, batch.board, self._chance[lane, seat])
 
-    def _new(self, batch: Lanes) -> Agent:
+    def _new(self, batch: GameVector) -> Agent:
         """Return the agent of a seat that has not played yet."""
         if isinstance(self._player, Agent):
             return self._player
@@ -128,7 +128,7 @@ class AgentSeats(Seated):
             raise ValueError(f"lane {lane}: view.events needs a game whose actions were all played by the arena")
         return game.events(seat=seat)
 
-    def _beginning(self, batch: Lanes, lane: int) -> Game:
+    def _beginning(self, batch: GameVector, lane: int) -> Game:
         """Return a lane's game as it began: with the events of the set-up, unless it began with a position."""
         set_up = game_by_chance(batch.rules, batch.board, batch.seeds[lane])
         if set_up.to_record() == self._starts[lane].tobytes():
@@ -143,6 +143,6 @@ class AgentSeats(Seated):
         self._agents.clear()
 
 
-def seated(player: Policy | Agent | AgentFactory, batch: Lanes) -> Seated:
+def seated(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:
     """Return a player as it sits in the lanes of a batch."""
     return PolicySeats(player, batch) if isinstance(player, Policy) else AgentSeats(player, batch)

@@ -12,9 +12,9 @@ from risk_env.agent import Agent
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.core.types import NOBODY
-from risk_env.envs.seat_lanes import check_seat
+from risk_env.envs.single_seat_vector import check_seat
 from risk_env.game import Game
-from risk_env.lanes import check_choice, check_count
+from risk_env.game_vector import check_choice, check_count
 from risk_env.match import Match
 from risk_env.players import Named, as_agent, check_seats
 from risk_env.words.last_turns import LastTurns, report_since

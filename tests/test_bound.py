@@ -5,12 +5,12 @@ import pytest
 
 from risk_env import Rules, load_map
 from risk_env.compiler.bound import type_of
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 
 
 @pytest.mark.modes
 def test_types_are_those_that_numba_finds():
-    lanes = Lanes(Rules.preset("classic", 3), load_map("classic"), 4)
+    lanes = GameVector(Rules.preset("classic", 3), load_map("classic"), 4)
     games = lanes.records
     frozen = games.view()
     frozen.flags.writeable = False

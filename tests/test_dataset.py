@@ -16,7 +16,7 @@ from risk_agents.dataset.recorder import Plan, record
 from risk_agents.learned.schema import Schema
 from risk_env import Rules, load_map
 from risk_env.cli import main
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
 from tests.examples import example
 
@@ -38,7 +38,7 @@ def test_games_are_the_same_whatever_the_lanes():
 
 
 def test_the_actions_play_the_game_again():
-    lanes = Lanes(RULES, TINY, 1)
+    lanes = GameVector(RULES, TINY, 1)
     for found in islice(record(a_plan()), 3):
         lanes.begin_seeded(np.arange(1), np.array([game_seed(5, found.game)]))
         game = lanes.game(0)

@@ -24,7 +24,7 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import PRESETS, Rules, presets
 from risk_env.core.types import Phase
 from risk_env.envs import gymnasium_env as gym_env
-from risk_env.envs.seat_lanes import SeatLanes
+from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
 from tests.bots import COIN, Picker, pick, play_until, spoil
@@ -445,7 +445,7 @@ def test_a_learner_that_died_is_done_though_the_game_goes_on() -> None:
 
 
 def test_games_in_which_the_learner_decides_nothing_are_passed_over() -> None:
-    lanes = SeatLanes(Rules.preset("classic", setup="random", max_rounds=1, profile="fast"), "tiny", 64, COIN)
+    lanes = SingleSeatVector(Rules.preset("classic", setup="random", max_rounds=1, profile="fast"), "tiny", 64, COIN)
     lanes.reset(seed=0)
     for _ in range(30):
         lanes.step(lanes.masks().argmax(axis=1))
@@ -537,7 +537,7 @@ def test_a_game_that_has_ended_needs_a_reset() -> None:
 
 
 def test_every_seat_is_the_learners_as_often() -> None:
-    lanes = SeatLanes(Rules.preset("classic", profile="fast"), "tiny", 12, COIN)
+    lanes = SingleSeatVector(Rules.preset("classic", profile="fast"), "tiny", 12, COIN)
     lanes.reset(seed=0)
     assert np.bincount(lanes.seat).tolist() == [4, 4, 4]
     before = lanes.seat.copy()
@@ -554,7 +554,7 @@ def test_a_fixed_seat_is_kept() -> None:
 
 def seated(order: str, opponents: Any, players: int = 4, lanes: int = 200) -> Any:
     """Numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
-    table = SeatLanes(
+    table = SingleSeatVector(
         Rules.preset("classic", num_players=players, profile="fast"), "classic", lanes, opponents, opponent_order=order
     )
     table.reset(seed=1)
@@ -746,7 +746,7 @@ def test_nothing_is_played_on_after_an_error() -> None:
         env.reset(options={"position": "nonsense"})
     with pytest.raises(ResetNeeded):
         env.step(0)
-    lanes = SeatLanes(Rules.preset("classic", 2, setup="random", profile="fast"), "tiny", 4, Wrong(), seat=0)
+    lanes = SingleSeatVector(Rules.preset("classic", 2, setup="random", profile="fast"), "tiny", 4, Wrong(), seat=0)
     with pytest.raises(ValueError, match="not legal"):
         lanes.reset(seed=0)
         for _ in range(1000):
@@ -772,7 +772,7 @@ def test_what_is_no_action_is_refused_even_where_illegal_ones_are_replaced(actio
 
 def test_actions_and_lanes_are_read_as_they_are_whatever_their_layout() -> None:
     rules = Rules.preset("classic", 3, setup="random", profile="fast")
-    plain, other = (SeatLanes(rules, "classic", 6, "random") for _ in range(2))
+    plain, other = (SingleSeatVector(rules, "classic", 6, "random") for _ in range(2))
     plain.reset(seed=1)
     other.reset(seed=1, lanes=[*range(6)])
     chance = np.random.default_rng(0)
@@ -795,7 +795,7 @@ def test_bots_go_on_from_another_players_choice(bot: str) -> None:
         legal = game.legal_actions()
         game.step(int(legal[-1] if game.phase in (Phase.ATTACK, Phase.TRADE) else legal[0]))
     learner = (game.seat + 1) % 3
-    lanes = SeatLanes(game.rules, "classic", 1, bot, seat=learner)
+    lanes = SingleSeatVector(game.rules, "classic", 1, bot, seat=learner)
     lanes.reset(seed=0)
     lanes.place(0, game.to_text())  # would raise IllegalAction
     placed = lanes.batch.game(0)

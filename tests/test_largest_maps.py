@@ -25,7 +25,7 @@ from risk_env import Game, Rules, arena, bots
 from risk_env.board.maps import Board, read_map
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Phase
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 
 LARGEST = SIZE_CLASSES[-1]
 # Territories and continents: the smallest map for six, the edges of words and of size classes, the largest map
@@ -110,7 +110,7 @@ def test_learned_values_fit_every_map(territories: int, continents: int) -> None
     seated = [value.bot("value", width=2), policy.bot("policy", judge=table), *["random"] * 4]
     results = arena.play(rules, board, seated, games=1, seed=1)
     assert results["decisions"][0] > 0
-    lanes = Lanes(rules, board, 2, autoreset=False)
+    lanes = GameVector(rules, board, 2, autoreset=False)
     lanes.begin([0, 1])
     for judge in (judge_by(table), judge_by_beam_value(value), judge_heuristically):
         chances = judge(lanes, np.arange(2))

@@ -18,7 +18,7 @@ from risk_agents.search.plans import NAMES, NUMBER, ROUND
 from risk_env import Game, load_map
 from risk_env.agent import CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_training.plan_policies import Config, Trainer, play_chunk
 from risk_training.table_values import TableNetwork
 
@@ -36,7 +36,7 @@ def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> PlanP
 
 def beginnings(players: int, count: int) -> Any:
     """Records of games in which a turn has just begun."""
-    arena = Arena(Lanes(Config().rules_for(players), BOARD, count, 5, observation=None, mask=None), ["breaker"])
+    arena = Arena(GameVector(Config().rules_for(players), BOARD, count, 5, observation=None, mask=None), ["breaker"])
     arena.numbers[:] = 0
     lanes = np.arange(count)
     arena.batch.begin(lanes)

@@ -22,7 +22,7 @@ from risk_agents.tournament.runner import play_single
 from risk_env import Agent, CompiledBot, Game, GameBatch, Match, PlayerFault, Policy, Rules, View, arena, load_map
 from risk_env.arena import Arena
 from risk_env.bots import compiled
-from risk_env.envs.seat_lanes import SeatLanes
+from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.players import AgentFactory, find_player
 from risk_env.text_env import TextEnv
 from risk_training.evaluate import play_piece
@@ -228,8 +228,8 @@ def test_one_object_plays_one_seat() -> None:
     calls: list[Callable[[Agent], Any]] = [
         lambda agent: Match(three, BOARD, [agent, "random", agent], seed=1),
         lambda agent: arena.play(three, BOARD, [agent, "random", agent], games=1),
-        lambda agent: SeatLanes(RULES, BOARD, 2, agent),
-        lambda agent: SeatLanes(three, BOARD, 1, agent).reset(1),
+        lambda agent: SingleSeatVector(RULES, BOARD, 2, agent),
+        lambda agent: SingleSeatVector(three, BOARD, 1, agent).reset(1),
         lambda agent: TextEnv(opponents=agent, **{**GYM, "num_players": 3}),
     ]
     for call in calls:
@@ -364,7 +364,7 @@ def test_agents_in_lanes_see_the_history_that_they_see_in_a_match() -> None:
 
 
 def test_a_history_begins_with_a_position_and_needs_all_actions() -> None:
-    lanes, text = SeatLanes(RULES, BOARD, 1, First(), seat=0), Game(RULES, BOARD, seed=9).to_text()
+    lanes, text = SingleSeatVector(RULES, BOARD, 1, First(), seat=0), Game(RULES, BOARD, seed=9).to_text()
     lanes.reset(1)
     lanes.place(0, text)
     for _ in range(10):

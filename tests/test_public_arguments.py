@@ -20,8 +20,8 @@ from risk_agents.search.value_beam import ValueFile
 from risk_env import Game, GameBatch, IllegalAction, Rules, load_map
 from risk_env.arena import ANY_SEAT, CALLER, Arena, TallyBook, play
 from risk_env.core.types import SIZE_CLASSES, game_dtype
-from risk_env.envs.seat_lanes import SeatLanes
-from risk_env.lanes import Lanes
+from risk_env.envs.single_seat_vector import SingleSeatVector
+from risk_env.game_vector import GameVector
 
 RULES = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
 BOARD = load_map("tiny")
@@ -55,9 +55,9 @@ def arena_of(**options: Any) -> Arena:
     return found
 
 
-def seat_lanes() -> SeatLanes:
+def seat_lanes() -> SingleSeatVector:
     """Learners with games under way."""
-    found = SeatLanes(RULES, BOARD, N)
+    found = SingleSeatVector(RULES, BOARD, N)
     found.reset(3)
     return found
 
@@ -73,7 +73,7 @@ WORK = {"_marks", "_kinds", "_actions"}  # arrays that hold nothing of a game be
 def states_of(owner: Any) -> list[bytes]:
     """All arrays of an object and of the objects in it."""
     facts = {name: value for name, value in vars(owner).items() if name not in WORK}
-    inner = [part for part in facts.values() if isinstance(part, Lanes | Arena | TallyBook)]
+    inner = [part for part in facts.values() if isinstance(part, GameVector | Arena | TallyBook)]
     arrays = [value.tobytes() for value in facts.values() if isinstance(value, np.ndarray)]
     return arrays + [state for part in inner for state in states_of(part)]
 
@@ -169,11 +169,11 @@ ROLLOUTS: dict[str, list[Call]] = {
 }
 IN_TRAINED_FILES = {"logits", "answer", "chances", "outputs", "checked_records"}  # tests/test_trained_files.py
 TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
-    Lanes: (lambda: batch_of(Lanes), LANES),
+    GameVector: (lambda: batch_of(GameVector), LANES),
     GameBatch: (batch_of, LANES | {"step": [STEP]}),
     Arena: (arena_of, ARENA),
     TallyBook: (arena_of, TALLY),
-    SeatLanes: (seat_lanes, SEATED),
+    SingleSeatVector: (seat_lanes, SEATED),
     Rollouts: (rollouts, ROLLOUTS),
     **{kind: (int, {name: [] for name in IN_TRAINED_FILES}) for kind in (PolicyFile, ValueFile, TableValueFile)},
     PlanPolicyFile: (int, {name: [] for name in IN_TRAINED_FILES}),

@@ -29,7 +29,7 @@ from risk_env.board.maps import Board
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_training import values
 from risk_training.table_values import Config, Network, Positions, Trainer, living, play_chunk, table_targets
 
@@ -58,7 +58,7 @@ def value_file(rules: Rules, seed: int = 0) -> TableValueFile:
 
 def at_turn(rules: Rules, turns: int, seed: int = 3) -> Game:
     """A game between growers where the given number of turns have been played."""
-    batch = Lanes(rules, BOARD, 1, seed, observation=None, mask=None, autoreset=False)
+    batch = GameVector(rules, BOARD, 1, seed, observation=None, mask=None, autoreset=False)
     arena = Arena(batch, [grower.BOT])
     arena.numbers[:] = 0
     lane = np.zeros(1, np.int64)
@@ -281,7 +281,7 @@ def test_values_that_do_not_fit_the_games_are_refused(settings: dict[str, Any], 
 def troops_on(territory: int) -> Judge:
     """A judge by whom the seat that holds most there wins."""
 
-    def judge(batch: Lanes, lanes: Any) -> Any:
+    def judge(batch: GameVector, lanes: Any) -> Any:
         chances = np.zeros((len(lanes), 6))
         records = batch.records[lanes]
         chances[np.arange(len(lanes)), records["owner"][:, territory]] = records["troops"][:, territory] / 1000
@@ -383,7 +383,7 @@ def test_it_says_what_it_considered() -> None:
 
 def duel_chances(game: Game) -> Any:
     """What the value of `marshal` says of a game where a turn begins."""
-    batch = Lanes(game.rules, BOARD, 1, observation=None, mask=None, autoreset=False)
+    batch = GameVector(game.rules, BOARD, 1, observation=None, mask=None, autoreset=False)
     batch.records[:] = game.records
     return judge_by_beam_value(marshal.VALUE)(batch, np.zeros(1, np.int64))[0]
 

@@ -29,7 +29,7 @@ from risk_agents.learned.sb3_policy import logits_of
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, Rules, View, arena, cli, load_map
 from risk_env.core.observe import MOST_CODE
-from risk_env.envs.seat_lanes import SeatLanes
+from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game import as_floats
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, read_config, shipped_configs
@@ -181,7 +181,7 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
 
 
 def test_opponents_are_drawn_by_their_weights() -> None:
-    lanes = SeatLanes(
+    lanes = SingleSeatVector(
         RANDOM_DUEL,
         "tiny",
         512,
@@ -198,7 +198,7 @@ def test_opponents_are_drawn_by_their_weights() -> None:
 
 
 def test_lanes_go_on_from_their_state() -> None:
-    made = [SeatLanes(RANDOM_DUEL, "tiny", 8, ["random", "grower"], opponent_order="drawn") for _ in range(2)]
+    made = [SingleSeatVector(RANDOM_DUEL, "tiny", 8, ["random", "grower"], opponent_order="drawn") for _ in range(2)]
     one, other = made
     one.draw_by([1.0, 5.0])
     one.reset(7)

@@ -10,7 +10,7 @@ from risk_env.arrays import Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.game import Game
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
 
 GAMES = 64
@@ -25,7 +25,7 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
     same position always gives the same estimates. `Game.replay` takes the function as `evaluate`.
     """
     limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
-    lanes = Lanes(limited, board, games, observation=None, mask=None, autoreset=False)
+    lanes = GameVector(limited, board, games, observation=None, mask=None, autoreset=False)
     arena, everywhere = Arena(lanes, [bot]), np.arange(games)
 
     def evaluate(game: Game) -> Floats:

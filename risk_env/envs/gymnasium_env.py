@@ -18,10 +18,10 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.envs.display import MODES, Display, draw
 from risk_env.envs.registration import SpecAttribute
-from risk_env.envs.seat_lanes import SeatLanes
+from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
-from risk_env.lanes import check_choice
+from risk_env.game_vector import check_choice
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
@@ -37,7 +37,7 @@ def make_lanes(
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
     **options: Any,
-) -> SeatLanes:
+) -> SingleSeatVector:
     """Return the lanes of an environment with these arguments.
 
     `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast" unless
@@ -47,7 +47,7 @@ def make_lanes(
     seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal one, for learners
     without masks, and sets `info["replaced"]`.
     """
-    return SeatLanes(
+    return SingleSeatVector(
         rules_from(preset, options, FAST, make_lanes),
         board,
         num_envs,

@@ -26,7 +26,7 @@ from risk_env.engine.step_buffer import question_kernel
 from risk_env.envs.display import MODES, Display
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game, observation_size, split_view
-from risk_env.lanes import REWARDS, check_choice
+from risk_env.game_vector import REWARDS, check_choice
 
 OBSERVATIONS = ("flat", "structured")
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks

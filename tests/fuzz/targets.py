@@ -755,7 +755,7 @@ def read_recorded(data: bytes) -> None:
     assert columns["agent"].max(initial=0) < len(facts["agents"])
 
 
-# Lanes
+# GameVector
 
 
 def method_calls() -> list[list[Any]]:
@@ -781,9 +781,9 @@ def make_calls(data: bytes) -> None:
     A wrong call must change nothing that later calls need.
     """
     from risk_env.arena import Arena
-    from risk_env.lanes import Lanes
+    from risk_env.game_vector import GameVector
 
-    batch = Lanes(Rules.preset("classic", 3, setup="random", max_rounds=2, initial_troops=6), "tiny", 4)
+    batch = GameVector(Rules.preset("classic", 3, setup="random", max_rounds=2, initial_troops=6), "tiny", 4)
     arena = Arena(batch, ["random", "grower"], counts=True, keeps_actions=True)
     arena.numbers[:, :3] = [0, 1, 0]
     does: dict[str, Any] = {

@@ -14,8 +14,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from risk_env.arrays import Array
 from risk_env.envs.display import draw
 from risk_env.envs.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
-from risk_env.envs.seat_lanes import SeatLanes
-from risk_env.lanes import check_choice
+from risk_env.envs.single_seat_vector import SingleSeatVector
+from risk_env.game_vector import check_choice
 from risk_env.players import Policy
 
 Indices = None | int | Iterable[int]
@@ -42,7 +42,7 @@ class RiskVecEnv(VecEnv):
         self, num_envs: int = 64, seed: int | None = None, render_mode: str | None = None, **arguments: Any
     ) -> None:
         check_choice("render_mode", render_mode, (None, "rgb_array"))
-        self.lanes: SeatLanes = make_lanes(num_envs, **arguments)
+        self.lanes: SingleSeatVector = make_lanes(num_envs, **arguments)
         self._first_seed: int | None = secrets.randbits(64) if seed is None else seed
         self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)

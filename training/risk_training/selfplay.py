@@ -23,7 +23,7 @@ from risk_env.board.maps import Board
 from risk_env.bots import compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
-from risk_env.lanes import Lanes, restore
+from risk_env.game_vector import GameVector, restore
 from risk_env.seated import Seated, Table
 from risk_env.untrusted import shortened
 from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, RunSettings, setting
@@ -67,7 +67,7 @@ class SelfPlay:
     def __init__(self, config: SelfPlaySettings, board: Board, actor: int = 0) -> None:
         self.config, self.rules, self.board = config, config.rules(), board
         seed = actor_seed(config.seed, actor)
-        self.batch = Lanes(self.rules, board, config.n_envs, seed, autoreset=False)
+        self.batch = GameVector(self.rules, board, config.n_envs, seed, autoreset=False)
         self.bots = config.league.bots
         self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])

@@ -44,7 +44,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
 from risk_training.config import (
     MOST_BATCH,
@@ -256,7 +256,7 @@ class Games:
     def play(self, count: int) -> Positions:
         """Play `count` games."""
         lanes = np.arange(min(LANES, count))
-        batch = Lanes(self.rules, self.board, len(lanes), mask=None, autoreset=False)
+        batch = GameVector(self.rules, self.board, len(lanes), mask=None, autoreset=False)
         arena = Arena(batch, self.seated)
         arena.stop_at_turn[:] = ANY_SEAT
         records, winners, found = arena.batch.records, np.full(count, -1), []

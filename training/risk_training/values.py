@@ -36,7 +36,7 @@ from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.types import MAX_SEATS, Phase
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
 from risk_env.untrusted import UNREADABLE
 from risk_training.config import (
@@ -177,7 +177,7 @@ class Games:
     def __init__(self, config: Config, first: int, count: int) -> None:
         self.config, self.rules, self.board = config, config.rules(), load_map(config.map)
         self.columns = num_columns(self.rules, self.board)
-        self.batch = Lanes(self.rules, self.board, count, observation=None, mask=None, autoreset=False)
+        self.batch = GameVector(self.rules, self.board, count, observation=None, mask=None, autoreset=False)
         self.seeds = np.array([game_seed(config.seed, first + lane) for lane in range(count)], np.uint64)
         self.chance = np.random.default_rng([config.seed, first])
 

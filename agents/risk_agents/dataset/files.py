@@ -17,7 +17,7 @@ from risk_agents.dataset.pages import expanded_sizes
 from risk_agents.dataset.recorder import GameDecisions, Plan
 from risk_agents.learned.schema import Schema
 from risk_env.core.observe import MOST_CODE
-from risk_env.lanes import REWARDS, check_memory
+from risk_env.game_vector import REWARDS, check_memory
 from risk_env.untrusted import UNREADABLE, parse_json, shortened
 
 Array = npt.NDArray[Any]

@@ -15,7 +15,7 @@ from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules, near
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, word
 
@@ -93,7 +93,7 @@ class _Recording:
 
     def __init__(self, plan: Plan, players: Sequence[Named], lanes: int) -> None:
         self.plan = plan
-        self.batch = Lanes(plan.rules, plan.board, lanes, plan.seed, autoreset=False, reward=plan.reward)
+        self.batch = GameVector(plan.rules, plan.board, lanes, plan.seed, autoreset=False, reward=plan.reward)
         self.arena = Arena(self.batch, players, on_answers=self._write)
         self.is_recorded = np.array([not plan.only or name in plan.only for name in plan.names])
         self.count = np.zeros(lanes, np.int64)  # decisions recorded of each lane's game

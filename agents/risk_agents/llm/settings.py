@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from risk_agents.llm.masking import masked
-from risk_env.lanes import check_choice
+from risk_env.game_vector import check_choice
 from risk_env.untrusted import read_text, shortened
 from risk_env.words.report import STYLES
 

@@ -20,7 +20,7 @@ from risk_env.board.rules import Rules
 from risk_env.compiler import entry_point, vectorized_entry_point
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 
 FILE = Path(__file__).parent.parent / "learned" / "policies" / "strategist.npz"
 
@@ -43,7 +43,7 @@ def judge_by(learned: TableValueFile) -> Judge:
     """Return a judge that uses a learned value."""
     value = learned.value
 
-    def judge(batch: Lanes, lanes: Array) -> Array:
+    def judge(batch: GameVector, lanes: Array) -> Array:
         records = learned.checked_records(batch.records, batch.tables)
         chances = np.zeros((len(lanes), MAX_SEATS))
         write_chances(records, batch.tables.board, batch.tables.rules, lanes, value, chances)
@@ -73,7 +73,7 @@ def judge_by_beam_value(learned: ValueFile) -> Judge:
     except the seat in turn, which gets the rest up to 1.
     """
 
-    def judge(batch: Lanes, lanes: Array) -> Array:
+    def judge(batch: GameVector, lanes: Array) -> Array:
         chances = np.zeros((len(lanes), MAX_SEATS))
         weights = learned.packed[0]
         write_beam_values(batch.records, batch.tables.board, batch.tables.rules, lanes, weights, chances)
@@ -99,7 +99,7 @@ def write_beam_values(games, boards, rules, lanes, weights, chances):
         chances[k, int(game.turn)] = max(1.0 - chances[k].sum(), 0.0)
 
 
-def judge_heuristically(batch: Lanes, lanes: Array) -> Array:
+def judge_heuristically(batch: GameVector, lanes: Array) -> Array:
     """Judge positions by `search.evaluation` for every seat: float64 (k, 6)."""
     chances = np.zeros((len(lanes), MAX_SEATS))
     write_evaluations(batch.records, batch.tables.board, batch.tables.rules, lanes, chances)

@@ -22,7 +22,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
-from risk_env.lanes import Lanes, whole_numbers
+from risk_env.game_vector import GameVector, whole_numbers
 from risk_env.untrusted import shortened
 
 MOST_ROUNDS = 200  # most rounds of a rollout if the rules set no limit
@@ -30,7 +30,7 @@ TO_THE_END = None  # number of turns for a rollout to the end of the game
 
 Array = npt.NDArray[Any]
 # Arguments: games, lanes int64 (k,). Result: win probability of each seat, float64 (k, 6).
-Judge = Callable[[Lanes, Array], Array]
+Judge = Callable[[GameVector, Array], Array]
 
 
 class Draft(NamedTuple):
@@ -60,7 +60,7 @@ class Rollouts:
             raise ValueError(f"lanes={lanes!r} must be at least {len(plans)}, one for each plan")
         limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
         self.judge, self.num_plans, self.num_players = judge, len(plans), len(players)
-        self._batch = Lanes(limited, board, lanes, observation=None, mask=None, autoreset=False)
+        self._batch = GameVector(limited, board, lanes, observation=None, mask=None, autoreset=False)
         self._arena = Arena(self._batch, [*plans, *players])
 
     def prepare(self) -> None:

@@ -29,7 +29,7 @@ from risk_env.arena import REFUSED, Arena
 from risk_env.arrays import Ints, Numbers
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
-from risk_env.lanes import Lanes
+from risk_env.game_vector import GameVector
 from risk_env.match import Match
 from risk_env.players import PlayerFault
 from risk_env.seeds import game_seed
@@ -90,7 +90,7 @@ class BatchRunner:
     ) -> None:
         self.config, self.pairings, self._line_ups = config, pairings, line_ups
         lanes = min(LANES, len(pairings))
-        self.batch = Lanes(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
+        self.batch = GameVector(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
         self.arena = Arena(self.batch, bots, counts=True, keeps_actions=config.record, stops_at_illegal=True)
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes

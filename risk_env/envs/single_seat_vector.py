@@ -18,7 +18,7 @@ from risk_env.board.rules import Rules
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game, as_floats
-from risk_env.lanes import Lanes, check_choice, contiguous, restore
+from risk_env.game_vector import GameVector, check_choice, contiguous, restore
 from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
 from risk_env.seeds import game_seed, word
@@ -44,7 +44,7 @@ FINAL = np.dtype(
 )
 
 
-class SeatLanes:
+class SingleSeatVector:
     """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
     `seat` is the learners' seat in every game. With None, each lane takes all seats in turn. The lanes begin
@@ -83,7 +83,7 @@ class SeatLanes:
         # (K,) in [0, 1): upper end of each drawn player's part
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]
         self._is_even = True
-        self.batch = Lanes(rules, self.board, num_lanes, autoreset=False, reward=reward)
+        self.batch = GameVector(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.arena = Arena(self.batch, self.players)
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
@@ -350,8 +350,8 @@ def _restored(
     state: dict[str, Any],
     in_python: list[Seated],
     log: Array,
-) -> SeatLanes:
-    lanes = SeatLanes(*arguments, **options)
+) -> SingleSeatVector:
+    lanes = SingleSeatVector(*arguments, **options)
     lanes.autoreset = autoreset
     lanes.load_state_dict(state)
     lanes.arena.continue_as(in_python, log)

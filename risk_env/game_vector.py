@@ -1,4 +1,4 @@
-"""Lanes: many games at once. The caller chooses the lanes to begin, step and read."""
+"""GameVector: many games at once. The caller chooses the lanes to begin, step and read."""
 
 import os
 from operator import attrgetter
@@ -82,7 +82,7 @@ class FixedArrays:
         object.__setattr__(self, name, value)
 
 
-class Lanes(FixedArrays):
+class GameVector(FixedArrays):
     """`num_games` games (lanes), each begun, stepped, read and finished when the caller says so.
 
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and
@@ -119,7 +119,7 @@ class Lanes(FixedArrays):
         reward: str = "win",
         **options: Any,
     ) -> None:
-        self.rules = rules_from(rules, options, FAST, Lanes)
+        self.rules = rules_from(rules, options, FAST, GameVector)
         self.board = board if isinstance(board, Board) else load_map(board)
         check_count("num_games", num_games)
         check_count("threads", threads)
@@ -345,7 +345,9 @@ _STATE = [
 ]
 
 
-def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: type[Lanes]) -> Lanes:
+def _restored(
+    arguments: tuple[Any, ...], options: dict[str, Any], state: list[Array], kind: type[GameVector]
+) -> GameVector:
     lanes = kind(*arguments, **options)
     for read, values in zip(_STATE, state, strict=True):
         read(lanes)[...] = values
