@@ -44,7 +44,7 @@ class Borderer(Agent):
 
         The value is -10**6 if the bot owns the target.
         """
-        troops, is_own = view.position.troops, view.position.owner == self.seat
+        troops, is_own = view.public.troops, view.public.owner == self.seat
         return np.where(is_own[self.targets], -(10**6), troops[self.sources] - troops[self.targets])
 
     def best_attacks(self, view: View) -> np.ndarray[Any, Any]:

@@ -93,7 +93,7 @@ class View:
         return notation.legal_texts(self._game.record, self._game.tables, self._game.board)
 
     @cached_property
-    def position(self) -> PublicState:
+    def public(self) -> PublicState:
         """The public facts, and the question that this seat is asked."""
         return self._game.public(self.seat)
 

@@ -195,9 +195,9 @@ def test_a_view_shows_the_seat_what_it_may_see_and_nothing_else() -> None:
     assert view.legal_actions.tolist() == game.legal_actions().tolist()
     assert len(view.texts) == len(view.legal_actions)
     assert np.array_equal(view.observation, game.observe(game.seat))
-    assert np.array_equal(view.position.troops, game.troops)
+    assert np.array_equal(view.public.troops, game.troops)
     with pytest.raises(ValueError, match="read-only"):
-        view.position.owner[0] = 1
+        view.public.owner[0] = 1
     assert view.rng.integers(1000) == View(game).rng.integers(1000)
     assert view.sample(1) == view.sample(1)
     assert view.sample(1) != view.sample(2)

@@ -30,7 +30,7 @@ class Witness(Agent):
         self.known = list(view.events)
         assert {event.only for event in self.known} <= {-1, view.seat}
         rounds = {event.number for event in self.known if event.kind == "round"}
-        assert view.position.round in rounds, (view.position.round, rounds)
+        assert view.public.round in rounds, (view.public.round, rounds)
         return int(view.legal_actions[-1])
 """
 

@@ -118,7 +118,7 @@ def _fit(part: str, name: str, view: View) -> int:
 
 def movable(view: View) -> int:
     """Return the number of troops that can be placed or moved (docs/decisions.md)."""
-    return most_troops(view.position, view.rules.max_troops)
+    return most_troops(view.public, view.rules.max_troops)
 
 
 def _amount(wanted: int, view: View) -> Understood:
@@ -129,5 +129,5 @@ def _amount(wanted: int, view: View) -> Understood:
     first, left = first_amount(wanted, total)
     again = (str(left),) if left else ()
     if left and view.phase == Phase.DRAFT_AMOUNT:
-        again = (view.board.territories[view.position.target], *again)
+        again = (view.board.territories[view.public.target], *again)
     return Understood(_number(f"{QUESTIONS[view.phase].word} {first}", view), again)

@@ -96,8 +96,8 @@ class Human(Agent):
 
     def _greet(self, view: View) -> None:
         """Show the board and the player's hidden facts at the start of a turn or of a part of the set-up."""
-        now = view.position.round, view.phase if view.position.round == 0 else None
-        if view.position.turn != view.seat or self._greeted == now:
+        now = view.public.round, view.phase if view.public.round == 0 else None
+        if view.public.turn != view.seat or self._greeted == now:
             return
         self._greeted = now
         self._waiting.clear()

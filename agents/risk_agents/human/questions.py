@@ -55,7 +55,7 @@ _QUESTIONS = {
 
 def question(view: View, words: Words) -> str:
     """Return the question of a decision, in a sentence or two."""
-    place = view.position
+    place = view.public
     owner, dice = int(place.owner[place.target]), (" ".join(map(str, side)) for side in place.dice)
     return _QUESTIONS[view.phase].format(
         in_hand=place.to_place[view.seat],
@@ -76,7 +76,7 @@ def question(view: View, words: Words) -> str:
 
 
 def _trade(view: View, words: Words) -> str:
-    picked = [*map(words.place, view.position.picked), *[WILD] * view.position.picked_wilds]
+    picked = [*map(words.place, view.public.picked), *[WILD] * view.public.picked_wilds]
     if picked:
         return f"Which card goes with {', '.join(picked)}?" + " `done` trades them." * (DONE in view.texts)
     must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
@@ -94,7 +94,7 @@ def _set_worth(view: View, subject: str) -> str:
             f"{subject} is worth {THREE_INFANTRY} troops for three infantry, {THREE_CAVALRY} for three cavalry, "
             f"{THREE_ARTILLERY} for three artillery, {ONE_OF_EACH} for one of each."
         )
-    return f"{subject} is worth {view.position.next_set} troops."
+    return f"{subject} is worth {view.public.next_set} troops."
 
 
 # ------------------------------------------------------------------------------------ what is legal
@@ -125,7 +125,7 @@ def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
 
 def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
     """Return one line for every territory to attack from."""
-    place, rows = view.position, dict[str, list[str]]()
+    place, rows = view.public, dict[str, list[str]]()
     for name, number in _named(numbers, view):
         source, target = map(view.board.territory, name.split(" > "))
         defenders = f"{words.place(target)} {place.troops[target]} {words.names[int(place.owner[target])]}"
@@ -138,7 +138,7 @@ def _territories(view: View, numbers: Mapping[str, int], width: int) -> list[str
     board, rows = view.board, dict[str, list[str]]()
     for name, number in _named(numbers, view):
         t = board.territory(name)
-        troops = f" {view.position.troops[t]}" if view.position.owner[t] >= 0 else ""
+        troops = f" {view.public.troops[t]}" if view.public.owner[t] >= 0 else ""
         rows.setdefault(f"{board.continents[board.continent_of[t]]}:", []).append(f"{number} {name}{troops}")
     return [_row(continent, places, width) for continent, places in rows.items()]
 
@@ -162,7 +162,7 @@ def card_in_words(name: str, view: View) -> str:
 
 def _objective(name: str, view: View) -> str:
     number = [objective.name for objective in view.board.objectives].index(name)
-    reward = reward_name(view.position.objective_rewards[number])
+    reward = reward_name(view.public.objective_rewards[number])
     return f"{name} [{reward}]" if reward else name
 
 
@@ -171,7 +171,7 @@ def _objective(name: str, view: View) -> str:
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
     """Return the lines of the board and of the worth of the next set of cards."""
-    scene = public_scene(view.position, view.rules, words.names[: view.rules.num_players])
+    scene = public_scene(view.public, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
     sets = [_set_worth(view, "The next set of cards")] if is_played_for_sets else []

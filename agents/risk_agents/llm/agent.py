@@ -86,8 +86,8 @@ class ModelAgent(Agent):
 
     def act(self, view: View) -> int:
         """Return the next action of the plan; ask the model for a new plan if there is none."""
-        if view.position.round != self._round:
-            self._round, self.counts.turns = view.position.round, self.counts.turns + 1
+        if view.public.round != self._round:
+            self._round, self.counts.turns = view.public.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)
         if action is None:
             self._ask(view)
@@ -141,7 +141,7 @@ class ModelAgent(Agent):
         report = report_since(view.game, self.seat, self._before, self.settings.style)
         primer, asked = prompt(self.settings.prompts, PRIMERS[view.phase]), "\n".join(filter(None, (account, report)))
         messages = [_said("system", f"{self._system}\n\n{primer}"), _said("user", asked)]
-        self.transcript.write("question", round=view.position.round, phase=view.phase.name, messages=messages)
+        self.transcript.write("question", round=view.public.round, phase=view.phase.name, messages=messages)
         return messages
 
     def _answer(self, messages: list[dict[str, str]]) -> str:
@@ -181,7 +181,7 @@ class ModelAgent(Agent):
 
     def _remember(self, view: View, action: int) -> None:
         """Keep the armies at the end of the own turn, for the next report."""
-        if view.position.turn != self.seat:
+        if view.public.turn != self.seat:
             return
         after = view.game.copy()
         after.step(action)

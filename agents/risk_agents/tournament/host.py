@@ -171,7 +171,7 @@ class AgentServer:
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()
-        str((view.observation, view.codes, view.texts, view.position, view.hand, view.rng, view.samples(np.arange(2))))
+        str((view.observation, view.codes, view.texts, view.public, view.hand, view.rng, view.samples(np.arange(2))))
 
     def _agent(self, seat: int) -> Any:
         if seat not in self._agents:
