@@ -256,7 +256,7 @@ class Arena(FixedArrays):
                 lanes = self.batch.as_lanes(np.concatenate([*self._resumed, lanes]))
                 self._resumed = []
             elif len(lanes):
-                self._ask_first(lanes)
+                self._query_first(lanes)
 
     def resume(self, lanes: Numbers) -> None:
         """Let these lanes continue in the run that has just yielded."""
@@ -299,33 +299,33 @@ class Arena(FixedArrays):
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
-        kinds = self._kinds[self._asked(waiting)]
+        kinds = self._kinds[self._to_act(waiting)]
         self._answer(waiting[(kinds == COMPILED) | (kinds == OTHER)])
         stopped, _ = self._play(lanes, True, 1)
         self._check_refused(stopped)
 
-    def asked(self, lanes: Numbers) -> Numbers:
+    def players_to_act(self, lanes: Numbers) -> Numbers:
         """Number of the player that is to decide in each of these lanes, CALLER where none is; int64 (k,)."""
         lanes = self.batch.as_lanes(lanes)
         self._check_players(lanes)
-        return self._asked(lanes)
+        return self._to_act(lanes)
 
-    def _asked(self, lanes: Numbers) -> Numbers:
+    def _to_act(self, lanes: Numbers) -> Numbers:
         seats = self.batch.records["seat"][lanes]
         return np.where(seats >= 0, self.numbers[lanes, seats], CALLER)
 
-    def ask(self, lanes: Numbers) -> Numbers:
+    def query_players(self, lanes: Numbers) -> Numbers:
         """Let the players answer in these lanes, into `actions`; the lanes in which one did."""
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
-        return self._ask_all(lanes)
+        return self._query_all(lanes)
 
-    def _ask_all(self, lanes: Numbers) -> Numbers:
-        asked = self._asked(lanes)
+    def _query_all(self, lanes: Numbers) -> Numbers:
+        asked = self._to_act(lanes)
         for number in range(len(self.players)):
             theirs = lanes[asked == number]
             if len(theirs):
-                self._ask(number, theirs)
+                self._query(number, theirs)
         return lanes[asked != CALLER]
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
@@ -344,9 +344,9 @@ class Arena(FixedArrays):
         self.tally.convert_cycles(cycles, self._seconds)
         return self._stopped[:stopped].copy(), self._left[:left]
 
-    def _ask_first(self, lanes: Numbers) -> None:
+    def _query_first(self, lanes: Numbers) -> None:
         """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can be."""
-        kinds = self._kinds[self._asked(lanes)]
+        kinds = self._kinds[self._to_act(lanes)]
         first = kinds.min()
         if first == NATIVE:  # they play on in the next call, which is to take neither too short nor too long
             factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
@@ -355,11 +355,11 @@ class Arena(FixedArrays):
             self._answer(lanes[kinds == first])
 
     def _answer(self, lanes: Numbers) -> None:
-        self._ask_all(lanes)
+        self._query_all(lanes)
         if self._on_answers is not None and len(lanes):
             self._on_answers(lanes)
 
-    def _ask(self, number: int, lanes: Numbers) -> None:
+    def _query(self, number: int, lanes: Numbers) -> None:
         """Let one player answer for its seats to decide in these lanes."""
         self.actions[lanes] = UNANSWERED
         self.tally.count(lanes)
@@ -377,7 +377,7 @@ class Arena(FixedArrays):
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
-            asked = int(self._asked(refused)[0])
+            asked = int(self._to_act(refused)[0])
             name = "the caller" if asked == CALLER else self.players[asked].name
             error = self.illegal_action(lane)
             error.args = (f"lane {lane}, {name}: {error}",)

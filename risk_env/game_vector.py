@@ -13,7 +13,7 @@ from risk_env.board.rules import FAST, Rules, near, rules_from
 from risk_env.board.tables import tables
 from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
-from risk_env.engine.groups import Ends, Episodes, Questions, Records, Results
+from risk_env.engine.groups import Ends, Episodes, Records, Results, Views
 from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
@@ -179,12 +179,12 @@ class GameVector(FixedArrays):
         self._records = Records(self._games, self.tables.board, self.tables.rules)
         self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
         self._ends = Ends(self.final_placement, self.final_rounds, final_words)
-        self._questions = Questions(self._mask_kind, self._mask, self._view_caches, words, self.seat)
+        self._views = Views(self._mask_kind, self._mask, self._view_caches, words, self.seat)
         self._first_wrong = BoundKernel(batch_loop.first_wrong, self._games, self._marks)
         self._first_illegal = BoundKernel(batch_loop.first_illegal, self._games, self.tables.rules)
         self._step_some = BoundKernel(batch_loop.step_lanes, *self._step_arguments(is_full_step=False))
         self._write_final = BoundKernel(batch_loop.write_final, self._records, self._ends)
-        self._ask = BoundKernel(batch_loop.write_questions, self._records, self._questions)
+        self._ask = BoundKernel(batch_loop.write_views, self._records, self._views)
 
     @property
     def games(self) -> np.recarray[Any, Any]:
@@ -315,7 +315,7 @@ class GameVector(FixedArrays):
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
         """Return the arguments of `batch_loop.step_lanes` before `lanes`."""
         episodes = Episodes(self.autoreset, self.seed_word, self.episodes, self.seeds)
-        return self._records, self._results, self._ends, episodes, self._questions, is_full_step
+        return self._records, self._results, self._ends, episodes, self._views, is_full_step
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
         """Call `work(lanes, *arguments)`. If there are many lanes, threads share them."""

@@ -71,7 +71,7 @@ def play_checked(rules: Rules, bots: list[CompiledBot], games: int) -> None:
         running = lanes[batch.games.phase != Phase.OVER]
         if not len(running):
             return
-        table.ask(running)
+        table.query_players(running)
         batch.step(np.where(batch.games.phase == Phase.OVER, 0, table.actions))
     pytest.fail("the games do not end")
 
@@ -110,7 +110,7 @@ def test_no_memory_leads_a_bot_outside(name: str) -> None:
     table.seat_players(lanes)
     for _ in range(60):
         table.memory[:] = chance.choice(extremes, table.memory.shape)
-        table.ask(lanes)
+        table.query_players(lanes)
         batch.step(table.actions)  # which refuses illegal actions
 
 

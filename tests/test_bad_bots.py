@@ -67,7 +67,7 @@ def python(code: str, **options: object) -> Program:
 def test_the_end_of_standard_error_is_kept_and_no_more() -> None:
     program = python("import sys\nfor k in range(200000): print('line', k, file=sys.stderr)\nsys.exit('the end')")
     with pytest.raises(ProgramFault, match=r"status 1: .*line 199999 the end"):
-        program.ask({}, 20)
+        program.request({}, 20)
     assert len(program._errors) <= KEPT_ERRORS
 
 
@@ -228,7 +228,7 @@ TREE = (  # a process that ignores signals, its child, and a grandchild that lea
 def test_what_a_program_has_started_ends_with_it() -> None:
     mark = str(100_000 + os.getpid())
     program = python(TREE.format(mark=mark))
-    program.ask({}, 20)
+    program.request({}, 20)
     assert len(running(mark)) >= 3
     program.kill()
     assert wait_until(lambda: not running(mark))
@@ -237,7 +237,7 @@ def test_what_a_program_has_started_ends_with_it() -> None:
 @needs_linux
 def test_programs_die_with_their_tournament_even_if_it_is_killed() -> None:
     mark = str(200_000 + os.getpid())
-    code = "from tests.test_bad_bots import *\np = python(sys.argv[1]); p.ask({}, 20); time.sleep(600)"
+    code = "from tests.test_bad_bots import *\np = python(sys.argv[1]); p.request({}, 20); time.sleep(600)"
     command = [sys.executable, "-c", code, TREE.format(mark=mark)]
     caller = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert wait_until(lambda: len([pid for pid in running(mark) if pid != caller.pid]) >= 3, 60)
@@ -254,7 +254,7 @@ def told_in(level: str | None, code: str) -> object:
     code = f"import json, os, resource, socket\nprint(json.dumps({code}), flush=True)"
     program = python(code, sandbox=sandbox(level))
     try:
-        return program.ask({}, 20)
+        return program.request({}, 20)
     finally:
         program.kill()
 

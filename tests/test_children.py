@@ -82,7 +82,7 @@ def test_workers_start_in_a_hostile_folder(hostile: Path) -> None:
 def test_the_analysis_answers_in_a_hostile_folder(hostile: Path) -> None:
     position, analyst = Game(Rules.preset("classic", 2, setup="deal"), "tiny", seed=1).to_text(), Analyst()
     try:
-        assert len(analyst.ask({"type": "chances", "position": position, "bot": "random", "games": 2})) == 2
+        assert len(analyst.request({"type": "chances", "position": position, "bot": "random", "games": 2})) == 2
     finally:
         analyst.close()
 
@@ -110,7 +110,7 @@ def test_a_program_in_python_may_print_any_letter(variable: str, monkeypatch: py
     monkeypatch.setenv(*variable.split("="))
     program = Program([sys.executable, "-c", 'print(\'{"name": "ü"}\', flush=True)'], "it")
     try:
-        assert program.ask({}, 20) == {"name": "ü"}
+        assert program.request({}, 20) == {"name": "ü"}
     except ProgramFault as fault:
         pytest.fail(str(fault))
     finally:

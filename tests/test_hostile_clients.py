@@ -459,7 +459,7 @@ class Process:
         self.is_alive, self.limits = True, []
         processes.append(self)
 
-    def ask(self, question: dict[str, Any], limit: float) -> dict[str, Any]:
+    def request(self, question: dict[str, Any], limit: float) -> dict[str, Any]:
         self.limits.append((question["type"], question["position"] == THEIRS, limit))
         if question["type"] == "slow" and question["position"] == THEIRS:
             self.is_alive = False
@@ -477,7 +477,7 @@ def test_no_question_of_a_browser_ever_gets_the_time_to_compile(monkeypatch: Any
     asked = Analyst()
     for _ in range(3):
         with pytest.raises(ValueError, match="no answer"):
-            asked.ask({"type": "slow", "position": THEIRS, "bot": "random"})
+            asked.request({"type": "slow", "position": THEIRS, "bot": "random"})
     first = [("slow", False, analyst.FIRST_LIMIT), ("prepare", True, analyst.FIRST_LIMIT)]
     assert [process.limits for process in processes] == [[*first, ("slow", True, analyst.LIMIT)]] * 3
 
@@ -487,11 +487,11 @@ def test_an_analysis_prepares_its_agent_for_each_map(monkeypatch: Any) -> None:
     processes.clear()
     asked = Analyst()
     for position in (THEIRS, OTHERS, THEIRS, OTHERS):
-        asked.ask({"type": "chances", "position": position, "bot": "random"})
+        asked.request({"type": "chances", "position": position, "bot": "random"})
     kinds = [kind for kind, _theirs, _limit in processes[0].limits]
     assert kinds == ["chances", "prepare", "chances", "prepare", *["chances"] * 3]
     with pytest.raises(ValueError, match="line 1"):
-        asked.ask({"type": "chances", "position": "nonsense", "bot": "random"})
+        asked.request({"type": "chances", "position": "nonsense", "bot": "random"})
     assert analyst.answer_to({"type": "prepare", "position": OTHERS, "agent": "random"}) == {"answer": None}
 
 

@@ -131,7 +131,7 @@ def test_no_part_of_a_key_is_left_where_a_text_is_cut(
     with FakeEndpoint("401").running() as fake:
         fake.reply = lambda request, key: (401, {"error": "x" * cut + key})  # type: ignore[method-assign]
         with pytest.raises(endpoints.EndpointError) as caught:
-            endpoints.Endpoint("fake", settings(fake, tmp_path)).ask([], lambda error: None)
+            endpoints.Endpoint("fake", settings(fake, tmp_path)).request([], lambda error: None)
     assert fake.keys == [secret]
     assert not any(secret[at : at + 8] in str(caught.value) for at in range(length - 7))
 
@@ -161,7 +161,7 @@ def test_a_redirect_gets_no_key(tmp_path: Path) -> None:
     with FakeEndpoint("good").running() as elsewhere, FakeEndpoint("redirect").running() as fake:
         fake.headers = {"Location": f"{elsewhere.url}/chat/completions"}
         with pytest.raises(endpoints.EndpointError, match="redirects are not followed"):
-            endpoints.Endpoint("fake", settings(fake, tmp_path)).ask([], lambda error: None)
+            endpoints.Endpoint("fake", settings(fake, tmp_path)).request([], lambda error: None)
     assert not elsewhere.requests and not elsewhere.keys
 
 
@@ -170,7 +170,7 @@ def test_retries_end_after_the_patience_in_all(tmp_path: Path) -> None:
     with FakeEndpoint("drip").running() as fake:
         own = settings(fake, tmp_path, retries=10**6, patience=1.0)
         with pytest.raises(endpoints.EndpointError):
-            endpoints.Endpoint("fake", own).ask([{"role": "user", "content": "?" * 4000}], failed.append)
+            endpoints.Endpoint("fake", own).request([{"role": "user", "content": "?" * 4000}], failed.append)
     assert 2 <= len(failed) <= 10 and all(error.tokens >= 1000 for error in failed)
 
 
@@ -218,7 +218,7 @@ def test_the_endpoint_is_left_alone_as_long_as_it_asks(tmp_path: Path, monkeypat
         for header in ("7", "1e9", "-3", "nan", "soon", None):
             fake.headers = {} if header is None else {"Retry-After": header}
             with pytest.raises(endpoints.EndpointError):
-                client.ask([{"role": "user", "content": "?"}], lambda kind: None)
+                client.request([{"role": "user", "content": "?"}], lambda kind: None)
     asked, long, *others = (waited[first : first + 4] for first in range(0, len(waited), 4))
     assert asked[:3] == [7, 7, 7] and 7 <= asked[3] <= 8 and long == [endpoints.MOST_WAIT] * 4
     for waits in others:

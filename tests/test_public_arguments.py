@@ -124,8 +124,8 @@ ARENA: dict[str, list[Call]] = {
     "resume": [with_lanes(lambda a, lanes: a.resume(lanes))],
     "play_on": [with_lanes(lambda a, lanes: a.play_on(lanes))],
     "step": [with_lanes(lambda a, lanes: a.step(lanes))],
-    "asked": [with_lanes(lambda a, lanes: a.asked(lanes))],
-    "ask": [with_lanes(lambda a, lanes: a.ask(lanes))],
+    "players_to_act": [with_lanes(lambda a, lanes: a.players_to_act(lanes))],
+    "query_players": [with_lanes(lambda a, lanes: a.query_players(lanes))],
     "illegal_action": [(lambda a, lane: a.illegal_action(lane), [(lane,) for lane in WRONG_LANE])],
 }
 TALLY: dict[str, list[Call]] = {

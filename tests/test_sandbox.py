@@ -47,7 +47,7 @@ def no_sandbox(reason: str) -> Any:
 def told(program: Program) -> dict[str, Any]:
     """What a program says without being asked, before it is ended."""
     try:
-        return program.ask({}, 60)
+        return program.request({}, 60)
     finally:
         program.kill()
 
@@ -109,8 +109,8 @@ def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
     )
     with pytest.raises(ProgramFault, match="ended with status 137") as fault:
         program = program_of(code, strict._replace(limits=limits))
-        program.ask({}, 60)
-        program.ask({}, 60)
+        program.request({}, 60)
+        program.request({}, 60)
     assert fault.value.kind == "died"
     assert list(Path(strict.limits[supervisor.GROUP]).glob(f"risk_env-{program._process.pid}")) == []
 

@@ -44,7 +44,7 @@ class ExternalAgent(Agent):
         command = _command(spec)
         self.name, self.version = label(os.path.basename(command[0])), "?"
         self._program = Program(command, self.name, sandbox, shown_to(command))
-        hello = self._program.ask({"type": "hello", "protocol": PROTOCOL, "time_limit": time_limit}, start_limit)
+        hello = self._program.request({"type": "hello", "protocol": PROTOCOL, "time_limit": time_limit}, start_limit)
         if hello.get("protocol") != PROTOCOL or isinstance(hello["protocol"], bool):
             spoken = brief(hello.get("protocol"))
             raise self._program.fault("garbage", f"speaks protocol {spoken}, not {PROTOCOL}")
@@ -74,7 +74,7 @@ class ExternalAgent(Agent):
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
         """Ask the program for an action and return its answer."""
         self._asked += 1
-        answer = self._program.ask({"type": "act", "id": self._asked, **question}, self.time_limit)
+        answer = self._program.request({"type": "act", "id": self._asked, **question}, self.time_limit)
         if answer.get("id") != self._asked:
             raise self._program.fault("garbage", f"answers id {brief(answer.get('id'))} to question {self._asked}")
         return answer

@@ -101,7 +101,7 @@ class Program:
         """Send a message without an answer; raise ProgramFault if it is not read within `limit` seconds."""
         self._send(message, time.monotonic() + limit, limit)
 
-    def ask(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
+    def request(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
         """Send a message and return its answer, a JSON object.
 
         Raise ProgramFault if no answer comes within `limit` seconds.

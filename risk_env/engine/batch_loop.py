@@ -115,7 +115,7 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
     A full step is a step of all lanes, in their order. It first checks all actions. If one is illegal, it
     returns False and does nothing. While a lane's game is in the processor's cache, a full step also writes
     the end of a game (`write_final`), begins the next game (with autoreset), and writes the next decision
-    (`write_questions`).
+    (`write_views`).
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper repeats the call whenever it is called.
@@ -283,7 +283,7 @@ def write_end(game, board, rules, lane, ends):
 
 
 @entry_point
-def write_questions(records, questions, lanes):
+def write_views(records, questions, lanes):
     """Write the seat to act in each lane, its mask and its observation."""
     for k in range(len(lanes)):
         write_question(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], questions)

@@ -48,7 +48,7 @@ class Episodes(NamedTuple):
     seeds: npt.NDArray[np.uint64]  # (N,) `mix(seed, lane, number)`
 
 
-class Questions(NamedTuple):
+class Views(NamedTuple):
     """The decision in each lane: the seat to act, its mask and its observation."""
 
     mask_kind: int  # NO_MASK, BIT_MASK or BYTE_MASK

@@ -223,7 +223,7 @@ def spoken(line: bytes) -> Any:
         def exchange(self, message: Any, limit: float, listen: bool) -> bytes:
             return line
 
-        def ask(self, message: Any, limit: float) -> Any:
+        def request(self, message: Any, limit: float) -> Any:
             return self._read(line)
 
         def kill(self) -> None:
@@ -332,7 +332,7 @@ def read_a_reply(data: bytes) -> None:
     with patch.dict("os.environ", {"OPENAI_API_KEY": KEY}), patch.object(endpoint, "post", lambda *_: reply):
         model = endpoint.Endpoint("fuzz", Settings(retries=0))
         try:
-            answer = model.ask([{"role": "user", "content": "?" * 1000}], lambda error: None)
+            answer = model.request([{"role": "user", "content": "?" * 1000}], lambda error: None)
         except endpoint.EndpointError as error:
             assert not any(KEY[at : at + 8] in str(error) for at in range(len(KEY) - 7))
             raise

@@ -193,7 +193,7 @@ class Games:
         records, found = self.batch.records, []
         while len(running):
             turn, phase = records["turn"][running].copy(), records["phase"][running].copy()
-            arena.ask(running)
+            arena.query_players(running)
             self._explore(running, phase, arena)
             arena.step(running)
             found.append(self._left_behind(running, turn, phase))

@@ -143,7 +143,7 @@ class _Recording:
     def _write(self, lanes: Array) -> None:
         """These lanes' answers are about to be played."""
         batch = self.batch
-        lanes = lanes[self.is_recorded[self.arena.asked(lanes)]]
+        lanes = lanes[self.is_recorded[self.arena.players_to_act(lanes)]]
         if not len(lanes):
             return
         batch.ask(lanes)

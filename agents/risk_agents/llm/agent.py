@@ -148,7 +148,7 @@ class ModelAgent(Agent):
         """Request an answer from the model, count it, and return its plan."""
         counts, begun = self.counts, time.perf_counter()
         try:
-            answer = self._endpoint.ask(messages, self._failed)
+            answer = self._endpoint.request(messages, self._failed)
         finally:
             counts.seconds += time.perf_counter() - begun
         counts.exchanges += 1

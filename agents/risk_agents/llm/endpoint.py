@@ -64,7 +64,7 @@ class Endpoint:
         self.model, self.settings = model, settings
         self._url = f"{settings.base_url.rstrip('/')}/chat/completions"
 
-    def ask(self, messages: list[dict[str, str]], count: Callable[[EndpointError], None]) -> Answer:
+    def request(self, messages: list[dict[str, str]], count: Callable[[EndpointError], None]) -> Answer:
         """Return the model's answer, or raise EndpointError. Call `count` with every failed attempt's error.
 
         All attempts and the waits between them end within `patience` seconds.

@@ -19,11 +19,11 @@ from risk_agents.search.plans import (
     NUMBER,
     SET_UP,
     Space,
-    ask,
     begin_plan,
     is_chosen,
     is_possible,
     new_space,
+    plan_action,
     play_turn,
     remember,
 )
@@ -82,7 +82,7 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
                 word = draw_word(randoms, lane, seat)
                 change_plan(game, boards, rules, word, own, trial)
             plan = int64(own[NUMBER])
-        actions[lane] = ask(plan, games, boards, rules, lane, randoms, memory, trial.space)
+        actions[lane] = plan_action(plan, games, boards, rules, lane, randoms, memory, trial.space)
 
 
 @inlined

@@ -96,11 +96,11 @@ def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
     """Play a turn in a lane by a plan, until the turn is over or its phase is after `last`."""
     turn = games[lane].turn
     while games[lane].turn == turn and games[lane].phase <= last:
-        act(games[lane], boards[0], rules[0], ask(plan, games, boards, rules, lane, randoms, memory, space))
+        act(games[lane], boards[0], rules[0], plan_action(plan, games, boards, rules, lane, randoms, memory, space))
 
 
 @kernel
-def ask(plan, games, boards, rules, lane, randoms, memory, space):
+def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
     """Return the action of a plan in a lane.
 
     The function calls the kernels of the bots, not their entry points. Entry points are called by address

@@ -223,7 +223,7 @@ class Rollouts:
             is_open &= (phase >= Phase.TRADE) & (phase <= Phase.DRAFT_AMOUNT) & (records["turn"][first] == turn)
             if not is_open.any():
                 break
-            arena.ask(first[is_open & is_new])
+            arena.query_players(first[is_open & is_new])
             for k in np.flatnonzero(is_open):
                 if is_new[k]:
                     made[k].append(int(arena.actions[first[k]]))

@@ -99,10 +99,10 @@ class Host:
         """
         self._asked += 1
         until = time.monotonic() + limit
-        reply = self._program.ask({"id": self._asked, "type": message, **content}, limit)
+        reply = self._program.request({"id": self._asked, "type": message, **content}, limit)
         if history is not None and reply.get("wants") == "events":
             events = [event.to_json() for event in history()[self._since(reply) :]]
-            reply = self._program.ask({"id": self._asked, "events": events}, max(until - time.monotonic(), 0.0))
+            reply = self._program.request({"id": self._asked, "events": events}, max(until - time.monotonic(), 0.0))
         if reply.get("id") != self._asked or not isinstance(reply.get("error", ""), str):
             raise self._garbage(reply, f"the answer to question {self._asked}")
         if "error" in reply:

@@ -43,7 +43,7 @@ class Analysis:
         """Every seat's chance to win, by games that a compiled bot plays on."""
         found = checked_wish(wish, {"position": str})
         question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
-        return {"chances": await self._thinking.run(self._analyst.ask, question), "bot": BOT, "games": GAMES}
+        return {"chances": await self._thinking.run(self._analyst.request, question), "bot": BOT, "games": GAMES}
 
     async def plans(self, wish: Any) -> dict[str, Any]:
         """What an agent considers for the seat that is asked (`risk_agents.explanation`)."""
@@ -51,12 +51,12 @@ class Analysis:
         agents = (await self.agents({}))["agents"]
         if found["agent"] not in agents:
             raise Refused(f"agent={found['agent'][:80]!r} must be one of {', '.join(agents)}")
-        return await self._thinking.run(self._analyst.ask, {"type": "explain", **found})
+        return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
         """The registered agents that explain their choices."""
         if self._agents is None:
-            self._agents = await self._thinking.run(self._analyst.ask, {"type": "explaining"})
+            self._agents = await self._thinking.run(self._analyst.request, {"type": "explaining"})
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:

@@ -36,10 +36,10 @@ class Analyst:
         self._program: Program | None = None
         self._known: set[str] = set()  # what the process has compiled code for
 
-    def ask(self, question: dict[str, Any]) -> Any:
+    def request(self, question: dict[str, Any]) -> Any:
         """The answer; ValueError says why there is none."""
         try:
-            reply = self._ready(question).ask(question, LIMIT)
+            reply = self._ready(question).request(question, LIMIT)
         except ProgramFault as fault:
             raise ValueError(str(fault)) from fault
         if "error" in reply:
@@ -62,7 +62,7 @@ class Analyst:
     def _let_compile(self, what: str, question: dict[str, Any]) -> None:
         """Ask a question for which code may be compiled, unless that has been done."""
         if self._program is not None and what not in self._known:
-            self._program.ask(question, FIRST_LIMIT)
+            self._program.request(question, FIRST_LIMIT)
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known.add(what)
