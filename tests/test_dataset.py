@@ -12,7 +12,7 @@ import pytest
 from risk_agents.dataset import read_decisions
 from risk_agents.dataset.files import facts_of, first_games, write_parquet
 from risk_agents.dataset.pages import expanded_sizes
-from risk_agents.dataset.recorder import Plan, record
+from risk_agents.dataset.recorder import RecordingSpec, record
 from risk_agents.learned.schema import Schema
 from risk_env import Rules, load_map
 from risk_env.cli import main
@@ -26,12 +26,12 @@ RULES = Rules.preset("classic", 3, attack="blitz", defender_dice="max", max_roun
 TINY = load_map("tiny")
 
 
-def a_plan(**options) -> Plan:
-    return Plan(RULES, TINY, ("grower", "random", "attacker"), **{"seed": 5, **options})
+def a_spec(**options) -> RecordingSpec:
+    return RecordingSpec(RULES, TINY, ("grower", "random", "attacker"), **{"seed": 5, **options})
 
 
 def test_games_are_the_same_whatever_the_lanes():
-    one, many = (list(islice(record(a_plan(), lanes), 12)) for lanes in (1, 7))
+    one, many = (list(islice(record(a_spec(), lanes), 12)) for lanes in (1, 7))
     assert [game.game for game in many] == list(range(12))
     for left, right in zip(one, many, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(left, right, strict=True))
@@ -39,7 +39,7 @@ def test_games_are_the_same_whatever_the_lanes():
 
 def test_the_actions_play_the_game_again():
     lanes = GameVector(RULES, TINY, 1)
-    for found in islice(record(a_plan()), 3):
+    for found in islice(record(a_spec()), 3):
         lanes.begin_seeded(np.arange(1), np.array([game_seed(5, found.game)]))
         game = lanes.game(0)
         for row, action in enumerate(found.actions):
@@ -54,28 +54,28 @@ def test_the_actions_play_the_game_again():
 
 
 def test_only_the_wanted_agents_decisions_are_recorded():
-    everything, some = (next(iter(record(a_plan(only=only)))) for only in ((), ("grower",)))
+    everything, some = (next(iter(record(a_spec(only=only)))) for only in ((), ("grower",)))
     theirs = everything.agents[everything.seats] == 0
     assert 0 < theirs.sum() < len(theirs)
     assert np.array_equal(some.actions, everything.actions[theirs])
     with pytest.raises(ValueError, match="only='beam' does not play: grower, random, attacker do"):
-        a_plan(only=("beam",))
+        a_spec(only=("beam",))
     with pytest.raises(ValueError, match="name at least one"):
-        Plan(RULES, TINY, ())
+        RecordingSpec(RULES, TINY, ())
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("dataset") / "decisions.parquet"
-    write_parquet(path, a_plan(), first_games(record(a_plan()), 1500, lambda written: None))
+    write_parquet(path, a_spec(), first_games(record(a_spec()), 1500, lambda written: None))
     return path
 
 
 def test_a_file_is_read_back(recorded: Path):
     facts, columns = read_decisions(recorded)
-    assert facts == facts_of(a_plan())
-    assert Schema.from_dict(facts["schema"]) == a_plan().schema
-    games = list(first_games(record(a_plan()), 1500, lambda written: None))
+    assert facts == facts_of(a_spec())
+    assert Schema.from_dict(facts["schema"]) == a_spec().schema
+    games = list(first_games(record(a_spec()), 1500, lambda written: None))
     assert len(columns["action"]) == sum(len(game.actions) for game in games) >= 1500
     assert np.array_equal(columns["observation"], np.concatenate([game.observations for game in games]))
     assert np.array_equal(columns["action"], np.concatenate([game.actions for game in games]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from risk_agents import registry
-from risk_agents.dataset.recorder import Plan, record
+from risk_agents.dataset.recorder import RecordingSpec, record
 from risk_agents.human.terminal import Terminal
 from risk_agents.learned import duelist
 from risk_agents.mcp import games as mcp_games
@@ -94,7 +94,7 @@ def in_play_game(spec: str) -> None:
 
 
 def in_a_data_set(spec: str) -> None:
-    next(record(Plan(RULES, load_map("tiny"), (spec,))))
+    next(record(RecordingSpec(RULES, load_map("tiny"), (spec,))))
 
 
 def in_mcp(spec: str) -> None:

@@ -17,7 +17,7 @@ from risk_env.render import ansi, scene_of
 from risk_env.text.escape import is_label, label
 from risk_env.text.positions import PositionError
 from risk_env.untrusted import composed, read_text, text_of
-from risk_env.words.plan import read_plan
+from risk_env.words.action_script import read_plan
 
 TINY = (Path(read_map.__code__.co_filename).parent / "map_files" / "tiny.toml").read_text(encoding="utf-8")
 NAMES = {  # Hindi, Portuguese, Tamil, Thai, Burmese, Vietnamese; a continent in Hindi

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from risk_agents import load, make
-from risk_agents.dataset.recorder import Plan, record
+from risk_agents.dataset.recorder import RecordingSpec, record
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower
 from risk_agents.tournament.loading import make_config
@@ -259,7 +259,7 @@ def test_specs_stand_for_the_same_kinds(name: str, file: str) -> None:
     assert isinstance(load(spec), SPECS[name]) and isinstance(make(spec), Agent)
     assert len(play_piece(spec, "random", RULES, BOARD, range(2), seed=1)) == 4
     assert len(play_piece("random", spec, RULES, BOARD, range(2), seed=1)) == 4
-    decisions = next(record(Plan(RULES, BOARD, (spec,), seed=1)))
+    decisions = next(record(RecordingSpec(RULES, BOARD, (spec,), seed=1)))
     assert len(decisions.actions) > 0
     assert isinstance(find_player(load(spec)), SPECS[name])
 

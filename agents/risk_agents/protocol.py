@@ -16,7 +16,7 @@ from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import hand_of, members, public_facts
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
-from risk_env.words.plan import MOST_STEPS, Plan
+from risk_env.words.action_script import MOST_STEPS, ActionScript
 
 PROTOCOL = 1
 _MAP_FIELDS = ("name", "digest", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
@@ -31,7 +31,7 @@ class Answers:
 
     def begin(self, seat: int) -> None:
         """Start a game."""
-        self.plan, self._seen = Plan(seat), 0
+        self.plan, self._seen = ActionScript(seat), 0
 
     def question(self, view: View) -> dict[str, Any]:
         """Return the message that asks for an action when the plan has none."""

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from risk_agents.agent_list import agent_list
 from risk_agents.dataset.files import check_new, first_games, write_minari, write_parquet
-from risk_agents.dataset.recorder import GameDecisions, Plan, record
+from risk_agents.dataset.recorder import GameDecisions, RecordingSpec, record
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
 from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
@@ -29,9 +29,9 @@ def main(argv: Sequence[str]) -> None:
     write = _writer(arguments.out)
     if arguments.decisions < 1:
         raise ValueError(f"--decisions {arguments.decisions}: must be at least 1")
-    plan = _plan(arguments)
+    spec = _spec(arguments)
     with progress_bar("decisions", arguments.decisions, Console(stderr=True)) as show:
-        rows = write(plan, first_games(record(plan), arguments.decisions, lambda written: show(written, "")))
+        rows = write(spec, first_games(record(spec), arguments.decisions, lambda written: show(written, "")))
     print(f"{rows:,} decisions of whole games: {arguments.out}")
 
 
@@ -49,15 +49,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _plan(arguments: argparse.Namespace) -> Plan:
+def _spec(arguments: argparse.Namespace) -> RecordingSpec:
     agents = agent_list(arguments.agents)
     rules, board = rules_of(vars(arguments), FAST, len(agents)), load_map(arguments.map or MAP)
     specs, labels = (tuple(column) for column in zip(*((agent.spec, agent.name) for agent in agents), strict=True))
     only = tuple(agent.name for agent in agent_list(arguments.only, "--only")) if arguments.only else ()
-    return Plan(rules, board, specs, arguments.seed, only, arguments.reward, labels)
+    return RecordingSpec(rules, board, specs, arguments.seed, only, arguments.reward, labels)
 
 
-def _writer(out: str) -> Callable[[Plan, Iterable[GameDecisions]], int]:
+def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]:
     """The function that writes what --out names; what it needs is imported before any game."""
     if out.startswith(MINARI):
         require("minari")
@@ -70,7 +70,7 @@ def _writer(out: str) -> Callable[[Plan, Iterable[GameDecisions]], int]:
     return partial(_write_whole, Path(out))
 
 
-def _write_whole(path: Path, plan: Plan, games: Iterable[GameDecisions]) -> int:
+def _write_whole(path: Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """The file with these games; an interruption leaves the old one."""
     with whole_file(path) as fresh:
-        return write_parquet(fresh, plan, games)
+        return write_parquet(fresh, spec, games)

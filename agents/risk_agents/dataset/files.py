@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.dataset.pages import expanded_sizes
-from risk_agents.dataset.recorder import GameDecisions, Plan
+from risk_agents.dataset.recorder import GameDecisions, RecordingSpec
 from risk_agents.learned.schema import Schema
 from risk_env.core.observe import MOST_CODE
 from risk_env.game_vector import REWARDS, check_memory
@@ -43,18 +43,18 @@ _NUMBERS = {  # the columns that hold a number a decision
 }
 
 
-def facts_of(plan: Plan) -> dict[str, Any]:
+def facts_of(spec: RecordingSpec) -> dict[str, Any]:
     """What a file says of the games in it, for JSON."""
     from risk_env import __version__
 
     return {
         "format": FORMAT,
         "version": __version__,
-        "schema": plan.schema.to_dict(),
-        "agents": list(plan.names),
-        "only": list(plan.only),
-        "seed": plan.seed,
-        "reward": plan.reward,
+        "schema": spec.schema.to_dict(),
+        "agents": list(spec.names),
+        "only": list(spec.only),
+        "seed": spec.seed,
+        "reward": spec.reward,
     }
 
 
@@ -72,7 +72,7 @@ def first_games(games: Iterable[GameDecisions], decisions: int, progress: Progre
 # ------------------------------------------------------------------------------------------------ Parquet
 
 
-def write_parquet(path: str | Path, plan: Plan, games: Iterable[GameDecisions]) -> int:
+def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """Write these games into a file, a row a decision; how many rows.
 
     Columns: `game`, `round`, `seat`, `agent` (number in the facts' list), `action`, `reward`, `placement`, `truncated`,
@@ -84,7 +84,7 @@ def write_parquet(path: str | Path, plan: Plan, games: Iterable[GameDecisions]) 
     games = iter(games)
     first = next(games)
     schema = _parquet_schema(pa, first.observations.shape[1], first.masks.shape[1])
-    schema = schema.with_metadata({FACTS: json.dumps(facts_of(plan))})
+    schema = schema.with_metadata({FACTS: json.dumps(facts_of(spec))})
     rows = 0
     with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, use_dictionary=False) as writer:
         for group in _groups(chain([first], games)):
@@ -250,7 +250,7 @@ def _bytes_of(column: Any) -> Array:
 # ------------------------------------------------------------------------------------------------ Minari
 
 
-def write_minari(name: str, plan: Plan, games: Iterable[GameDecisions]) -> int:
+def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """Write these games as the Minari dataset of that name, an episode for each seat of a game; how many decisions.
 
     Observations are int8 (D,), actions whole numbers; the reward comes with a seat's last decision. Masks of the legal
@@ -265,16 +265,16 @@ def write_minari(name: str, plan: Plan, games: Iterable[GameDecisions]) -> int:
     for game in games:
         rows += len(game.actions)
         for seat in np.unique(game.seats).tolist():
-            episodes.append(EpisodeBuffer(id=len(episodes), **_episode(game, seat, plan.schema.num_actions)))
+            episodes.append(EpisodeBuffer(id=len(episodes), **_episode(game, seat, spec.schema.num_actions)))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module="minari")  # no author, environment or link
         minari.create_dataset_from_buffers(
             dataset_id=name,
             buffer=episodes,
             observation_space=spaces.Box(-128, 127, episodes[0].observations.shape[1:], np.int8),
-            action_space=spaces.Discrete(plan.schema.num_actions),
-            algorithm_name=",".join(plan.names),
-            description=json.dumps(facts_of(plan)),
+            action_space=spaces.Discrete(spec.schema.num_actions),
+            algorithm_name=",".join(spec.names),
+            description=json.dumps(facts_of(spec)),
             data_format="arrow",
         )
     return rows

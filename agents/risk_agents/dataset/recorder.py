@@ -27,7 +27,7 @@ _FIRST_ROOM = 256  # decisions of a game; twice as many when they do not suffice
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordingSpec:
     """The games to be recorded: in game g every seat draws one of `agents` from chance (seed, g)."""
 
     rules: Rules
@@ -77,11 +77,11 @@ class GameDecisions(NamedTuple):
     rounds: Array  # int32 (k,)
 
 
-def record(plan: Plan, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
+def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
     """Games 0, 1, 2, ... without end; the same whatever the number of `lanes`."""
-    players = [load(spec) for spec in plan.agents]
+    players = [load(spec) for spec in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
-    recording = _Recording(plan, players, 1 if has_agents else lanes)  # one agent or program a seat is enough
+    recording = _Recording(spec, players, 1 if has_agents else lanes)  # one agent or program a seat is enough
     try:
         yield from recording.games()
     finally:
@@ -91,11 +91,11 @@ def record(plan: Plan, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
 class _Recording:
     """The games under way and what has been decided in them."""
 
-    def __init__(self, plan: Plan, players: Sequence[Named], lanes: int) -> None:
-        self.plan = plan
-        self.batch = GameVector(plan.rules, plan.board, lanes, plan.seed, autoreset=False, reward=plan.reward)
+    def __init__(self, spec: RecordingSpec, players: Sequence[Named], lanes: int) -> None:
+        self.spec = spec
+        self.batch = GameVector(spec.rules, spec.board, lanes, spec.seed, autoreset=False, reward=spec.reward)
         self.arena = Arena(self.batch, players, on_answers=self._write)
-        self.is_recorded = np.array([not plan.only or name in plan.only for name in plan.names])
+        self.is_recorded = np.array([not spec.only or name in spec.only for name in spec.names])
         self.count = np.zeros(lanes, np.int64)  # decisions recorded of each lane's game
         D, width = self.batch.observation.shape[1], -(-self.batch.num_actions // 8)
         self.columns = {
@@ -121,15 +121,15 @@ class _Recording:
     def _begin(self, lanes: Array, numbers: Array) -> None:
         """Begin these games in these lanes."""
         for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
-            self.arena.numbers[lane, : self.plan.rules.num_players] = self.plan.line_up(number)
-        seeds = [game_seed(self.plan.seed, number) for number in numbers.tolist()]
+            self.arena.numbers[lane, : self.spec.rules.num_players] = self.spec.line_up(number)
+        seeds = [game_seed(self.spec.seed, number) for number in numbers.tolist()]
         self.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
         self.arena.seat_players(lanes)
         self.count[lanes] = 0
 
     def _decisions(self, lane: int, number: int) -> GameDecisions:
         """What was recorded of a game that has just ended."""
-        batch, P = self.batch, self.plan.rules.num_players
+        batch, P = self.batch, self.spec.rules.num_players
         return GameDecisions(
             number,
             self.arena.numbers[lane, :P].copy(),

@@ -29,7 +29,7 @@ from risk_env.text.escape import is_label
 from risk_env.text.notation import QUESTIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
-from risk_env.words.plan import Plan
+from risk_env.words.action_script import ActionScript
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
@@ -110,7 +110,7 @@ class Table(Match):
         self.held_back: set[int] = set()  # viewers who are told nothing at the moment
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
-        self._plans = {seat: Plan(seat) for seat in self.people}
+        self._plans = {seat: ActionScript(seat) for seat in self.people}
         self._planned: int | None = None  # action that completes an earlier answer of the seat to act
         self._log = self.game.watched(self._watch)
         self._show()

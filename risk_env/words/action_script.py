@@ -1,8 +1,8 @@
 """Plans: several actions in one answer, played one by one while they are legal and make sense.
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
-`trade`, `fortify Ural > Siam all`, `end`. `Plan.next_action` returns the action for the current decision, or
-None if a new answer is needed. `Plan.account` tells which actions were played, and why the others were not.
+`trade`, `fortify Ural > Siam all`, `end`. `ActionScript.next_action` returns the action for the current decision, or
+None if a new answer is needed. `ActionScript.account` tells which actions were played, and why the others were not.
 """
 
 import re
@@ -74,7 +74,7 @@ class Stopped(Exception):
         self.reason = reason
 
 
-def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
+def read_script(answer: str | Sequence[Any], board: Board) -> list[Step]:
     """Return the steps of an answer, a text or a list of texts and action numbers.
 
     Short forms are written out. Raises a ValueError that says what is wrong.
@@ -183,7 +183,7 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
     return Step(word, argument)
 
 
-class Plan:
+class ActionScript:
     """The answers of one seat in one game.
 
     Give it a text, then take the actions for one decision after another.
@@ -209,7 +209,7 @@ class Plan:
         new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
-        steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
+        steps = [Step(DONE) if step == done else step for step in read_script(answer, game.board)]
         self.clear()
         self._steps.extend(steps)
         self._turn = (game.round, game.turn)
