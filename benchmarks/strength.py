@@ -4,7 +4,7 @@
 
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
 repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
-training used. A file of a table value, in a field or as the agent, stands for the `tactician` with this value
+training used. A file of a state value, in a field or as the agent, stands for the `tactician` with this value
 as judge. The rules are those of the profile "fast".
 """
 
@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.kept_out import kept_out
 from risk_agents.agent_list import split_agents
-from risk_agents.learned.table_value import TableValueFile
-from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
+from risk_agents.learned.state_value import StateValueFile
+from risk_agents.learned.trained import STATE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
 from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
-from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.tactician import FILE as TACTICIAN
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import MAX_LANES, play
 from risk_env.board.maps import Board, load_map
@@ -147,9 +147,9 @@ def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
 
 
 def _judged_by(name: str) -> CompiledBot | None:
-    """Return the tactician with the table value in a file as judge, or None for other names."""
-    if name.endswith(".npz") and kind_in(facts_of(name)) == TABLE_VALUE:
-        return PlanPolicyFile.load(TACTICIAN).bot(name, name, TableValueFile.load(name))
+    """Return the tactician with the state value in a file as judge, or None for other names."""
+    if name.endswith(".npz") and kind_in(facts_of(name)) == STATE_VALUE:
+        return TurnPolicyFile.load(TACTICIAN).bot(name, name, StateValueFile.load(name))
     return None
 
 

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Train and measure, or draw recorded data."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--config", default="value_all", help="of a trainer for every table (default: %(default)s)")
+    add("--config", default="state_value", help="of a trainer for every table (default: %(default)s)")
     add("--at", default=AT, metavar="N,...", help="games learned from when it plays (default: %(default)s)")
     add("--games", type=at_least_one, default=240, metavar="N", help="of each table (default: %(default)s)")
     add("--record", action="store_true", help="keep data and picture in research")

@@ -27,14 +27,14 @@ from benchmarks.kept_out import other_beams
 from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
 from risk_agents import registry
-from risk_agents.learned.table_value import TableValueFile
-from risk_agents.learned.trained import TABLE_VALUE, facts_of, kind_in
+from risk_agents.learned.state_value import StateValueFile
+from risk_agents.learned.trained import STATE_VALUE, facts_of, kind_in
 from risk_agents.scripted import breaker, grower, hunter, random_bot
 from risk_agents.search import beam, marshal, planner
+from risk_agents.search.beam_value import BeamValueFile
 from risk_agents.search.judges import FILE as STRATEGIST_FILE
 from risk_agents.search.judges import judge_by, judge_by_beam_value, judge_heuristically
 from risk_agents.search.rollouts import Judge, Rollouts
-from risk_agents.search.value_beam import ValueFile
 from risk_env.agent import Agent, View
 from risk_env.arena import STOPPED, Arena
 from risk_env.board.maps import load_map
@@ -282,15 +282,15 @@ def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
     yield "heuristic", judge_heuristically
     shipped = {"marshal's value": str(marshal.FILE), "strategist's value": str(STRATEGIST_FILE)}
     for name, path in (shipped | {file: file for file in files}).items():
-        if kind_in(facts_of(path)) == TABLE_VALUE:
-            learned = TableValueFile.load(path)
+        if kind_in(facts_of(path)) == STATE_VALUE:
+            learned = StateValueFile.load(path)
             if learned.knows(table.rules, load_map("classic")):
                 yield name, judge_by(learned)
-        elif fits(value := ValueFile.load(path), table):
+        elif fits(value := BeamValueFile.load(path), table):
             yield name, judge_by_beam_value(value)
 
 
-def fits(value: ValueFile, table: Table) -> bool:
+def fits(value: BeamValueFile, table: Table) -> bool:
     """Whether a beam's value was trained for a table."""
     try:
         value.bot("value").check(table.rules, load_map("classic"))

@@ -6,24 +6,24 @@ from pathlib import Path
 
 import numpy as np
 
+from risk_agents.learned.beam_value_features import num_columns, value_shapes
 from risk_agents.learned.layout import Layout
-from risk_agents.learned.learned_value import num_columns, value_shapes
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of
-from risk_agents.learned.table_value import TableValueFile, input_columns, table_value_shapes
+from risk_agents.learned.state_value import StateValueFile, input_columns, state_value_shapes
 from risk_agents.learned.trained import TrainedFile
-from risk_agents.search.plan_policy import PlanPolicyFile
+from risk_agents.search.beam_value import BeamValueFile
 from risk_agents.search.plans import NAMES
-from risk_agents.search.value_beam import ValueFile
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env import load_map
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 
 KINDS: dict[str, type[TrainedFile]] = {
     "policy": PolicyFile,
-    "value": ValueFile,
-    "table value": TableValueFile,
-    "plan policy": PlanPolicyFile,
+    "beam value": BeamValueFile,
+    "state value": StateValueFile,
+    "turn policy": TurnPolicyFile,
 }
 DUEL = Rules.preset("classic", 2, profile="fast")
 UNITS = 8  # of a hidden layer
@@ -33,10 +33,10 @@ def shapes_on(kind: str, board: Board, units: int = UNITS) -> dict[str, tuple[in
     """Return the shapes of small weights for duels on a map."""
     if kind == "policy":
         return Layout(DUEL, board, schema_of(DUEL, board).num_actions).all_shapes(units, units)
-    if kind == "value":
+    if kind == "beam value":
         return value_shapes(num_columns(DUEL, board), units, units)
-    outputs = 6 if kind == "table value" else len(NAMES)
-    return table_value_shapes(len(input_columns(board)), units, units, outputs)
+    outputs = 6 if kind == "state value" else len(NAMES)
+    return state_value_shapes(len(input_columns(board)), units, units, outputs)
 
 
 def crafted(path: Path, kind: str, named: str, digest_of: str, shaped_for: str, units: int = UNITS) -> Path:

@@ -113,7 +113,7 @@ def sb3_policy(folder: Path) -> None:
         assert (folder / name).read_bytes() == content.tobytes(), name
 
 
-OWN_TRAINERS = ("ppo", "values", "table_values", "plan_policies")  # modules of risk_training
+OWN_TRAINERS = ("ppo", "values", "state_values", "turn_policy")  # modules of risk_training
 TARGETS = {name: trainer(f"risk_training.{name}", own_config(name), own_policy(name)) for name in OWN_TRAINERS}
 TARGETS["sb3"] = trainer("risk_training.sb3_trainer", sb3_config, sb3_policy)
 

@@ -14,7 +14,7 @@ import torch
 
 from risk_agents.workers import WorkExecutor
 from risk_env.cli import main
-from risk_training import ppo, table_values, values
+from risk_training import beam_value, ppo, state_value
 from risk_training.actors import Actors
 from risk_training.config import AUTO, BFLOAT16, FLOAT32
 from risk_training.devices import find_device, find_precision, mixed
@@ -95,11 +95,11 @@ def values_of(trainer: ppo.Trainer, weights: Any, legal: LegalActions) -> Any:
 
 def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
     stale = dataclasses.replace(VALUES, staleness=1, checkpoint_interval=1)
-    for module, config in ((values, stale), (table_values, TABLE_VALUES)):
+    for module, config in ((beam_value, stale), (state_value, TABLE_VALUES)):
         name = module.__name__
         here = learned(module.Trainer(config, tmp_path / name / "here"))
         assert learned(module.Trainer(config, tmp_path / name / "there", Threads())) == here
-    rows = values.Trainer.resume(tmp_path / values.__name__ / "here").rows
+    rows = beam_value.Trainer.resume(tmp_path / beam_value.__name__ / "here").rows
     assert [row["actors/staleness"] for row in rows] == [0, 1, 1]
 
     def kill(row: Any) -> None:
@@ -107,9 +107,9 @@ def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
             raise Killed
 
     with pytest.raises(Killed):
-        values.Trainer(stale, tmp_path / "killed").train(kill)
-    values.Trainer.resume(tmp_path / "killed", executor=Threads()).train()
-    whole, resumed = (load_checkpoint(tmp_path / name) for name in (f"{values.__name__}/here", "killed"))
+        beam_value.Trainer(stale, tmp_path / "killed").train(kill)
+    beam_value.Trainer.resume(tmp_path / "killed", executor=Threads()).train()
+    whole, resumed = (load_checkpoint(tmp_path / name) for name in (f"{beam_value.__name__}/here", "killed"))
     assert untimed(whole) == untimed(resumed)
 
 
@@ -117,8 +117,8 @@ def test_games_of_the_tactician_are_the_same_wherever_they_are_played(tmp_path: 
     found = []
     for judge in (None, "strategist"):
         config, folder = dataclasses.replace(TACTICIANS, judge=judge), tmp_path / str(judge)
-        found.append(learned(table_values.Trainer(config, folder / "here")))
-        assert learned(table_values.Trainer(config, folder / "there", Threads())) == found[-1]
+        found.append(learned(state_value.Trainer(config, folder / "here")))
+        assert learned(state_value.Trainer(config, folder / "there", Threads())) == found[-1]
     by_itself, by_file = (rows for rows, *_ in found)
     assert by_itself[0] == by_file[0] and by_itself[1] != by_file[1]  # it begins as that file, and goes on otherwise
 
@@ -205,7 +205,7 @@ def test_precision() -> None:
         assert (ones @ ones).dtype == torch.float32
 
 
-@pytest.mark.parametrize(("module", "config"), [(ppo, PPO), (values, VALUES), (table_values, TABLE_VALUES)])
+@pytest.mark.parametrize(("module", "config"), [(ppo, PPO), (beam_value, VALUES), (state_value, TABLE_VALUES)])
 def test_learning_in_bfloat16(module: Any, config: Any, tmp_path: Path) -> None:
     rows = []
     for precision in (FLOAT32, BFLOAT16):

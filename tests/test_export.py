@@ -15,8 +15,8 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import schema_of
 from risk_agents.onnx_model import metadata
 from risk_agents.registry import play_game
+from risk_agents.search.beam_value import BeamValueFile, encode_positions
 from risk_agents.search.evaluation import WEIGHTS
-from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env import ActionSpace, Game, GameBatch, Rules, load_map
 from risk_env.cli import WRONG_INPUT, main
 from risk_env.core.types import Phase
@@ -88,7 +88,7 @@ def test_the_shipped_policy_plays_a_game_as_compiled(tmp_path: Path) -> None:
 
 
 def test_a_value_answers_as_in_the_network_that_was_trained(tmp_path: Path) -> None:
-    model, value = exported("marshal", tmp_path), ValueFile.load(SHIPPED["marshal"])
+    model, value = exported("marshal", tmp_path), BeamValueFile.load(SHIPPED["marshal"])
     weights, rules = value.arrays, Rules.preset("classic", 2, setup="random", profile="fast")
 
     def look(batch: GameBatch) -> None:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from risk_agents.learned import learned_value
+from risk_agents.learned import beam_value_features
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import TableValueFile, input_columns, table_value_shapes
+from risk_agents.learned.state_value import StateValueFile, input_columns, state_value_shapes
 from risk_agents.search import evaluation, planner
+from risk_agents.search.beam_value import BeamValueFile
 from risk_agents.search.judges import judge_by, judge_by_beam_value, judge_heuristically
-from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.plans import NAMES
-from risk_agents.search.value_beam import ValueFile
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env import Game, Rules, arena, bots
 from risk_env.board.maps import Board, read_map
 from risk_env.bots import CompiledBot
@@ -102,11 +102,11 @@ def test_learned_values_fit_every_map(territories: int, continents: int) -> None
     """Six players who hold a part of each of 64 continents: 897 features and more, in a work space for all of them."""
     board = ring(territories, continents)
     rules = rules_for(6, board)
-    columns, inputs = learned_value.num_columns(rules, board), len(input_columns(board))
-    most = learned_value.MOST_UNITS
-    value = drawn(ValueFile, learned_value.value_shapes(columns, most, most), rules, board)
-    table = drawn(TableValueFile, table_value_shapes(inputs, 16, 8), rules, board)
-    policy = drawn(PlanPolicyFile, table_value_shapes(inputs, 16, 8, len(NAMES)), rules, board)
+    columns, inputs = beam_value_features.num_columns(rules, board), len(input_columns(board))
+    most = beam_value_features.MOST_UNITS
+    value = drawn(BeamValueFile, beam_value_features.value_shapes(columns, most, most), rules, board)
+    table = drawn(StateValueFile, state_value_shapes(inputs, 16, 8), rules, board)
+    policy = drawn(TurnPolicyFile, state_value_shapes(inputs, 16, 8, len(NAMES)), rules, board)
     seated = [value.bot("value", width=2), policy.bot("policy", judge=table), *["random"] * 4]
     results = arena.play(rules, board, seated, games=1, seed=1)
     assert results["decisions"][0] > 0
@@ -122,8 +122,11 @@ def test_work_spaces_follow_from_the_largest_map() -> None:
     board = ring(256, 64)
     for players in (2, 6):
         rules = rules_for(players, board, neutral=False)
-        assert learned_value.num_columns(rules, board) + learned_value.AT_ONCE <= learned_value.WORKSPACE[1]
-    assert learned_value.WORKSPACE[1] >= max(owners * continents, learned_value.MOST_UNITS)
+        assert (
+            beam_value_features.num_columns(rules, board) + beam_value_features.AT_ONCE
+            <= beam_value_features.WORKSPACE[1]
+        )
+    assert beam_value_features.WORKSPACE[1] >= max(owners * continents, beam_value_features.MOST_UNITS)
     assert evaluation.WORKSPACE[1] >= max(owners, continents)
     assert LARGEST.territories <= planner.MOST_TERRITORIES
 

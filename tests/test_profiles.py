@@ -130,7 +130,10 @@ ENTRIES: dict[str, dict[str, Callable[[str, dict[str, Any]], Rules]]] = {  # by 
         "dataset": of_dataset,
         "evaluate": of_evaluate,
         "train": of_train,
-        **{f"YAML, {name}": of_trainer(name) for name in ("sb3", "selfplay", "value", "table_value", "plan_policy")},
+        **{
+            f"YAML, {name}": of_trainer(name)
+            for name in ("sb3", "selfplay", "beam_value", "state_value", "turn_policy")
+        },
     },
 }
 

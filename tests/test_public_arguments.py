@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.table_value import TableValueFile
+from risk_agents.learned.state_value import StateValueFile
 from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam
+from risk_agents.search.beam_value import BeamValueFile
 from risk_agents.search.judges import judge_heuristically
-from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.rollouts import Rollouts
-from risk_agents.search.value_beam import ValueFile
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env import Game, GameBatch, IllegalAction, Rules, load_map
 from risk_env.arena import ANY_SEAT, CALLER, Arena, TallyBook, play
 from risk_env.core.types import SIZE_CLASSES, game_dtype
@@ -175,8 +175,8 @@ TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
     TallyBook: (arena_of, TALLY),
     SingleSeatVector: (seat_lanes, SEATED),
     Rollouts: (rollouts, ROLLOUTS),
-    **{kind: (int, {name: [] for name in IN_TRAINED_FILES}) for kind in (PolicyFile, ValueFile, TableValueFile)},
-    PlanPolicyFile: (int, {name: [] for name in IN_TRAINED_FILES}),
+    **{kind: (int, {name: [] for name in IN_TRAINED_FILES}) for kind in (PolicyFile, BeamValueFile, StateValueFile)},
+    TurnPolicyFile: (int, {name: [] for name in IN_TRAINED_FILES}),
 }
 
 

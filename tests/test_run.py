@@ -17,7 +17,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from risk_training import plan_policies, ppo, table_values, values
+from risk_training import beam_value, ppo, state_value, turn_policy
 from risk_training.config import METRICS, EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
@@ -29,12 +29,12 @@ PPO = ppo.Config(
     local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
     evaluation=EVALUATION, checkpoint_interval=256,
 )  # fmt: skip
-VALUES = values.Config(
+VALUES = beam_value.Config(
     map="tiny", players=2, options={"max_rounds": 5}, games=18, round_games=6, memory=2, bots=("grower",),
     bot_share=0.3, explore=0.1, hidden_sizes=(6, 4), minibatches=8, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
 )  # fmt: skip
-TABLE_VALUES = table_values.Config(
+TABLE_VALUES = state_value.Config(
     map="tiny", players=2, options={"max_rounds": 3}, games=18, tables=(2, 3), round_games=6,
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
     batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2), checkpoint_interval=12,
@@ -42,17 +42,17 @@ TABLE_VALUES = table_values.Config(
 TACTICIANS = dataclasses.replace(
     TABLE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
 )  # fmt: skip
-PLAN_POLICIES = plan_policies.Config(
+PLAN_POLICIES = turn_policy.Config(
     players=2, options={"max_rounds": 3}, games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,
     bots=("grower", "random"), hidden_sizes=(6, 4), n_epochs=1, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 TRAINERS = {
     "ppo": (ppo, PPO, ppo.POLICY),
-    "values": (values, VALUES, values.VALUE),
-    "table_values": (table_values, TABLE_VALUES, table_values.VALUE),
-    "tacticians": (table_values, TACTICIANS, table_values.VALUE),
-    "plan_policies": (plan_policies, PLAN_POLICIES, plan_policies.POLICY),
+    "beam_value": (beam_value, VALUES, beam_value.VALUE),
+    "state_value": (state_value, TABLE_VALUES, state_value.VALUE),
+    "tacticians": (state_value, TACTICIANS, state_value.VALUE),
+    "turn_policy": (turn_policy, PLAN_POLICIES, turn_policy.POLICY),
 }
 TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 
@@ -300,10 +300,10 @@ def test_a_crafted_checkpoint_is_refused(name: str, checkpoint: Path, tmp_path: 
 
 @pytest.mark.parametrize("place", [("positions",), ("ahead",)])
 def test_a_crafted_checkpoint_of_values_is_refused(place: tuple[str], tmp_path: Path) -> None:
-    values.Trainer(VALUES, tmp_path).train()
+    beam_value.Trainer(VALUES, tmp_path).train()
     state = load_checkpoint(tmp_path)
     state["trainer"][place[0]] = ["../../etc/passwd"]
-    refuse(tmp_path, values.Trainer, state)
+    refuse(tmp_path, beam_value.Trainer, state)
 
 
 @pytest.mark.parametrize("wrong", ["loss", "weights"])

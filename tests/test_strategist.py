@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from risk_agents.learned.learned_value import num_columns
+from risk_agents.learned.beam_value_features import num_columns
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import TERRITORY_INPUTS, TableValueFile, input_columns, table_value_shapes
+from risk_agents.learned.state_value import TERRITORY_INPUTS, StateValueFile, input_columns, state_value_shapes
 from risk_agents.registry import make, play_game
 from risk_agents.scripted import breaker, grower, hunter
 from risk_agents.scripted.board_sense import NONE
 from risk_agents.search import beam, judges, marshal
+from risk_agents.search.beam_value import encode_positions
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.judges import judge_by_beam_value, judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
 from risk_agents.search.strategist import DECIDED, DUEL_PLANS, MARSHALS, Budget, Strategist, analyse, plans_for
-from risk_agents.search.value_beam import encode_positions
 from risk_env import Game, Rules, load_map
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena, play
@@ -30,8 +30,8 @@ from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
 from risk_env.game_vector import GameVector
-from risk_training import values
-from risk_training.table_values import Config, Network, Positions, Trainer, living, play_chunk, table_targets
+from risk_training import beam_value
+from risk_training.state_value import Config, Network, Positions, Trainer, living, play_chunk, table_targets
 
 BOARD = load_map("classic")
 SMALL = Budget(games=20, again=10, turns=0, places=44)
@@ -48,12 +48,12 @@ def table(players: int, preset: str = "classic", **options: Any) -> Rules:
     return rules.replace(setup="deal") if rules.setup == "claim" else rules
 
 
-def value_file(rules: Rules, seed: int = 0) -> TableValueFile:
+def value_file(rules: Rules, seed: int = 0) -> StateValueFile:
     """A value with drawn weights."""
     rng = np.random.default_rng(seed)
-    shapes = table_value_shapes(len(input_columns(BOARD)), 8, 4)
+    shapes = state_value_shapes(len(input_columns(BOARD)), 8, 4)
     weights = {name: rng.normal(scale=0.1, size=shape).astype(np.float32) for name, shape in shapes.items()}
-    return TableValueFile(weights, schema_of(rules, BOARD), {"name": "drawn"})
+    return StateValueFile(weights, schema_of(rules, BOARD), {"name": "drawn"})
 
 
 def at_turn(rules: Rules, turns: int, seed: int = 3) -> Game:
@@ -183,7 +183,7 @@ def test_a_value_knows_its_tables(tmp_path: Path) -> None:
     agent.reset(0, table(3), BOARD, 0)
     with pytest.raises(ValueError, match="victory='domination', not 'mission'"):
         agent.reset(0, table(3, "secret_mission"), BOARD, 0)
-    wrong = TableValueFile({**file.weights, "output": np.zeros((4, 5))}, file.schema, {})
+    wrong = StateValueFile({**file.weights, "output": np.zeros((4, 5))}, file.schema, {})
     with pytest.raises(ValueError, match="output has shape"):
         _ = wrong.value
 
@@ -258,7 +258,7 @@ def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
     source = str(tmp_path / "value.npz")
     run = Trainer(Config(hidden_sizes=(8, 4), begin_with=source, players=3, tables=(3,), round_games=4), tmp_path)
     run.begin()
-    expected = TableValueFile.load(source).weights
+    expected = StateValueFile.load(source).weights
     assert all(np.array_equal(values, expected[name]) for name, values in run.policy().weights.items())
     with pytest.raises(ValueError, match=r"has hidden layers of \(8, 4\), not hidden_sizes=\(192, 32\)"):
         Config(begin_with=source).first_weights(source)
@@ -269,7 +269,7 @@ def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
     [
         ({"bot_share": 0.5, "judge": "no.npz"}, "no.npz"),
         ({"bot_share": 0.5, "judge": "strategist", "map": "tiny"}, "strategist.npz' was trained for map="),
-        ({"bot_share": 0.5, "map": "tiny"}, "plan policy .* was trained for map="),
+        ({"bot_share": 0.5, "map": "tiny"}, "turn policy .* was trained for map="),
         ({"begin_with": "strategist", "map": "tiny"}, "strategist.npz' was trained for map="),
     ],
 )
@@ -396,7 +396,7 @@ def test_the_value_of_marshal_judges_the_seat_whose_turn_is_over() -> None:
     features = np.zeros((3, num_columns(rules, BOARD)), np.float32)
     moved = np.zeros(3, np.bool_)
     encode_positions(records, T.board, T.rules, np.arange(3), others, moved, WEIGHTS.astype(np.float32), features)
-    network = values.Network(features.shape[1], *weights["second"].shape)
+    network = beam_value.Network(features.shape[1], *weights["second"].shape)
     network.load_state_dict({f"weights.{name}": torch.as_tensor(numbers) for name, numbers in weights.items()})
     found = np.array([duel_chances(Game.from_record(rules, BOARD, records[k : k + 1])) for k in range(3)])
     assert np.allclose(found[np.arange(3), others], network.chances(features), atol=1e-5)
@@ -435,6 +435,6 @@ def test_a_learned_judge_decides_what_is_chosen() -> None:
 
 
 def test_the_shipped_value_knows_the_classic_tables() -> None:
-    shipped = TableValueFile.load(judges.FILE)
+    shipped = StateValueFile.load(judges.FILE)
     assert all(shipped.knows(table(players), BOARD) for players in range(2, 7))
     assert judges.FILE.stat().st_size < 5e6

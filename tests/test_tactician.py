@@ -13,7 +13,7 @@ from risk_env.agent import CompiledAgent, View
 from risk_env.arena import play
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase
-from risk_training.plan_policies import Config
+from risk_training.turn_policy import Config
 from tests.positions import position
 
 BOARD = load_map("classic")
@@ -73,5 +73,5 @@ def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
 
 def test_it_refuses_games_that_its_value_does_not_know() -> None:
     rules = Config(preset="secret_mission", players=3, tables=(3,)).table(3)
-    with pytest.raises(ValueError, match="plan policy 'tactician' was trained for victory='domination', not 'mission'"):
+    with pytest.raises(ValueError, match="turn policy 'tactician' was trained for victory='domination', not 'mission'"):
         load("tactician").check(rules, BOARD)

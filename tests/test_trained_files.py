@@ -14,15 +14,20 @@ import pytest
 from risk_agents import export, registry
 from risk_agents.learned import duelist
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.table_value import TableValueFile
+from risk_agents.learned.state_value import StateValueFile
 from risk_agents.search import judges, marshal, strategist, tactician
-from risk_agents.search.plan_policy import PlanPolicyFile
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError
 from risk_env.cli import main
 from tests.crafted import KINDS, crafted
 
-SHIPPED = {"policy": duelist.FILE, "value": marshal.FILE, "table value": judges.FILE, "plan policy": tactician.FILE}
+SHIPPED = {
+    "policy": duelist.FILE,
+    "beam value": marshal.FILE,
+    "state value": judges.FILE,
+    "turn policy": tactician.FILE,
+}
 DUEL = Rules.preset("classic", 2, profile="fast")
 
 
@@ -176,9 +181,9 @@ def test_crafted_files_do_not_reach_a_tournament_or_a_trainer(
 
 def test_a_judge_of_a_trainer_is_read_by_the_same_rule(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from risk_training.plan_policies import Config
+    from risk_training.turn_policy import Config
 
-    path = crafted(tmp_path / "crafted.npz", "table value", "tiny", "classic", "tiny")
+    path = crafted(tmp_path / "crafted.npz", "state value", "tiny", "classic", "tiny")
     with pytest.raises(ValueError, match=r"crafted\.npz.*map="):
         Config(judge=str(path)).judge_file()
 
@@ -228,7 +233,7 @@ def test_a_policy_checks_what_it_is_asked() -> None:
 
 
 def test_values_check_records_and_tables() -> None:
-    value, policy = TableValueFile.load(judges.FILE), PlanPolicyFile.load(tactician.FILE)
+    value, policy = StateValueFile.load(judges.FILE), TurnPolicyFile.load(tactician.FILE)
     classic, tiny = Game(DUEL, "classic", 1), Game(DUEL, "tiny", 1)
     for ask in (value.chances, policy.outputs):
         assert len(ask(classic.records, classic.tables)) == 1

@@ -167,7 +167,7 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     found = {"[1, 2]": "names and values", "a: [": "not YAML", "[" * 2000: "brackets", "trainer: dqn": "trainer='dqn'"}
     found |= {"trainer: sb3\nseed: 1\nseed: 2": "'seed' is given twice", "league: {bots: [], bots: []}": "given twice"}
-    found |= {"<<: {trainer: sb3}\ntrainer: value": "merges", "!!map x": "mapping", "a: *b": "not allowed"}
+    found |= {"<<: {trainer: sb3}\ntrainer: beam_value": "merges", "!!map x": "mapping", "a: *b": "not allowed"}
     for text, words in found.items():
         wrong.write_text(text)
         with pytest.raises(ValueError, match=words):

@@ -13,12 +13,12 @@ import torch
 
 import risk_agents
 from risk_agents.learned import duelist
-from risk_agents.learned.learned_value import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
+from risk_agents.learned.beam_value_features import GAME_COLUMNS, NUM_SIZES, WORKSPACE, num_columns
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import schema_of
 from risk_agents.registry import play_game
+from risk_agents.search.beam_value import BeamValueFile, encode_positions
 from risk_agents.search.evaluation import NUM_WEIGHTS, WEIGHTS, Evaluator, evaluate
-from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_env import arena
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
@@ -29,9 +29,9 @@ from risk_env.core.odds import win_probability
 from risk_env.core.position import holds_nothing
 from risk_env.core.types import Phase
 from risk_env.game import Game
+from risk_training.beam_value import VALUE, Config, Network, Positions, Trainer, lambda_returns, play_chunk
 from risk_training.config import EvaluationSettings
 from risk_training.run import CHECKPOINT
-from risk_training.values import VALUE, Config, Network, Positions, Trainer, lambda_returns, play_chunk
 
 BOARD = load_map("classic")
 GAMES = [
@@ -189,16 +189,16 @@ def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, 
     assert undecided.sum() > 20 and np.allclose(found[undecided], expected[undecided], atol=1e-3)
     assert expected[undecided].std() > 0.02
     value.save(tmp_path / "kept.npz")
-    assert np.allclose(ValueFile.load(tmp_path / "kept.npz").packed, value.packed, atol=1e-2)
+    assert np.allclose(BeamValueFile.load(tmp_path / "kept.npz").packed, value.packed, atol=1e-2)
 
 
-def some_value(rules: Rules, board: Board) -> ValueFile:
+def some_value(rules: Rules, board: Board) -> BeamValueFile:
     """A value of weights by chance that matter."""
     torch.manual_seed(1)
     network = Network(num_columns(rules, board), 6, 4)
     for weights in network.parameters():
         torch.nn.init.normal_(weights, std=0.3)
-    return ValueFile(network.arrays(), schema_of(rules, board), {"name": "novice", "version": "3"})
+    return BeamValueFile(network.arrays(), schema_of(rules, board), {"name": "novice", "version": "3"})
 
 
 def test_a_value_that_corrects_nothing_plays_as_the_beam_does() -> None:
@@ -206,7 +206,7 @@ def test_a_value_that_corrects_nothing_plays_as_the_beam_does() -> None:
     value = some_value(rules, BOARD)
     nothing = {name: np.zeros_like(weights) for name, weights in value.weights.items()}
     nothing["trust"] = np.ones(1, np.float32)
-    plain = ValueFile(nothing, value.schema, {}).bot("plain")
+    plain = BeamValueFile(nothing, value.schema, {}).bot("plain")
     found = [arena.play(rules, BOARD, [bot, "attacker"], 20, seed=4) for bot in (plain, "beam")]
     assert (found[0] == found[1]).mean() > 0.8  # float32 breaks some ties in another way
     assert len(value.packed[0]) == NUM_WEIGHTS + NUM_SIZES + sum(part.size for part in value.weights.values())
@@ -222,7 +222,7 @@ def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="holds a value, not a policy"):
         PolicyFile.load(file)
     with pytest.raises(ValueError, match="holds a policy, not a value"):
-        ValueFile.load(duelist.FILE)
+        BeamValueFile.load(duelist.FILE)
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
         bot.check(Rules.preset("classic", 3, profile="fast"), BOARD)
 

@@ -38,7 +38,7 @@ from risk_agents.workers.cluster import run_same_version
 from risk_agents.workers.executor import LEAST_LIMIT, Limits, WorkLostError
 from risk_env import Rules, load_map
 from risk_env.cli import main
-from risk_training import plan_policies, ppo, values
+from risk_training import beam_value, ppo, turn_policy
 from risk_training.config import METRICS
 from risk_training.evaluate import evaluate
 from risk_training.run import load_checkpoint
@@ -117,18 +117,18 @@ def test_results_come_in_order_and_little_is_out_at_once():
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Rounds, actors and evaluations in two processes, one of which is killed: as here, to the bit."""
-    values.Trainer(VALUES, tmp_path / "here").train()
+    beam_value.Trainer(VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
-    plan_policies.Trainer(PLANS, tmp_path / "plans here").train()
+    turn_policy.Trainer(PLANS, tmp_path / "plans here").train()
     rules = Rules.preset("classic", 2, max_rounds=20, profile="fast")
     scores = [evaluate("grower", "random", rules, load_map("tiny"), 300)]
     with open_executor("2") as executor:
         killer = threading.Thread(target=kill_one_at_work, args=(executor, tmp_path / "there" / METRICS))
         killer.start()
-        values.Trainer(VALUES, tmp_path / "there", executor).train()
+        beam_value.Trainer(VALUES, tmp_path / "there", executor).train()
         killer.join()
         ppo.Trainer(ACTORS, tmp_path / "actors there", executor).train()
-        plan_policies.Trainer(PLANS, tmp_path / "plans there", executor).train()
+        turn_policy.Trainer(PLANS, tmp_path / "plans there", executor).train()
         scores.append(evaluate("grower", "random", rules, load_map("tiny"), 300, executor=executor))
         monkeypatch.setattr(processes, "RETRIES", 0)
         with pytest.raises(WorkLostError, match="ended the process of a worker"):
@@ -375,9 +375,9 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, clu
 
 @pytest.mark.long
 def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cluster):
-    values.Trainer(VALUES, tmp_path / "here").train()
+    beam_value.Trainer(VALUES, tmp_path / "here").train()
     with losing_a_machine(cluster) as executor:
-        values.Trainer(VALUES, tmp_path / "ray", executor).train()
+        beam_value.Trainer(VALUES, tmp_path / "ray", executor).train()
     assert trained(tmp_path / "ray") == trained(tmp_path / "here")
 
 

@@ -17,7 +17,7 @@ from risk_agents.learned.layout import NEIGHBOUR_SCALE
 from risk_agents.learned.network import BORDER, HEADS, Network
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.trained import TrainedFile
-from risk_agents.search.value_beam import ValueFile
+from risk_agents.search.beam_value import BeamValueFile
 from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
@@ -61,9 +61,9 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
     """
     if isinstance(trained, PolicyFile):
         return policy_model(trained)
-    if isinstance(trained, ValueFile):
+    if isinstance(trained, BeamValueFile):
         return value_model(trained)
-    raise TypeError(f"trained={trained!r} must be a PolicyFile or a ValueFile")
+    raise TypeError(f"trained={trained!r} must be a PolicyFile or a BeamValueFile")
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
@@ -91,7 +91,7 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     return _model(graph, inputs, outputs, policy)
 
 
-def value_model(value: ValueFile) -> onnx.ModelProto:
+def value_model(value: BeamValueFile) -> onnx.ModelProto:
     """Return the model of a learned value.
 
     The input is `features`, float32 (N, columns), as `search.value_beam.encode_positions` writes them. The

@@ -94,22 +94,22 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 def _load_trained(spec: str) -> Any:
     """Load a policy, the beam or the strategist with a learned value, or a policy of Stable-Baselines3."""
-    from risk_agents.learned import sb3_policy, table_value
+    from risk_agents.learned import sb3_policy, state_value
     from risk_agents.search import strategist
 
     if spec.endswith(".zip"):
         return sb3_policy.load_zip(spec)
     kind = trained_class(spec)
-    return strategist.with_value(spec) if kind is table_value.TableValueFile else kind.load_bot(spec)
+    return strategist.with_value(spec) if kind is state_value.StateValueFile else kind.load_bot(spec)
 
 
 def trained_class(path: str | Path) -> Any:
-    """The class that reads a `.npz` file: `PolicyFile`, `ValueFile` or `TableValueFile`."""
-    from risk_agents.learned import policy, table_value, trained
-    from risk_agents.search import plan_policy, value_beam
+    """The class that reads a `.npz` file: `PolicyFile`, `BeamValueFile` or `StateValueFile`."""
+    from risk_agents.learned import policy, state_value, trained
+    from risk_agents.search import beam_value, turn_policy
 
-    kinds = {trained.VALUE: value_beam.ValueFile, trained.TABLE_VALUE: table_value.TableValueFile}
-    kinds[trained.PLAN_POLICY] = plan_policy.PlanPolicyFile
+    kinds = {trained.VALUE: beam_value.BeamValueFile, trained.STATE_VALUE: state_value.StateValueFile}
+    kinds[trained.TURN_POLICY] = turn_policy.TurnPolicyFile
     return kinds.get(trained.kind_in(trained.facts_of(path)), policy.PolicyFile)
 
 

@@ -857,7 +857,7 @@ def checkpoints() -> tuple[bytes, ...]:
     from tests.test_run import TRAINERS
 
     found = []
-    for name in ("ppo", "values", "table_values", "plan_policies"):
+    for name in ("ppo", "values", "state_values", "turn_policy"):
         module, config, _ = TRAINERS[name]
         module.Trainer(config, folder() / name).train()
         found.append((folder() / name / "checkpoint.pt").read_bytes())
@@ -936,17 +936,17 @@ def read_a_checkpoint(data: bytes) -> None:
 @functools.cache
 def positions() -> Path:
     """Return the path of the positions of a short round of the value trainer."""
-    from risk_training import values
+    from risk_training import beam_value
     from tests.test_values import TINY
 
     path = folder() / "positions.npz"
-    values.play_chunk(TINY, 0, 4, None).save(path)
+    beam_value.play_chunk(TINY, 0, 4, None).save(path)
     return path
 
 
 def read_positions(data: bytes) -> None:
     """Read the positions of a round, and learn from them as a run does."""
-    from risk_training.values import Network, Positions, lambda_returns
+    from risk_training.beam_value import Network, Positions, lambda_returns
 
     columns = contents(positions())["features"].shape[1]
     found = Positions.load(written("changed.npz", data), columns)

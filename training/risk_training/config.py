@@ -33,9 +33,9 @@ CHOICES, LENGTH = "choices", "length"
 TRAINERS = {
     "sb3": "risk_training.sb3_trainer",
     "selfplay": "risk_training.ppo",
-    "value": "risk_training.values",
-    "table_value": "risk_training.table_values",
-    "plan_policy": "risk_training.plan_policies",
+    "beam_value": "risk_training.beam_value",
+    "state_value": "risk_training.state_value",
+    "turn_policy": "risk_training.turn_policy",
 }
 
 
@@ -94,7 +94,7 @@ class EvaluationSettings(Settings):
 
 @dataclass(frozen=True)
 class RunSettings(Settings):
-    """What all trainers share. A step is a decision of the learner; for `trainer: value` it is a game."""
+    """What all trainers share. A step is a decision of the learner; for `trainer: beam_value` it is a game."""
 
     TRAINER: ClassVar[str]
     LENGTH: ClassVar[str]  # the setting that holds the number of steps

@@ -19,7 +19,7 @@ from risk_env.untrusted import UNREADABLE, parse_json, shortened
 Weights = Mapping[str, Any]
 
 FORMAT = 1
-POLICY, VALUE, TABLE_VALUE, PLAN_POLICY = "policy", "value", "table value", "plan policy"
+POLICY, VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
 MOST_BYTES = 1 << 25  # most bytes of all arrays of a file
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
@@ -94,8 +94,8 @@ class TrainedFile(ABC):
 
 
 def kind_in(facts: Mapping[str, Any]) -> str:
-    """Return the kind of a file, such as POLICY or VALUE; the first policy files have no kind."""
-    return str(facts.get("kind", POLICY))
+    """Return the kind of a file, such as POLICY or VALUE."""
+    return str(facts["kind"])
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
@@ -130,6 +130,8 @@ def _check_facts(facts: Any) -> None:
     """Raise ValueError, KeyError or TypeError for facts of another format or with other types."""
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
+    if facts["kind"] not in (POLICY, VALUE, STATE_VALUE, TURN_POLICY):
+        raise ValueError(f"kind {shortened(facts['kind'])} is unknown")
     if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):
         raise ValueError("'made' and 'schema' must be tables")
     Schema.from_dict(facts["schema"]).check_types()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import int64
 
-from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
+from risk_agents.learned.beam_value_features import WORKSPACE as LEARNED_WORKSPACE
 from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, is_inland, move_amount, next_legal
 from risk_agents.scripted.claims import claim
 from risk_agents.search.evaluation import EXPOSED, INCOME, PROGRESS, WEIGHTS, WORKSPACE, Evaluator
@@ -70,7 +70,7 @@ def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
 def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weights, width):
     """Choose an action in each lane by a learned value.
 
-    `weights`, float32 (1, n), come from `risk_agents.learned.learned_value.packed`.
+    `weights`, float32 (1, n), come from `risk_agents.learned.beam_value_features.packed`.
     """
     work = np.zeros(LEARNED_WORKSPACE, np.float32)
     choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width)

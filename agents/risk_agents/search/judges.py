@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.learned_value import WORKSPACE as LEARNED_WORKSPACE
-from risk_agents.learned.table_value import TableValueFile, write_chances, write_decided
+from risk_agents.learned.beam_value_features import WORKSPACE as LEARNED_WORKSPACE
+from risk_agents.learned.state_value import StateValueFile, write_chances, write_decided
+from risk_agents.search.beam_value import BeamValueFile
 from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluate
 from risk_agents.search.rollouts import Judge
-from risk_agents.search.value_beam import ValueFile
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.compiler import entry_point, vectorized_entry_point
@@ -35,11 +35,11 @@ def judge_for(rules: Rules, board: Board) -> Judge:
 
 
 @cache
-def _shipped() -> TableValueFile:
-    return TableValueFile.load(FILE)
+def _shipped() -> StateValueFile:
+    return StateValueFile.load(FILE)
 
 
-def judge_by(learned: TableValueFile) -> Judge:
+def judge_by(learned: StateValueFile) -> Judge:
     """Return a judge that uses a learned value."""
     value = learned.value
 
@@ -52,7 +52,7 @@ def judge_by(learned: TableValueFile) -> Judge:
     return judge
 
 
-def judges_by(learned: TableValueFile, source: str) -> JudgeFinder:
+def judges_by(learned: StateValueFile, source: str) -> JudgeFinder:
     """Return a function that finds the judge for a table: always the judge by this learned value.
 
     The function raises ValueError, with `source` in the message, for games that the value does not know.
@@ -66,7 +66,7 @@ def judges_by(learned: TableValueFile, source: str) -> JudgeFinder:
     return find
 
 
-def judge_by_beam_value(learned: ValueFile) -> Judge:
+def judge_by_beam_value(learned: BeamValueFile) -> Judge:
     """Return a judge, for positions where a turn begins, that uses the value of a beam.
 
     Such a value is the win probability of a seat whose turn is over. The judge computes it for all seats

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64
 
-from risk_agents.learned.table_value import evaluate_table, workspace, write_outputs
+from risk_agents.learned.state_value import evaluate_table, workspace, write_outputs
 from risk_agents.scripted.board_sense import draw_word
 from risk_agents.search.plans import (
     ATTACKS,
@@ -48,14 +48,14 @@ class Effort(NamedTuple):
 class Trial(NamedTuple):
     """Networks and workspace of trials."""
 
-    policy: Any  # TableValue with an output for each plan
-    value: Any  # TableValue
+    policy: Any  # StateValue with an output for each plan
+    value: Any  # StateValue
     effort: Effort
     games: Any  # records (2,)
     randoms: Any  # uint64 (2, 6)
     memory: Any  # int32 (2, 6, MEMORY)
     space: Space
-    policy_work: Any  # `table_value.workspace`
+    policy_work: Any  # `state_value.workspace`
     value_work: Any
     chances: Any  # float64 (6,)
 

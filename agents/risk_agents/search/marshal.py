@@ -5,9 +5,9 @@ docs/training.md describes the training.
 
 from pathlib import Path
 
-from risk_agents.search.value_beam import ValueFile
+from risk_agents.search.beam_value import BeamValueFile
 
 FILE = Path(__file__).parent.parent / "learned" / "policies" / "marshal.npz"
 
-VALUE = ValueFile.load(FILE)
+VALUE = BeamValueFile.load(FILE)
 BOT = VALUE.bot(str(FILE), "marshal")

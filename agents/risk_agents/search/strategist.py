@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.explanation import Explanation, PlanEstimate
-from risk_agents.learned.table_value import TableValueFile
+from risk_agents.learned.state_value import StateValueFile
 from risk_agents.scripted import breaker, hunter
 from risk_agents.search import beam, marshal, planner, raider
 from risk_agents.search.first_troops import PLAYER, QUICK_PLAYER, FirstTroops
@@ -284,7 +284,7 @@ def with_value(path: str | Path) -> Callable[[], Strategist]:
 
     Such a strategist raises ValueError for games that the value does not know.
     """
-    find_judge = judges_by(TableValueFile.load(path), str(path))
+    find_judge = judges_by(StateValueFile.load(path), str(path))
     return lambda: Strategist(BUDGET, find_judge)
 
 

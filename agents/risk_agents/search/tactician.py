@@ -7,14 +7,14 @@ turn that the policy rates best, and looks ahead only before some of its attacks
 
 from pathlib import Path
 
-from risk_agents.learned.table_value import TableValueFile
+from risk_agents.learned.state_value import StateValueFile
 from risk_agents.search.lookahead import Effort
-from risk_agents.search.plan_policy import PlanPolicyFile
+from risk_agents.search.turn_policy import TurnPolicyFile
 
 _FOLDER = Path(__file__).parent.parent / "learned" / "policies"
 FILE, VALUE_FILE = _FOLDER / "tactician.npz", _FOLDER / "tactician_value.npz"
 
-_POLICY, _VALUE = PlanPolicyFile.load(FILE), TableValueFile.load(VALUE_FILE)
+_POLICY, _VALUE = TurnPolicyFile.load(FILE), StateValueFile.load(VALUE_FILE)
 
 BOT = _POLICY.bot("tactician", "tactician", _VALUE)
 QUICK = _POLICY.bot("tactician:quick", "tactician:quick", _VALUE, Effort(plans=1, samples=1, rest=1))

@@ -24,12 +24,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from risk_agents.learned.learned_value import MOST_UNITS, num_columns
+from risk_agents.learned.beam_value_features import MOST_UNITS, num_columns
 from risk_agents.learned.schema import schema_of
 from risk_agents.scripted import random_bot
+from risk_agents.search.beam_value import BeamValueFile, encode_positions
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.turn_search import MOST_WIDTH
-from risk_agents.search.value_beam import ValueFile, encode_positions
 from risk_agents.workers import WorkExecutor
 from risk_env.arena import Arena
 from risk_env.arrays import Array, read_npz
@@ -68,7 +68,7 @@ HEADERS = 1 << 12  # bytes of headers in the file of positions
 class Config(RunSettings):
     """Configuration of a run of the value trainer. A step is a game."""
 
-    TRAINER: ClassVar[str] = "value"
+    TRAINER: ClassVar[str] = "beam_value"
     LENGTH: ClassVar[str] = "games"
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("grower", "beam"), interval=8_000)
@@ -92,7 +92,7 @@ class Config(RunSettings):
 
 
 class Network(NamedWeights):
-    """The value of `risk_agents.learned.learned_value` in PyTorch, for training."""
+    """The value of `risk_agents.learned.beam_value_features` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int) -> None:
         super().__init__()
@@ -163,7 +163,7 @@ class Positions:
         return cls(**arrays)
 
 
-def play_chunk(config: Config, first: int, count: int, learner: ValueFile | None) -> Positions:
+def play_chunk(config: Config, first: int, count: int, learner: BeamValueFile | None) -> Positions:
     """Play `count` games of a round from game number `first` on.
 
     Without a learner, bots play all seats.
@@ -272,7 +272,7 @@ def brier_score(chances: Array, won: Array) -> float:
 class Trainer(TorchRun):
     """A run of TD(λ): network, optimizer and the latest positions."""
 
-    CONFIG, FILE, KIND = Config, VALUE, ValueFile
+    CONFIG, FILE, KIND = Config, VALUE, BeamValueFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
@@ -312,7 +312,7 @@ class Trainer(TorchRun):
         Without weights, bots play all seats.
         """
         config, end = self.config, begin + self.config.round_games
-        learner = ValueFile(weights, schema_of(self.rules, self.board), {}) if weights else None
+        learner = BeamValueFile(weights, schema_of(self.rules, self.board), {}) if weights else None
         shared, size = self.executor.share(learner), config.chunk_games
         pieces = ((first, min(size, end - first)) for first in range(begin, end, size))
         self.running = [self.executor.submit(play_chunk, config, *piece, shared) for piece in pieces]

@@ -2,7 +2,7 @@
 
 The network has one output for each plan of `search.plans`: how much better the win probability of the plan is
 than that of the other plans. `search.lookahead` tries the plans with the highest outputs.
-`risk_training.plan_policies` trains the network on the results of trials of all plans.
+`risk_training.turn_policy` trains the network on the results of trials of all plans.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.table_value import TableFile, TableValue, TableValueFile, workspace, write_outputs
-from risk_agents.learned.trained import PLAN_POLICY
+from risk_agents.learned.state_value import StateValue, StateValueFile, TableFile, workspace, write_outputs
+from risk_agents.learned.trained import TURN_POLICY
 from risk_agents.search.judges import FILE as VALUE_FILE
 from risk_agents.search.lookahead import Effort, choose_moves
 from risk_agents.search.plans import MEMORY, NAMES
@@ -29,10 +29,10 @@ Array = npt.NDArray[Any]
 EFFORT = Effort()
 
 
-class PlanPolicyFile(TableFile):
+class TurnPolicyFile(TableFile):
     """File of a policy over plans: weights, schema, and how it was trained."""
 
-    KIND = PLAN_POLICY
+    KIND = TURN_POLICY
     num_outputs = len(NAMES)
 
     def outputs(self, records: Array, tables: Tables) -> npt.NDArray[np.float32]:
@@ -43,7 +43,7 @@ class PlanPolicyFile(TableFile):
         return found
 
     def bot(
-        self, source: str, name: str | None = None, judge: TableValueFile | None = None, effort: Effort = EFFORT
+        self, source: str, name: str | None = None, judge: StateValueFile | None = None, effort: Effort = EFFORT
     ) -> CompiledBot:
         """Return the bot that tries the plans with the highest outputs.
 
@@ -51,8 +51,8 @@ class PlanPolicyFile(TableFile):
         `source`. Raise ValueError if the policy was trained for other plans than `plans.NAMES`.
         """
         if self.made.get("plans") != list(NAMES):
-            raise ValueError(f"plan policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}")
-        value = TableValueFile.load(VALUE_FILE) if judge is None else judge
+            raise ValueError(f"turn policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}")
+        value = StateValueFile.load(VALUE_FILE) if judge is None else judge
         choose = chooser(self.value, value.value, effort)
 
         def check(rules: Rules, board: Board) -> None:
@@ -63,7 +63,7 @@ class PlanPolicyFile(TableFile):
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, MEMORY, check)
 
 
-def chooser(policy: TableValue, value: TableValue, effort: Effort = EFFORT, worths: Array | None = None) -> Any:
+def chooser(policy: StateValue, value: StateValue, effort: Effort = EFFORT, worths: Array | None = None) -> Any:
     """Return a function for `CompiledBot.choose` that looks ahead.
 
     `worths`, if given, is filled as in `lookahead.choose_moves`.

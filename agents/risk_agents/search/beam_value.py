@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy import int64
 
-from risk_agents.learned.learned_value import (
+from risk_agents.learned.beam_value_features import (
     COLUMN,
     FEATURE,
     MOST_UNITS,
@@ -41,7 +41,7 @@ def encode_positions(games, boards, rules, lanes, seats, moved, weights, feature
             features[k, int64(work[COLUMN, n])] = work[FEATURE, n]
 
 
-class ValueFile(TrainedFile):
+class BeamValueFile(TrainedFile):
     """File of a learned value: weights (`learned.learned_value.LAYERS`), schema, and how it was trained."""
 
     KIND = VALUE

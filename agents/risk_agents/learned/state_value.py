@@ -2,7 +2,7 @@
 
 The input is the observation of the seat to act. A network with two hidden layers gives a number for each
 player, in the order of turns from the observing player on. The softmax over the players that are alive gives
-their win probabilities. The network is trained on positions where turns begin (`risk_training.table_values`).
+their win probabilities. The network is trained on positions where turns begin (`risk_training.state_value`).
 All numbers are float32 and are added in one order, which gives the same bits on every machine.
 """
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from risk_agents.learned.layout import scaled_counts
 from risk_agents.learned.network import add_product, layer
 from risk_agents.learned.schema import Schema, differences, schema_of
-from risk_agents.learned.trained import TABLE_VALUE, TrainedFile
+from risk_agents.learned.trained import STATE_VALUE, TrainedFile
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
@@ -39,7 +39,7 @@ TABLE_OPTIONS = ("num_players", "setup", "attack", "defender_dice", "max_rounds"
 Array = npt.NDArray[Any]
 
 
-class TableValue(NamedTuple):
+class StateValue(NamedTuple):
     """Weights as arrays for kernels, and the columns and scales of the inputs.
 
     Weights are float32 (inputs, outputs), biases are float32 (outputs,).
@@ -69,7 +69,7 @@ def input_scales() -> npt.NDArray[np.float32]:
     return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32)), 1).astype(np.float32)
 
 
-def table_value_shapes(columns: int, first: int, second: int, outputs: int = MAX_SEATS) -> dict[str, tuple[int, ...]]:
+def state_value_shapes(columns: int, first: int, second: int, outputs: int = MAX_SEATS) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the weights for numbers of columns, hidden units and outputs."""
     hidden = {"first": (KINDS * columns, first), "second": (first, second), "output": (second, outputs)}
     return hidden | {f"{name}_bias": shape[1:] for name, shape in hidden.items()}
@@ -83,12 +83,12 @@ class TableFile(TrainedFile):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the names and shapes of all weights, computed from the schema's map."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
-        return table_value_shapes(len(input_columns(self.schema.board)), *sizes, self.num_outputs)
+        return state_value_shapes(len(input_columns(self.schema.board)), *sizes, self.num_outputs)
 
     @cached_property
-    def value(self) -> TableValue:
+    def value(self) -> StateValue:
         """Weights as arrays for kernels; ValueError for weights that do not fit the schema."""
-        return TableValue(columns=input_columns(self.schema.board), scales=input_scales(), **self.arrays)
+        return StateValue(columns=input_columns(self.schema.board), scales=input_scales(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
         """Return records of games for kernels; raise ValueError for other records or another map's tables."""
@@ -122,10 +122,10 @@ def _facts(schema: Schema) -> dict[str, Any]:
     return {"map": schema.map_digest, "columns": schema.columns, **options}
 
 
-class TableValueFile(TableFile):
+class StateValueFile(TableFile):
     """File of a network that gives each seat's win probability."""
 
-    KIND = TABLE_VALUE
+    KIND = STATE_VALUE
 
     def chances(self, records: Array, tables: Tables) -> npt.NDArray[np.float64]:
         """Return each seat's win probability in these games, float64 (k, 6); 0 for unused seats."""

@@ -1,7 +1,7 @@
-"""The trainer of plan policies: networks that choose the plans worth trying when a turn begins.
+"""The trainer of turn policies: networks that choose the plans worth trying when a turn begins.
 
 A round plays whole games with two to six players. Bots play some of the seats. The other seats try all plans
-when their turns begin, judge the resulting positions by a table value, and follow the best plan
+when their turns begin, judge the resulting positions by a state value, and follow the best plan
 (`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This is
 expert iteration (Anthony 2017) with a search of one turn.
 """
@@ -19,17 +19,17 @@ import numpy.typing as npt
 import torch
 
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import MOST_UNITS, TableValue, TableValueFile
+from risk_agents.learned.state_value import MOST_UNITS, StateValue, StateValueFile
 from risk_agents.search.lookahead import UNTRIED, Effort
-from risk_agents.search.plan_policy import PlanPolicyFile, chooser, write_codes
 from risk_agents.search.plans import MEMORY, NAMES, ROUND
+from risk_agents.search.turn_policy import TurnPolicyFile, chooser, write_codes
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
 from risk_training.config import MOST_GAMES, MOST_STEPS, TWO, EvaluationSettings, setting
 from risk_training.run import Metrics, TorchRun, made_by, timed
-from risk_training.table_values import TableNetwork, TableSettings
+from risk_training.state_value import TableNetwork, TableSettings
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
@@ -43,9 +43,9 @@ LEARNER = 0  # number of the learner among the players of a game; bots follow
 
 @dataclass(frozen=True)
 class Config(TableSettings):
-    """Configuration of a run of the plan policy trainer."""
+    """Configuration of a run of the turn policy trainer."""
 
-    TRAINER: ClassVar[str] = "plan_policy"
+    TRAINER: ClassVar[str] = "turn_policy"
 
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam", "breaker"), games=300, interval=5000)
@@ -55,9 +55,9 @@ class Config(TableSettings):
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
     bot_share: float = setting(0.5, 0, 1)  # share of the seats that bots play
     samples: int = setting(2, 1, 1000)  # samples of each plan when a turn begins
-    judge: str | None = None  # file of a table value (default: the value of `strategist`)
+    judge: str | None = None  # file of a state value (default: the value of `strategist`)
 
-    def judge_file(self) -> TableValueFile:
+    def judge_file(self) -> StateValueFile:
         """Return the value that judges the ends of turns.
 
         ValueError is raised if the value cannot be read or does not fit these games.
@@ -89,7 +89,7 @@ class Trials:
 class Recorder:
     """A bot that tries all plans with a policy and a value, and records the results."""
 
-    def __init__(self, policy: TableValue, value: TableValue, samples: int) -> None:
+    def __init__(self, policy: StateValue, value: StateValue, samples: int) -> None:
         self.worths = np.zeros((LANES, len(NAMES)), np.float32)
         effort = Effort(plans=len(NAMES), samples=samples)
         self._choose, self._columns = chooser(policy, value, effort, self.worths), value.columns
@@ -107,7 +107,7 @@ class Recorder:
         self.found.append((codes, self.worths[begun]))
 
 
-def play_chunk(config: Config, players: int, first: int, count: int, policy: TableValue) -> Trials:
+def play_chunk(config: Config, players: int, first: int, count: int, policy: StateValue) -> Trials:
     """Play `count` games of a round with this number of players, from game number `first` on."""
     chance = np.random.default_rng([config.seed, players, first])
     recorder = Recorder(policy, config.judge_file().value, config.samples)
@@ -121,9 +121,9 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Tab
 
 
 class Trainer(TorchRun):
-    """A run of the plan policy trainer: network and optimizer."""
+    """A run of the turn policy trainer: network and optimizer."""
 
-    CONFIG, FILE, KIND = Config, POLICY, PlanPolicyFile
+    CONFIG, FILE, KIND = Config, POLICY, TurnPolicyFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
@@ -187,10 +187,10 @@ class Trainer(TorchRun):
         self.optimizer.step()
         return loss.detach()
 
-    def policy(self) -> PlanPolicyFile:
+    def policy(self) -> TurnPolicyFile:
         """Return the current network as a policy file."""
         facts = made_by(self) | {"plans": list(NAMES)}
-        return PlanPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
+        return TurnPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
 
     def seating(self) -> Seating:
         """Return a factory of the policy as a compiled bot, with the judge that it learns from."""

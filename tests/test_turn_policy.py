@@ -10,28 +10,28 @@ import pytest
 import torch
 
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.table_value import input_columns, table_value_shapes
+from risk_agents.learned.state_value import input_columns, state_value_shapes
 from risk_agents.registry import load, play_game
 from risk_agents.search.lookahead import UNTRIED
-from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.plans import NAMES, NUMBER, ROUND
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env import Game, load_map
 from risk_env.agent import CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.game_vector import GameVector
-from risk_training.plan_policies import Config, Trainer, play_chunk
-from risk_training.table_values import TableNetwork
+from risk_training.state_value import TableNetwork
+from risk_training.turn_policy import Config, Trainer, play_chunk
 
 BOARD = load_map("classic")
 
 
-def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> PlanPolicyFile:
+def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> TurnPolicyFile:
     """A policy with random weights."""
     rng, columns = np.random.default_rng(0), len(input_columns(BOARD))
-    shapes = table_value_shapes(columns, 6, 4, outputs)
+    shapes = state_value_shapes(columns, 6, 4, outputs)
     weights = {name: rng.normal(size=shape).astype(np.float32) / 4 for name, shape in shapes.items()}
     schema = schema_of(Config(players=players).rules(), BOARD)
-    return PlanPolicyFile(weights, schema, {"name": "tried", "plans": list(plans) if plans else plans})
+    return TurnPolicyFile(weights, schema, {"name": "tried", "plans": list(plans) if plans else plans})
 
 
 def beginnings(players: int, count: int) -> Any:
@@ -75,13 +75,13 @@ def test_a_file_plays_tables_of_its_rules_and_no_others(tmp_path: Path) -> None:
     bot = load(str(tmp_path / "policy.npz"))
     games = [play_game(Config().rules_for(players), BOARD, [bot] * players, seed=3) for players in (2, 2, 5)]
     assert games[0].actions == games[1].actions and all(game.is_over for game in games)
-    with pytest.raises(ValueError, match=r"plan policy .* was trained for victory='domination', not 'mission'"):
+    with pytest.raises(ValueError, match=r"turn policy .* was trained for victory='domination', not 'mission'"):
         bot.check(Config(preset="secret_mission", players=3, tables=(3,)).rules_for(3), BOARD)
 
 
 @pytest.mark.parametrize("plans", [None, NAMES[1:], (*NAMES[1:], NAMES[0]), (*NAMES, "another")])
 def test_other_plans_are_refused(plans: Any) -> None:
-    with pytest.raises(ValueError, match="plan policy 'file' has plans="):
+    with pytest.raises(ValueError, match="turn policy 'file' has plans="):
         policy(2, plans).bot("file")
 
 

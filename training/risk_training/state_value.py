@@ -1,4 +1,4 @@
-"""The trainer of table values: each seat's win probability when a turn begins, with two to six players.
+"""The trainer of state values: each seat's win probability when a turn begins, with two to six players.
 
 Scripted bots play a round of whole games with every number of players. A seat's bot changes now and then when
 its turn begins, so that positions are more varied than those of one bot. Some seats gather their first troops
@@ -23,20 +23,20 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from risk_agents.learned.table_value import (
+from risk_agents.learned.state_value import (
     MOST_UNITS,
-    TableValueFile,
+    StateValueFile,
     input_columns,
     input_scales,
-    table_value_shapes,
+    state_value_shapes,
 )
 from risk_agents.search import beam
 from risk_agents.search.beam import GATHER
 from risk_agents.search.judges import FILE, judges_by
-from risk_agents.search.plan_policy import PlanPolicyFile
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
 from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_agents.search.tactician import VALUE_FILE as TACTICIAN_VALUE
+from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board, load_map
@@ -111,22 +111,22 @@ class TableSettings(RunSettings):
         """Return the rules of the games of evaluations."""
         return self.rules_for(self.players or max(self.tables))
 
-    def read_value(self, source: str) -> TableValueFile:
+    def read_value(self, source: str) -> StateValueFile:
         """Return a value, given by its agent's name or its file.
 
         ValueError is raised if the value cannot be read or does not fit the games.
         """
         source = str(SHIPPED.get(source, source))
-        value = TableValueFile.load(source)
+        value = StateValueFile.load(source)
         value.check(self.rules(), load_map(self.map), source)
         return value
 
 
 @dataclass(frozen=True)
 class Config(TableSettings):
-    """Configuration of a run of the table value trainer."""
+    """Configuration of a run of the state value trainer."""
 
-    TRAINER: ClassVar[str] = "table_value"
+    TRAINER: ClassVar[str] = "state_value"
 
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
@@ -164,11 +164,11 @@ class Config(TableSettings):
 
 
 class TableNetwork(NamedWeights):
-    """The network of `risk_agents.learned.table_value` in PyTorch, for training."""
+    """The network of `risk_agents.learned.state_value` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int, outputs: int) -> None:
         super().__init__()
-        for name, shape in table_value_shapes(columns, first, second, outputs).items():
+        for name, shape in state_value_shapes(columns, first, second, outputs).items():
             self.weights[name] = torch.zeros(shape)
             if len(shape) == 2:
                 nn.init.kaiming_uniform_(self.weights[name].T, 5**0.5)
@@ -185,7 +185,7 @@ class TableNetwork(NamedWeights):
 
 
 class Network(TableNetwork):
-    """The network of a table value."""
+    """The network of a state value."""
 
     def __init__(self, columns: int, alive: Array, first: int, second: int) -> None:
         super().__init__(columns, first, second, MAX_SEATS)
@@ -225,12 +225,12 @@ class Positions:
         return found
 
 
-def tactician_by(judge: TableValueFile) -> CompiledBot:
+def tactician_by(judge: StateValueFile) -> CompiledBot:
     """Return the tactician with a value as judge."""
-    return PlanPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
+    return TurnPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
 
 
-def play_chunk(config: Config, players: int, first: int, count: int, judge: TableValueFile | None = None) -> Positions:
+def play_chunk(config: Config, players: int, first: int, count: int, judge: StateValueFile | None = None) -> Positions:
     """Play `count` games of a round with this number of players, from game number `first` on.
 
     `judge` is the tactician's value, if the tactician has seats.
@@ -244,7 +244,7 @@ class Games:
     The players are scripted bots, and the tactician if there is a `judge`.
     """
 
-    def __init__(self, config: Config, players: int, first: int, judge: TableValueFile | None = None) -> None:
+    def __init__(self, config: Config, players: int, first: int, judge: StateValueFile | None = None) -> None:
         self.config, self.players, self.first = config, players, first
         self.seated = [*map(compiled, config.bots), GATHERER, *([] if judge is None else [tactician_by(judge)])]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
@@ -351,9 +351,9 @@ def _by_game(games: Array) -> list[tuple[int, Array]]:
 
 
 class Trainer(TorchRun):
-    """A run of the table value trainer: network and optimizer."""
+    """A run of the state value trainer: network and optimizer."""
 
-    CONFIG, FILE, KIND = Config, VALUE, TableValueFile
+    CONFIG, FILE, KIND = Config, VALUE, StateValueFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
@@ -436,7 +436,7 @@ class Trainer(TorchRun):
         return partial(strategist_by, self.policy(), self.config.search_games)
 
 
-def strategist_by(learned: TableValueFile, games: int) -> Callable[[], Strategist]:
+def strategist_by(learned: StateValueFile, games: int) -> Callable[[], Strategist]:
     """Return a function that makes strategists with a value as judge and that many games a turn."""
     return partial(Strategist, Budget(games=games, again=0), judges_by(learned, "learner"))
 
