@@ -30,7 +30,7 @@ from risk_env.board.tables import Tables, tables
 from risk_env.cli import command_parser
 from risk_env.core.types import Phase
 from risk_env.engine import batch_loop
-from risk_env.seeds import word
+from risk_env.seeds import uint64
 
 OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
 ALL = "all"
@@ -146,7 +146,7 @@ def begin_play(chosen: Tables, count: int, seed: int) -> Play:
     """Return `count` lanes whose first game has just begun."""
     lanes = np.arange(count)
     pickers = np.zeros(count, np.uint64)
-    batch_loop.write_seeds(word(seed), lanes, np.zeros(count, np.int64), pickers)
+    batch_loop.write_seeds(uint64(seed), lanes, np.zeros(count, np.int64), pickers)
     play = Play(chosen, chosen.new_games(count), pickers, lanes)
     play.games["phase"] = Phase.OVER
     play.on(1)

@@ -21,7 +21,7 @@ from risk_env.core.types import Phase
 from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import PublicState
-from risk_env.seeds import bot_seed, game_seed, veiled, word
+from risk_env.seeds import bot_seed, game_seed, hashed_seed, uint64
 from risk_env.text import notation
 
 History = Callable[[int], Sequence[Event]]  # from a seat to the events that the seat has seen
@@ -116,7 +116,7 @@ class View:
     def rng(self) -> np.random.Generator:
         """The agent's random generator for this decision, reproducible and independent of the dice."""
         seen = hashlib.blake2b(self._game.to_record(), digest_size=8).digest()
-        return np.random.default_rng([int(word(self._chance)), self.seat, int.from_bytes(seen, "little")])
+        return np.random.default_rng([int(uint64(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
         """Return a game consistent with the seat's knowledge: hidden facts and chance are drawn again."""
@@ -187,7 +187,7 @@ def prepares(player: Any, base: type[Any] = Agent) -> bool:
 
 def chance_seed(agent: Agent, seed: int) -> int:
     """Return an agent's seed from the seat's seed; only a compiled bot's seed reveals the game's seed."""
-    return seed if isinstance(agent, CompiledAgent) else veiled(seed)
+    return seed if isinstance(agent, CompiledAgent) else hashed_seed(seed)
 
 
 def chance_seeds(agents: Sequence[Agent], seed: int) -> list[int]:

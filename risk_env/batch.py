@@ -11,7 +11,7 @@ from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
 from risk_env.engine.work_stealing import NOT_SHARED
 from risk_env.game_vector import GameVector, Observation
-from risk_env.seeds import word
+from risk_env.seeds import uint64
 
 
 class GameBatch(GameVector):
@@ -42,7 +42,7 @@ class GameBatch(GameVector):
         self._busy[0] = True
         try:
             if seed is not None:
-                self.seed_word = word(seed)
+                self.seed_word = uint64(seed)
                 self.episodes[:] = -1
             self._begin(self._all)
             for result in (self.reward, self.terminated, self.truncated, self.game_over):

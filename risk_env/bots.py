@@ -12,9 +12,9 @@ import numpy as np
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules, near
 from risk_env.board.tables import Tables
+from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS
-from risk_env.seeds import word
-from risk_env.untrusted import shortened
+from risk_env.seeds import uint64
 
 GROUP = "risk_env.agents"
 
@@ -51,7 +51,7 @@ class SeatedBot:
         self._actions, self._lanes = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.memory = np.zeros((1, MAX_SEATS, bot.memory), np.int32)
         self.memory[..., : len(bot.begins)] = bot.begins
-        self.randoms = np.full((1, MAX_SEATS), word(seed), np.uint64)
+        self.randoms = np.full((1, MAX_SEATS), uint64(seed), np.uint64)
 
     def choose(self, game: Any) -> int:
         """Its answer to the question that a `Game` asks."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
+from risk_env.bounded_io import parse_json
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
@@ -25,10 +26,9 @@ from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, 
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
 from risk_env.public import PHASES, PublicState, hand_of, public_state, seen_by
-from risk_env.seeds import game_seed, word
+from risk_env.seeds import game_seed, uint64
 from risk_env.text import notation, positions
 from risk_env.text.check import check
-from risk_env.untrusted import parse_json
 
 if TYPE_CHECKING:
     from risk_env.viewer.replay import Replay
@@ -401,7 +401,7 @@ class Game:
         other = self._fork()
         other.origin = Origin(int(seed), position=None)
         entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
-        other._chance = word(0)
+        other._chance = uint64(0)
         if seat != other.seat:  # the roll may be hidden from this seat, or the decision forced
             other._play_on()
         other._begin_history()
@@ -470,7 +470,7 @@ class Game:
         if len(data) != dtype.itemsize:
             raise SaveError(f"the record has {len(data)} bytes, a game of this map {dtype.itemsize}")
         game._games = _records_of(data, dtype)
-        game._chance = word(0)
+        game._chance = uint64(0)
         game._begin_history()
         return game
 
@@ -644,5 +644,5 @@ def _restore(
 ) -> Game:
     """A pickled game with its history. A pickle is trusted: the position is not checked."""
     game = Game.from_record(*state)
-    game.origin, game._start, game._chance, game._actions = origin, start, word(chance), list(actions)
+    game.origin, game._start, game._chance, game._actions = origin, start, uint64(chance), list(actions)
     return game

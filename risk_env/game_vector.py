@@ -11,6 +11,7 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, near, rules_from
 from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
 from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
 from risk_env.engine.groups import Ends, Episodes, Records, Results, Views
@@ -19,10 +20,9 @@ from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
 from risk_env.game import Game, observation_size, split_view
-from risk_env.seeds import word
+from risk_env.seeds import uint64
 from risk_env.text import notation
 from risk_env.text.check import check
-from risk_env.untrusted import shortened
 
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
 OBSERVATIONS = ("flat", "structured", None)
@@ -131,7 +131,7 @@ class GameVector(FixedArrays):
         self._outputs = {"observation": observation, "mask": mask, "reward": reward}
         self.tables = tables(self.rules, self.board)
         self.num_actions = self.tables.num_actions
-        self.seed_word, self._mask_kind, self._reward_kind = word(seed), MASKS[mask], REWARDS[reward]
+        self.seed_word, self._mask_kind, self._reward_kind = uint64(seed), MASKS[mask], REWARDS[reward]
         self._observation = observation
         check_memory("num_games", num_games, self._bytes_of_a_game())
         self._all = np.arange(num_games)

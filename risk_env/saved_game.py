@@ -16,9 +16,9 @@ from typing import Any
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.toml_table import near
+from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.match import Match
-from risk_env.untrusted import shortened
 
 FORMAT = "risk_env game"
 SCHEMA = 1

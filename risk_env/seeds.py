@@ -9,7 +9,7 @@ from risk_env.core.entry import seed_of
 _WORD = 0xFFFFFFFFFFFFFFFF
 
 
-def word(number: int) -> np.uint64:
+def uint64(number: int) -> np.uint64:
     """Return a whole number as the 64-bit word (modulo 2**64) that kernels take.
 
     Raises ValueError for anything else.
@@ -24,15 +24,15 @@ def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
 
     AEC, Gymnasium and `Game` are lane 0, episode 0, 1, ...
     """
-    return np.uint64(seed_of(word(seed), word(lane), word(episode)))
+    return np.uint64(seed_of(uint64(seed), uint64(lane), uint64(episode)))
 
 
-def veiled(seed: int) -> int:
+def hashed_seed(seed: int) -> int:
     """Return a seed from which the given seed cannot be found.
 
     The seed is hashed, because `mix` can be inverted.
     """
-    return int.from_bytes(hashlib.blake2b(word(seed).tobytes(), digest_size=8).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(uint64(seed).tobytes(), digest_size=8).digest(), "little")
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:

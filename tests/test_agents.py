@@ -19,7 +19,7 @@ from risk_env.board.rules import PRESETS, Rules
 from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.seeds import bot_seed, game_seed, veiled
+from risk_env.seeds import bot_seed, game_seed, hashed_seed
 from tests.positions import position
 
 FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
@@ -214,7 +214,7 @@ def test_a_view_does_not_tell_who_was_asked_to_trade() -> None:
 def test_only_a_compiled_bot_is_told_a_seed_that_tells_the_games() -> None:
     bots = [registry.make("random"), Agent(), registry.make("attacker")]
     open_seeds = [int(bot_seed(5, seat)) for seat in range(3)]
-    assert chance_seeds(bots, 5) == [open_seeds[0], veiled(open_seeds[1]), open_seeds[2]]
+    assert chance_seeds(bots, 5) == [open_seeds[0], hashed_seed(open_seeds[1]), open_seeds[2]]
 
 
 @pytest.mark.parametrize("preset", ["classic", "capital", "secret_mission", "command_room"])

@@ -25,8 +25,8 @@ MAY_IMPORT = {
     "risk_env/compiler": ("numpy", "numba", "llvmlite", "risk_env.compiler"),
     "risk_env/core": ("numpy", "risk_env.compiler", "risk_env.core"),
     "risk_env/engine": ("numpy", "risk_env.compiler", "risk_env.core", "risk_env.engine"),
-    "risk_env/untrusted.py": (),
-    "risk_env/board": ("numpy", "risk_env.core", "risk_env.untrusted", "risk_env.board"),
+    "risk_env/bounded_io.py": (),
+    "risk_env/board": ("numpy", "risk_env.core", "risk_env.bounded_io", "risk_env.board"),
 }
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame"),

@@ -15,7 +15,7 @@ from risk_env.core.chance import below, mix
 from risk_env.core.setup import set_up
 from risk_env.core.step import apply, is_chance, play_one_chance
 from risk_env.core.types import FREE, MOST_TROOPS, Phase, Victory
-from risk_env.seeds import word
+from risk_env.seeds import uint64
 from tests.games import maps_of, random_rules
 
 FAULTS = (
@@ -184,7 +184,7 @@ def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
         records = tables(rules, board)
         games = records.new_games(2)
         count, most = COUNTS.get(map_name, OTHER_COUNT)
-        seed = word(rng.getrandbits(64))
+        seed = uint64(rng.getrandbits(64))
         fault, number, played, _ = play_checked(games, records.board, records.rules, seed, count, most)
         assert fault == 0, f"{FAULTS[fault]} in game {number} after {played} actions of {rules}"
         assert played > count

@@ -13,10 +13,10 @@ from risk_agents.human.answers import understand
 from risk_agents.llm.settings import settings_for
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError, read_map
+from risk_env.bounded_io import composed, read_text, text_of
 from risk_env.render import ansi, scene_of
 from risk_env.text.escape import is_label, label
 from risk_env.text.positions import PositionError
-from risk_env.untrusted import composed, read_text, text_of
 from risk_env.words.action_script import read_plan
 
 TINY = (Path(read_map.__code__.co_filename).parent / "map_files" / "tiny.toml").read_text(encoding="utf-8")

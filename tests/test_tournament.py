@@ -53,7 +53,7 @@ from risk_env.board.rules import Rules
 from risk_env.cli import main as command
 from risk_env.game import Game
 from risk_env.saved_game import SavedGameError
-from risk_env.seeds import bot_seed, game_seed, veiled
+from risk_env.seeds import bot_seed, game_seed, hashed_seed
 from risk_env.text.escape import label
 from tests.kill_tournaments import kill_runs
 
@@ -282,7 +282,7 @@ def test_an_agents_seed_does_not_tell_the_games(tmp_path: Path) -> None:
     seeds_told = set(map(int, (tmp_path / "mine.py.told").read_text().split()))
     assert seeds_told and not seeds_told & (known | {int(game_seed(0, deal)) for deal in range(2)})
     rehearsal = {int(bot_seed(int(game_seed(0, NO_DEAL)), seat)) for seat in range(2)}
-    assert seeds_told <= {veiled(seed) for seed in known | rehearsal}
+    assert seeds_told <= {hashed_seed(seed) for seed in known | rehearsal}
 
 
 @pytest.mark.parametrize("fresh", [False, True])

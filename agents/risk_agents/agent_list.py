@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 from risk_agents.external import is_program
+from risk_env.bounded_io import composed, shortened
 from risk_env.text.escape import LABEL_LETTERS, is_label
-from risk_env.untrusted import composed, shortened
 
 _LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from risk_agents.whole_file import new_file, whole_file
+from risk_env.bounded_io import parse_json, shortened
 from risk_env.saved_game import SavedGame, SavedGameError
-from risk_env.untrusted import parse_json, shortened
 
 LONGEST_LINE = 1 << 24  # bytes of a game
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from risk_env.board.toml_table import Table
-from risk_env.untrusted import shortened
+from risk_env.bounded_io import shortened
 
 MAX_PIXELS = 10_000
 MAX_ROUTES = 1024

@@ -20,8 +20,8 @@ from typing import Any
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.toml_table import MapError, Table, key_of, near
+from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
-from risk_env.untrusted import composed_values, read_text, shortened, unmarked
 
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)

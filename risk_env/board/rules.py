@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from risk_env.bounded_io import shortened
 from risk_env.core.types import MOST_TROOPS, OPTION_FLAGS, OPTION_VALUES, Placement
-from risk_env.untrusted import shortened
 
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},

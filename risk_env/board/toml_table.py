@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from risk_env.untrusted import composed, shortened
+from risk_env.bounded_io import composed, shortened
 
 RESERVED_NAMES = ("wild", "done")  # words of the action texts
 MAX_NAME = 60  # characters

@@ -21,7 +21,7 @@ from risk_env.game import Game, as_floats
 from risk_env.game_vector import GameVector, check_choice, contiguous, restore
 from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
-from risk_env.seeds import game_seed, word
+from risk_env.seeds import game_seed, uint64
 
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
@@ -120,7 +120,7 @@ class SingleSeatVector:
         others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
         self._is_interrupted = True
         if seed is not None:
-            self.batch.seed_word = word(seed)
+            self.batch.seed_word = uint64(seed)
             self.batch.episodes[lanes] = -1
         self._clear_results(lanes)
         self.replaced[lanes] = False

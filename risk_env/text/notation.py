@@ -10,9 +10,9 @@ import numpy as np
 from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DEFENCE_DICE, DONE, WILD, ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
+from risk_env.bounded_io import composed, shortened
 from risk_env.core.types import NO_REWARD, Phase, Reward
 from risk_env.public import members
-from risk_env.untrusted import composed, shortened
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
 LONGEST_TEXT = 1000  # maximum number of characters of an action

@@ -16,6 +16,7 @@ from risk_env.board.maps import Board, found_map
 from risk_env.board.rules import OPTIONS, Rules, read_option
 from risk_env.board.tables import Tables, tables
 from risk_env.board.toml_table import near
+from risk_env.bounded_io import composed, shortened, unmarked
 from risk_env.core import entry, types
 from risk_env.core.types import (
     DICE_PHASES,
@@ -32,7 +33,6 @@ from risk_env.public import words_of
 from risk_env.text import check as checks
 from risk_env.text.check import Position
 from risk_env.text.notation import WILD, card_text
-from risk_env.untrusted import composed, shortened, unmarked
 
 HEADER = "risk_env game 1"  # the number is the version of the format
 MOST_CHARACTERS = 1 << 16  # maximum size of a text

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from risk_env.board.action_space import ALL, BLITZ, BLOCK_OF, DONE
 from risk_env.board.maps import Board
+from risk_env.bounded_io import composed, shortened
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text
-from risk_env.untrusted import composed, shortened
 
 MOST_STEPS = 200  # maximum number of steps of one answer
 MOST_CHARACTERS = 20_000

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
-from risk_env.untrusted import shortened
+from risk_env.bounded_io import shortened
 from risk_training.declared import Declared, Exactly, ListOf, OrNone, TableOf, Whole
 from risk_training.league import snapshot_name
 from risk_training.network import Network

@@ -35,10 +35,10 @@ from risk_env.arena import Arena
 from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
+from risk_env.bounded_io import UNREADABLE
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
-from risk_env.untrusted import UNREADABLE
 from risk_training.config import (
     MOST_BATCH,
     MOST_GAMES,

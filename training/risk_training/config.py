@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from risk_env.board.rules import FAST, PROFILES, Rules, near
+from risk_env.bounded_io import MOST_NESTING, read_text, shortened
 from risk_env.core.types import MAX_SEATS
-from risk_env.untrusted import MOST_NESTING, read_text, shortened
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from risk_env.untrusted import parse_json, read_file
+from risk_env.bounded_io import parse_json, read_file
 from risk_training.config import METRICS, WIN_RATE
 from risk_training.declared import ROWS, check_declared
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from risk_env.untrusted import shortened
+from risk_env.bounded_io import shortened
 
 Declared = Any
 MOST_NUMBER = 1e15  # upper bound of counters, seconds and metrics

@@ -34,7 +34,7 @@ from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import compiled
-from risk_env.untrusted import parse_json, read_file, shortened
+from risk_env.bounded_io import parse_json, read_file, shortened
 from risk_training.config import CHECKPOINT, METRICS, TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved

@@ -31,7 +31,7 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
 from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
-from risk_env.untrusted import shortened
+from risk_env.bounded_io import shortened
 from risk_training.config import (
     AUTO,
     MOST_BATCH,

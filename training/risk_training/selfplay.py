@@ -21,11 +21,11 @@ from risk_env.arena import CALLER, Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.bots import compiled
+from risk_env.bounded_io import shortened
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.game_vector import GameVector, restore
 from risk_env.seated import Seated, Table
-from risk_env.untrusted import shortened
 from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, RunSettings, setting
 from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
 from risk_training.devices import moved

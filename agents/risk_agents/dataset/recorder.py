@@ -17,7 +17,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules, near
 from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Named
-from risk_env.seeds import game_seed, word
+from risk_env.seeds import game_seed, uint64
 
 Array = npt.NDArray[Any]
 
@@ -57,7 +57,7 @@ class RecordingSpec:
 
     def line_up(self, game: int) -> Array:
         """int (P,): the number of the agent at each seat of a game."""
-        chance = np.random.default_rng((int(word(self.seed)), game))
+        chance = np.random.default_rng((int(uint64(self.seed)), game))
         return chance.integers(len(self.agents), size=self.rules.num_players)
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from risk_env.agent import View
 from risk_env.board.action_space import DONE, HALF
+from risk_env.bounded_io import composed
 from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, Question
-from risk_env.untrusted import composed
 
 NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
 _NOT, _BEGINS, _IS = range(3)  # how well words fit a name

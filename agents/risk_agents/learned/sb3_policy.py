@@ -21,9 +21,9 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
+from risk_env.bounded_io import UNREADABLE, parse_json, read_file, read_zip, shortened
 from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.players import Policy
-from risk_env.untrusted import UNREADABLE, parse_json, read_file, read_zip, shortened
 
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
 MOST_WIDTH = 1024  # largest width of a layer

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
 from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS
 from risk_env.core.types import Phase
-from risk_env.untrusted import shortened
 
 FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays with any values of these options
 

@@ -22,11 +22,11 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
+from risk_env.bounded_io import shortened
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, Phase, game_dtype
-from risk_env.untrusted import shortened
 
 MOST_UNITS = 1024  # most units of a hidden layer
 KINDS = 3  # inputs of a column: 0 or 1, logarithmic, linear (`layout.scaled_counts`)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from risk_agents.llm.settings import Settings
 from risk_agents.llm.transport import Reply, post
-from risk_env.untrusted import parse_json
+from risk_env.bounded_io import parse_json
 
 MOST_WAIT = 60.0  # seconds between two attempts, whatever the endpoint asks for
 MOST_DOUBLINGS = 30  # most doublings of the wait

@@ -21,9 +21,9 @@ from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
+from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.game_vector import GameVector, whole_numbers
-from risk_env.untrusted import shortened
 
 MOST_ROUNDS = 200  # most rounds of a rollout if the rules set no limit
 TO_THE_END = None  # number of turns for a rollout to the end of the game

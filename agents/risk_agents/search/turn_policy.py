@@ -21,9 +21,9 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
+from risk_env.bounded_io import shortened
 from risk_env.compiler import vectorized_entry_point
 from risk_env.core.observe import observe
-from risk_env.untrusted import shortened
 
 Array = npt.NDArray[Any]
 EFFORT = Effort()

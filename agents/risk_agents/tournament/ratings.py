@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from risk_env.arrays import Floats, Ints
-from risk_env.seeds import word
+from risk_env.seeds import uint64
 
 MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
@@ -134,7 +134,7 @@ def rates(
 
 def resampled(num_deals: int, samples: int, seed: int) -> Iterator[Floats]:
     """How often each deal is drawn, float (D,), in each bootstrap sample."""
-    rng = np.random.default_rng(int(word(seed)))
+    rng = np.random.default_rng(int(uint64(seed)))
     for _ in range(samples):
         yield np.bincount(rng.integers(num_deals, size=num_deals), minlength=num_deals).astype(float)
 

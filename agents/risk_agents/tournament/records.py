@@ -9,9 +9,9 @@ from risk_agents.tournament.results import FORFEIT, TRUNCATED, WON, GameResult
 from risk_agents.tournament.store import Store
 from risk_agents.whole_file import whole_file
 from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame, SavedGameError
-from risk_env.untrusted import shortened
 
 _RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")  # kept in a file
 

@@ -24,7 +24,7 @@ from risk_agents.web.analysis import Analysis, checked_wish
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.table import Feed, Table
 from risk_agents.web.work import Refused
-from risk_env.untrusted import parse_json
+from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
 

@@ -18,10 +18,10 @@ from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import map_names
 from risk_env.board.rules import BOOK, Rules, near, preset_players, presets, rules_from
+from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
-from risk_env.untrusted import shortened
 
 MOST_GAMES = 200  # open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games

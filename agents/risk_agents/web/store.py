@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from risk_env.untrusted import parse_json
+from risk_env.bounded_io import parse_json
 
 LONGEST_NAME = 40
 LONGEST_FACTS = 1 << 18  # letters of a game's facts, a position included
